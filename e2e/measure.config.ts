@@ -4,7 +4,10 @@ import { defineConfig } from "@playwright/test";
 
 import base from "./playwright.config.ts";
 
-/** What is measured and looked at, not judged: `make figures` and `make screenshots`. One thing at a time. */
+/**
+ * The configuration for measurements and screenshots, which judge nothing: `make figures` and `make
+ * screenshots`. Only one runs at a time.
+ */
 export default defineConfig(base, {
   testDir: "measure",
   outputDir: resolve(import.meta.dirname, "..", "target/measure-results"),

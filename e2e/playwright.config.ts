@@ -2,15 +2,16 @@ import { defineConfig } from "@playwright/test";
 
 export default defineConfig({
   testDir: "tests",
-  // Each worker has a server and a database of its own; two of them fill two cores.
+  // Each worker has its own server and database; two of them use both cores.
   workers: 2,
-  // As in .config/nextest.toml: listed as flaky, and a bug to be mended.
+  // As in .config/nextest.toml: a test that only passes when it is repeated is listed as flaky,
+  // which is a bug.
   retries: process.env.CI ? 1 : 0,
   forbidOnly: Boolean(process.env.CI),
   reporter: [["list"]],
-  // What a failure leaves: the trace, the page, the server's log.
+  // The output of a failed test: the trace, the page, the server's log.
   outputDir: "test-results",
-  // Generous: what is waited for is a state, and the machine may have other work.
+  // The timeout is long, because tests wait for states and the machine may be busy.
   timeout: 180_000,
   expect: { timeout: 30_000 },
   use: {

@@ -23,7 +23,7 @@ def crates():
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
     for target in ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "wasm32-unknown-unknown"):
         command += ["--filter-platform", target]
-    # With what is there already, where that is everything.
+    # Tries without the network first, in case all packages are already there.
     offline = subprocess.run(command + ["--offline"], capture_output=True, text=True)
     done = offline if offline.returncode == 0 else subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     metadata = json.loads(done.stdout)

@@ -22,7 +22,7 @@ DECISION = re.compile(r"^\| \[(\d+)\]\(([^)]+)\) \| (.*) \|$", re.MULTILINE)
 
 def stage(folder):
     summary = folder / "SUMMARY.md"
-    # Every decision is a page, and its folder's README lists it already.
+    # Every decision is a page; the README of the folder lists all of them.
     decisions = DECISION.findall((folder / "decisions/README.md").read_text())
     below = "".join(f"  - [{number} {title}](decisions/{file})\n" for number, file, title in decisions)
     text = summary.read_text()
@@ -45,11 +45,11 @@ def stage(folder):
             if re.match(r"[a-z]+:", target):
                 return match.group(0)
             path = posixpath.normpath(posixpath.join(place, target))
-            # mdBook makes index.html of a README, and leaves links to it as they are.
+            # mdBook converts README.md to index.html, but does not change the links to it.
             shown = path if page == summary else re.sub(r"README\.md$", "index.md", path)
             if path.startswith("docs/"):
                 return f"{before}{up}{shown[5:]}{after}"
-            # Outside of docs/: a copy of that one file.
+            # The link leads out of docs/, so the target file is copied into the site.
             copy = folder / "repository" / path
             if not copy.exists():
                 copy.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def finish(folder):
 
         text = re.sub(r"<script>(.*?)</script>", outside, page.read_text(), flags=re.DOTALL)
         text = text.replace(' style="clear: both"', "")
-        # The policy allows no frame, not even of ours.
+        # The content security policy allows no frames at all.
         text = re.sub(r'<iframe[^>]*src="([^"]*)"></iframe>', r'<a href="\1">Contents</a>', text)
         page.write_text(text)
     for file in (".nojekyll", "book.toml"):

@@ -1,4 +1,5 @@
-# Shared by the scripts: sourced, not run. Leaves the caller in the root of the repository.
+# Functions that the scripts share. This file is sourced, not run, and changes to the root of the
+# repository.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -15,19 +16,19 @@ die() {
 	exit 1
 }
 
-# The version of a package in Cargo.lock.
+# Prints the version of a package in Cargo.lock.
 locked_version() {
 	awk -v name="$1" '$1 == "name" { found = $3 == "\"" name "\"" }
 		found && $1 == "version" { gsub(/"/, "", $3); print $3; exit }' Cargo.lock
 }
 
-# A port of 127.0.0.1 that nobody listens on.
+# Prints a free port of 127.0.0.1.
 free_port() {
 	node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => {
 		console.log(s.address().port); s.close(); })'
 }
 
-# Where the newest PostgreSQL's programs are, or nothing.
+# Prints the folder of the newest PostgreSQL's programs; nothing if they are not installed.
 postgres_bin() {
 	if [ -n "${PG_BIN:-}" ]; then
 		echo "$PG_BIN"

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-# Each page and the kinds of definitions on it. Operations have a page of their own.
+# Each page, with the kinds of definitions on it. Operations have their own page.
 PAGES = {
     "graphql.md": ("GraphQL API", ()),
     "graphql-types.md": ("GraphQL types", ("type", "interface", "union")),
@@ -18,7 +18,7 @@ PAGES = {
     "graphql-enums.md": ("GraphQL enums and scalars", ("enum", "scalar")),
 }
 ROOTS = ("Query", "Mutation", "Subscription")
-# From docs/reference/ to docs/.
+# The path from docs/reference/ to docs/.
 UP = "../"
 MODULE = "module.md"
 
@@ -198,7 +198,8 @@ def graphql(text):
         yield f"## {one.name}"
         yield ""
         if one.text:
-            # A heading inside a description is no section of the page.
+            # Converts a heading inside a description to bold text, because it must not become a
+            # section of the page.
             yield re.sub(r"^#+ (.*)$", r"**\1**", one.text, flags=re.MULTILINE)
             yield ""
         if one.kind == "union":

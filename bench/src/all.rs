@@ -1,5 +1,5 @@
-//! All scenarios, one after the other, each as a separate process of this program: one that fails
-//! or takes too long does not prevent the others from being measured.
+//! All scenarios, one after the other. Each is a separate process of this program, so that one that
+//! fails or takes too long does not prevent the others from being measured.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -10,8 +10,8 @@ use tokio::process::Command;
 /// How to measure all scenarios.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// Finish in about ten minutes: fewer rounds, smaller sizes, shorter times. Otherwise it takes
-    /// about an hour and a half.
+    /// Finish in about ten minutes with fewer rounds, smaller sizes and shorter times. Otherwise,
+    /// the measurement takes about an hour and a half.
     #[arg(long)]
     quick: bool,
 }

@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// Twice as long as a server's connections wait for an answer.
+/// The idle-in-transaction timeout while a database is filled. The time limit of a statement is
+/// twice this.
 const FILLING: Duration = Duration::from_secs(600);
 
-/// Which database is measured.
+/// A kind of database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -38,7 +39,7 @@ impl Kind {
     }
 }
 
-/// The choice of databases.
+/// The choice of databases to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Databases {
     Sqlite,
@@ -72,7 +73,7 @@ enum Place {
 
 impl Fresh {
     /// Creates a database; on PostgreSQL through `admin`, a connection that may create databases.
-    /// There its ledger is partitioned as after this many days of use.
+    /// PostgreSQL's ledger is partitioned as after this many days of use.
     pub(crate) async fn create(kind: Kind, admin: Option<&str>, days: u32) -> Result<Self> {
         let fresh = match kind {
             Kind::Sqlite => {
@@ -82,7 +83,7 @@ impl Fresh {
             }
             Kind::Postgres => Self::empty(admin).await?,
         };
-        // Migrated here, so that it is ready for the next process that opens it.
+        // The database is migrated here, so that it is ready for the next process that opens it.
         let store = Store::open(&Options::new(&fresh.url)).await?;
         if kind == Kind::Postgres && days > 0 {
             divide(&store, days).await?;
@@ -91,8 +92,8 @@ impl Fresh {
         Ok(fresh)
     }
 
-    /// A store to fill it with: a statement over millions of rows may take long, while a server
-    /// would check whether the database is still there.
+    /// A store for filling the database. Its timeouts are long, because a statement over millions
+    /// of rows takes longer than a server would wait.
     pub(crate) async fn filler(&self) -> Result<Store> {
         let options = Options { idle_transaction: FILLING, ..Options::new(&self.url) };
         Ok(Store::open(&options).await?)
@@ -108,7 +109,7 @@ impl Fresh {
         Ok(Self { url, place: Place::Server { admin: admin.to_owned(), name } })
     }
 
-    /// A single connection to it, to observe it from outside.
+    /// A single connection to the database, for observing it from outside.
     pub(crate) async fn connect(&self) -> Result<DatabaseConnection> {
         connect(&self.url).await
     }
@@ -151,7 +152,7 @@ async fn on_server(admin: &str, statement: &str) -> Result<()> {
     Ok(connection.close().await?)
 }
 
-/// The same server, another database.
+/// The URL of another database on the same server.
 fn with_database(admin: &str, name: &str) -> String {
     let (address, query) = admin.split_once('?').unwrap_or((admin, ""));
     let server = address.rsplit_once('/').map_or(address, |(server, _)| server);

@@ -11,7 +11,7 @@ use carillon::{
     telemetry::Metrics,
 };
 
-/// Starts it. Targets may reach this machine and run programs, as in the demo.
+/// Starts an engine. Targets may reach this machine and run programs, as in the demo.
 pub(crate) async fn start(store: &Store, clock: &Clock) -> Result<Engine> {
     let command =
         CommandPolicy { user: programs_user(None)?, is_apart: true, ..CommandPolicy::default() };

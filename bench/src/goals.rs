@@ -1,4 +1,4 @@
-//! The goals of docs/BENCHMARKS.md, by number: the required value and the target.
+//! The goals of docs/BENCHMARKS.md, by number: the required value and the desired value.
 
 use std::fmt;
 
@@ -33,28 +33,28 @@ pub(crate) const P4: Goal = at_least("P4", 0.05, 0.12);
 pub(crate) const P5: Goal = at_least("P5", 0.35, 0.7);
 /// Exec/s of a storm, relative to SB.
 pub(crate) const P6: Goal = at_least("P6", 0.08, 0.2);
-/// Milliseconds to the first fire of a storm. The goal allows five commits on top of it: this is
-/// stricter.
+/// Milliseconds to the first fire of a storm. This is stricter than the goal in the document, which
+/// allows five commits in addition.
 pub(crate) const P7: Goal = at_most("P7", 100.0, 30.0);
 /// Exec/s at 10,000, relative to exec/s at 1,000.
 pub(crate) const P8: Goal = at_least("P8", 0.8, 1.2);
-/// Number of every-second schedules that are kept up with, on PostgreSQL ...
+/// Number of every-second schedules that PostgreSQL keeps up with.
 pub(crate) const P9_POSTGRES: Goal = at_least("P9", 1_000.0, 3_000.0);
-/// ... and on SQLite.
+/// Number of every-second schedules that SQLite keeps up with.
 pub(crate) const P9_SQLITE: Goal = at_least("P9", 500.0, 1_500.0);
-/// Median in milliseconds, for 100 every-second schedules.
+/// Median lateness in milliseconds, for 100 every-second schedules.
 pub(crate) const P10: Goal = at_most("P10", 25.0, 10.0);
-/// The 99th percentile for the same schedules, relative to that of timer and commit.
+/// The 99th percentile of the lateness of the same schedules, relative to that of timer and commit.
 pub(crate) const P10_SHARE: Goal = at_most("P10", 10.0, 5.0);
-/// Percentage of a core, idle with a million stored ...
+/// Percentage of a core that an idle server uses with a million stored schedules.
 pub(crate) const P11: Goal = at_most("P11", 1.0, 0.3);
-/// ... relative to that with 100,000 ...
+/// The CPU of that server, relative to one with 100,000 stored schedules.
 pub(crate) const P11_GROWTH: Goal = at_most("P11", 1.3, 1.1);
-/// ... and megabytes.
+/// Megabytes of memory of that server.
 pub(crate) const P11_MEMORY: Goal = at_most("P11", 80.0, 40.0);
-/// Lateness with many stored schedules, relative to lateness with 100,000 ...
+/// Lateness with many stored schedules, relative to lateness with 100,000.
 pub(crate) const P12: Goal = at_most("P12", 2.0, 1.3);
-/// ... and milliseconds of the claim statement.
+/// Milliseconds of the claim statement with many stored schedules.
 pub(crate) const P12_CLAIM: Goal = at_most("P12", 20.0, 20.0);
 /// Schedules created through GraphQL by 16 callers, relative to R1.
 pub(crate) const P13: Goal = at_least("P13", 0.25, 0.5);
@@ -68,42 +68,42 @@ pub(crate) const P16: Goal = at_most("P16", 150.0, 80.0);
 pub(crate) const P17: Goal = at_most("P17", 5.0, 2.0);
 /// Milliseconds to account for a year of missed fires.
 pub(crate) const P18: Goal = at_most("P18", 100.0, 10.0);
-/// Median of a list of schedules, in milliseconds ...
+/// Milliseconds for a list of schedules, at the median.
 pub(crate) const P19: Goal = at_most("P19", 50.0, 10.0);
-/// ... and at the 99th percentile.
+/// Milliseconds for a list of schedules, at the 99th percentile.
 pub(crate) const P19_P99: Goal = at_most("P19", 200.0, 50.0);
 
-/// Requests delivered per second in a storm, relative to the exec/s of a storm of no-ops ...
+/// Requests delivered per second in a storm, relative to the exec/s of a storm of no-ops.
 pub(crate) const P21: Goal = at_least("P21", 0.6, 0.8);
-/// ... and the same per CPU-second.
+/// Requests delivered per CPU-second in a storm, relative to a storm of no-ops.
 pub(crate) const P22: Goal = at_least("P22", 0.55, 0.7);
-/// Programs started per second in a storm, relative to `xargs -P 16` ...
+/// Programs started per second in a storm, relative to `xargs -P 16`.
 pub(crate) const P23: Goal = at_least("P23", 0.5, 0.8);
-/// ... and CPU per program, relative to its.
+/// CPU per program, relative to that of `xargs`.
 pub(crate) const P23_CPU: Goal = at_most("P23", 2.5, 1.6);
-/// Lateness of the requests of every-second schedules in milliseconds, at the median ...
+/// Lateness of the requests of every-second schedules in milliseconds, at the median.
 pub(crate) const P24: Goal = at_most("P24", 25.0, 10.0);
-/// ... and at the 99th percentile.
+/// Lateness of the requests of every-second schedules in milliseconds, at the 99th percentile.
 pub(crate) const P24_P99: Goal = at_most("P24", 100.0, 40.0);
-/// Events per second that a broker acknowledged in a storm, relative to the exec/s of a storm that
-/// does nothing.
+/// Events per second that a broker acknowledged in a storm, relative to the exec/s of a storm of
+/// no-ops.
 pub(crate) const P25: Goal = at_least("P25", 0.6, 0.8);
-/// Jobs per second that workers completed in a storm, relative to the same ...
+/// Jobs per second that workers completed in a storm, relative to the exec/s of a storm of no-ops.
 pub(crate) const P26: Goal = at_least("P26", 0.3, 0.5);
-/// ... and milliseconds from the due instant to the handler, at the median ...
+/// Milliseconds from the due instant to the handler of a job, at the median.
 pub(crate) const P26_P50: Goal = at_most("P26", 20.0, 10.0);
-/// ... and at the 99th percentile.
+/// Milliseconds from the due instant to the handler of a job, at the 99th percentile.
 pub(crate) const P26_P99: Goal = at_most("P26", 80.0, 40.0);
-/// The 99th percentile while another target hangs, relative to that without it.
+/// The 99th percentile of the lateness while another target hangs, relative to that without it.
 pub(crate) const P28: Goal = at_most("P28", 3.0, 1.5);
 
-/// Maximum lateness of another namespace's fires during an attack, in milliseconds ...
+/// Maximum lateness of another namespace's fires during an attack, in milliseconds.
 pub(crate) const SIEGE_LATE: Goal = at_most("siege", 250.0, 100.0);
-/// ... and the growth of the server's memory in megabytes.
+/// The growth of the server's memory during an attack, in megabytes.
 pub(crate) const SIEGE_MEMORY: Goal = at_most("siege", 100.0, 25.0);
 
 impl Goal {
-    /// How a figure compares with the goal.
+    /// A word for how a figure compares with the goal.
     pub(crate) fn verdict(self, figure: f64) -> &'static str {
         let reaches = |mark: f64| if self.is_ceiling { figure <= mark } else { figure >= mark };
         if reaches(self.stretch) {

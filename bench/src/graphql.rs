@@ -1,5 +1,5 @@
 //! A cheap caller of the API: one persistent connection, plain HTTP/1.1, and no more of an answer
-//! is read than necessary. CPU that it uses is missing for the measured server.
+//! is read than necessary. CPU that the caller uses is not available to the measured server.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ impl Caller {
         Ok(answer["data"].take())
     }
 
-    /// Sends a request's body and returns the answer's, which must not have errors.
+    /// Sends the body of a request and returns the body of the answer, which must not have errors.
     pub(crate) async fn send(&mut self, body: &str) -> Result<Vec<u8>> {
         let request = format!("{}{}\r\n\r\n{body}", self.head, body.len());
         self.stream.get_mut().write_all(request.as_bytes()).await.context("send a request")?;
@@ -63,7 +63,7 @@ impl Caller {
     }
 }
 
-/// The GraphQL library writes errors last: `..."errors":[...]}`.
+/// Whether an answer has errors, which the GraphQL library writes last: `..."errors":[...]}`.
 fn has_errors(answer: &[u8]) -> bool {
     let tail = &answer[answer.len().saturating_sub(4_096)..];
     tail.windows(10).any(|some| some == b"\"errors\":[")

@@ -1,6 +1,6 @@
 //! The `carillon-bench` binary: measures Carillon and the limits of the machine in the same run.
 //!
-//! Each figure is printed with its goal; a missed goal is not an error. Only lost or duplicated
+//! Each figure is printed with its goal. A missed goal is not an error; only lost or duplicated
 //! work is.
 //!
 //! - `storm`: many schedules due at one instant.
@@ -14,14 +14,14 @@
 //!   events and jobs.
 //! - `siege`: attacks, and their effect on a schedule of another namespace.
 //! - `peers`: a storm compared with that of another scheduler.
-//! - `all`: one after the other.
-//! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
+//! - `all`: all scenarios, one after the other.
+//! - `engine`, `server`, `seed`, `place`, `graphql`: the common parts of scenarios.
 //! - `receiver`: receives requests; `brokers`: receive events; `puller`: pulls jobs.
-//! - `limits`: the best that the databases can do.
-//! - `database`: a fresh one for each round.
+//! - `limits`: the highest rates that the databases can reach.
+//! - `database`: creates a fresh database for each round.
 //! - `process`, `statements`: CPU and memory, from `/proc`; the statements that are sent to the
 //!   database.
-//! - `goals`, `spread`, `table`, `report`: from many figures to few lines.
+//! - `goals`, `spread`, `table`, `report`: summarise and print the figures.
 
 mod all;
 mod brokers;
@@ -86,8 +86,8 @@ enum Scenario {
     Nodes(nodes::Arguments),
     /// A schedule that is resumed after a year.
     Resume(resume::Arguments),
-    /// Requests, programs, events and jobs instead of nothing: in storms, every second, and next to
-    /// a slow target.
+    /// Tasks that send requests, run programs, publish events or go to workers, instead of doing
+    /// nothing: in storms, every second, and next to a slow target.
     Real(real::Arguments),
     /// A few seconds of requests, for the parent process.
     #[command(hide = true)]
@@ -105,7 +105,7 @@ enum Scenario {
     Siege(siege::Arguments),
     /// A storm on PostgreSQL, compared with that of another scheduler.
     Peers(peers::Arguments),
-    /// All of these, one after the other, except the last, which needs the other scheduler.
+    /// All of these, one after the other, except `peers`, which needs the other scheduler.
     All(all::Arguments),
 }
 

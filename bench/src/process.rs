@@ -21,15 +21,15 @@ pub(crate) async fn child<T: DeserializeOwned>(arguments: &[&str]) -> Result<T> 
     serde_json::from_slice(&child.stdout).context("read what the round printed")
 }
 
-/// Ticks per second in `/proc/PID/stat`: the same on every Linux architecture that Carillon
-/// supports.
+/// Clock ticks per second in `/proc/PID/stat`. The value is the same on every Linux architecture
+/// that Carillon supports.
 const TICKS: f64 = 100.0;
 
 /// CPU seconds, in user mode and in the kernel.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Cpu {
-    /// CPU of this process and its children, including those that have ended; SQLite runs inside
-    /// it.
+    /// CPU of this process and its children, including those that have ended. It includes SQLite,
+    /// which runs inside this process.
     pub(crate) own: f64,
     /// CPU of the database's processes.
     pub(crate) database: f64,
@@ -82,8 +82,8 @@ impl Meter {
         let mut ticks = 0;
         for process in &self.own {
             ticks += Stat::of(*process)?.all_ticks();
-            // Programs are started by a child process, and are included in its account once they
-            // have ended.
+            // Programs are started by a child process. Once a program has ended, the child's
+            // account includes it.
             ticks += children(*process)?
                 .filter_map(|child| Stat::of(child).ok())
                 .map(|s| s.all_ticks())
@@ -92,12 +92,12 @@ impl Meter {
         let own = seconds(ticks);
         let Some(postmaster) = self.postmaster else { return Ok(Cpu { own, database: 0.0 }) };
         let server = Stat::of(postmaster)?;
-        // Backends that have ended are included in the postmaster's account of its children.
+        // Once a backend has ended, the postmaster's account of its children includes it.
         let mut ticks = server.own_ticks + server.ended_children_ticks;
         let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"))
             .context("list the server's processes")?;
         for child in children.split_ascii_whitespace() {
-            // One that ends at this moment is counted with its parent next time.
+            // A backend that ends at this moment is counted with its parent next time.
             ticks += Stat::of(child.parse()?).map_or(0, |stat| stat.own_ticks);
         }
         Ok(Cpu { own, database: seconds(ticks) })
@@ -114,7 +114,7 @@ fn children(process: u32) -> Result<impl Iterator<Item = u32>> {
     let tasks = format!("/proc/{process}/task");
     let tasks = fs::read_dir(&tasks).with_context(|| format!("read {tasks}"))?;
     let texts = tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")));
-    // A thread may end at this moment.
+    // A thread that ends at this moment has no readable file.
     let texts: Vec<String> = texts.filter_map(Result::ok).collect();
     let children: Vec<u32> = texts
         .iter()
@@ -141,8 +141,8 @@ impl Stat {
         Self::parse(&text).with_context(|| format!("understand {path}"))
     }
 
-    /// The second field is the command's name in parentheses and may contain anything; the fields
-    /// after it are numbers, except the first.
+    /// Parses the file. The second field is the command's name in parentheses and may contain any
+    /// characters; all fields after it are numbers, except the first.
     fn parse(text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
@@ -193,7 +193,7 @@ pub(crate) fn load() -> f64 {
     text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(f64::NAN)
 }
 
-/// The machine, as its kernel reports it.
+/// A description of the machine, as its kernel reports it.
 pub(crate) fn machine() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -1,5 +1,5 @@
-//! A worker in its own process, with the Rust client. It records its jobs and their times itself:
-//! the server's own account is not used.
+//! A worker in its own process, with the Rust client. The worker itself records its jobs and their
+//! times, because the server's account would be no independent evidence.
 
 use std::{
     process::Stdio,
@@ -20,16 +20,16 @@ use tokio::{
 
 const QUEUE: &str = "bench";
 
-/// A worker, for the parent process.
+/// Arguments of the worker's process, which the parent process starts.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// The server.
+    /// The server's URL.
     #[arg(long)]
     url: String,
     /// A token for the queue.
     #[arg(long)]
     token: String,
-    /// How many jobs it takes at once.
+    /// How many jobs the worker takes at once.
     #[arg(long)]
     capacity: usize,
 }
@@ -37,11 +37,11 @@ pub(crate) struct Arguments {
 /// A job that a worker received.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Handled {
-    /// The run that it is an attempt of.
+    /// The run that the job belongs to.
     pub(crate) run: String,
     /// When the fire was due.
     pub(crate) due_ms: i64,
-    /// When the function began.
+    /// When the job's function began.
     pub(crate) at_ms: i64,
 }
 
@@ -54,7 +54,7 @@ impl Handled {
 
 static NOTES: Mutex<Vec<Handled>> = Mutex::new(Vec::new());
 
-/// Records the job, and does nothing else.
+/// The function of the job: records the job, and does nothing else.
 #[task(queue = "bench")]
 async fn note(job: Context) -> Result<(), Failure> {
     let at_ms = Clock::system().now().timestamp_millis();
@@ -71,7 +71,7 @@ pub(crate) fn target() -> Target {
     Target::Worker(ToWorker { queue, task, input: None, tags: Vec::new() })
 }
 
-/// A worker in a process of its own.
+/// A worker in its own process.
 #[derive(Debug)]
 pub(crate) struct Puller {
     child: Child,
@@ -97,12 +97,12 @@ impl Puller {
         Ok(Self { child, pid, stdin, lines })
     }
 
-    /// The process of the puller.
+    /// The id of the worker's process.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// All jobs that it received. It takes no more.
+    /// Stops the worker, and returns all jobs that it received.
     pub(crate) async fn stop(mut self) -> Result<Vec<Handled>> {
         drop(self.stdin);
         let notes = self.lines.next_line().await?.context("the worker says nothing")?;
@@ -111,14 +111,14 @@ impl Puller {
     }
 }
 
-/// The code of that process: works until its input ends, and reports its jobs.
+/// The main function of the worker's process: works until its input ends, and reports its jobs.
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let program = Program::new("bench").with::<note>();
     let worker = Worker::new(&arguments.url, &arguments.token, &program);
     let worker = worker.capacity(arguments.capacity);
     let stopper = worker.stopper();
     tokio::task::spawn_blocking(move || {
-        // If the input cannot be read, it has ended as well.
+        // An error means that the input has ended, too.
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         stopper.stop();
     });

@@ -1,5 +1,5 @@
-//! A receiver of HTTP requests, whose own records say what arrived and when: the server's own
-//! account is not used.
+//! A receiver of HTTP requests. It records the requests and their times itself, because the
+//! server's account would be no independent evidence.
 
 use std::{
     process::Stdio,
@@ -20,8 +20,7 @@ use tokio::{
 /// Requests to this path are never answered.
 pub(crate) const HANG: &str = "/hang";
 
-/// A receiver in this process. It records the instant that each request is for, and when it
-/// arrived.
+/// A receiver in this process. For each request, it records the fire's instant and the arrival.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     address: std::net::SocketAddr,
@@ -38,7 +37,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// Milliseconds between the due instant and its arrival.
+    /// Milliseconds between the due instant and the arrival.
     pub(crate) fn late_ms(&self) -> i64 {
         self.at_ms - self.due_second * 1_000
     }
@@ -107,7 +106,7 @@ async fn note(stream: TcpStream, clock: Clock, seen: Arc<Mutex<Vec<Arrival>>>) -
         }
         stream.read_exact(&mut vec![0; length]).await?;
         if hangs {
-            // Until the sender gives up.
+            // Holds the connection until the sender gives up.
             while stream.read(&mut [0; 64]).await? > 0 {}
             return Ok(());
         }
@@ -144,7 +143,7 @@ impl ReceiverProcess {
         &self.url
     }
 
-    /// Returns everything that arrived, and stops the receiver.
+    /// Stops the receiver, and returns all requests that arrived.
     pub(crate) async fn stop(mut self) -> Result<Vec<Arrival>> {
         drop(self.stdin);
         let notes = self.lines.next_line().await?.context("the receiver says nothing")?;
@@ -153,8 +152,8 @@ impl ReceiverProcess {
     }
 }
 
-/// The main function of that process: prints its address, receives until its input ends, prints
-/// what arrived.
+/// The main function of the receiver's process: prints its address, receives until its input ends,
+/// and prints the requests.
 pub(crate) async fn run() -> Result<()> {
     let receiver = Receiver::start(&Clock::system()).await?;
     println!("{}", receiver.url());

@@ -26,7 +26,7 @@ pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
     }
 }
 
-/// Where and how it was measured.
+/// Prints the circumstances of the measurement.
 pub(crate) fn heading(rounds: usize, load: impl Iterator<Item = f64>) {
     println!("machine   {}", process::machine());
     println!("build     {}", profile());
@@ -34,7 +34,7 @@ pub(crate) fn heading(rounds: usize, load: impl Iterator<Item = f64>) {
     println!("rounds    {rounds}, interleaved; median (least-greatest)");
 }
 
-/// The folder into which Cargo built this program is named after the profile.
+/// The profile of this build, by which Cargo names the folder of the program.
 fn profile() -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let folder = program.parent().and_then(|folder| folder.file_name());

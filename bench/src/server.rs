@@ -1,5 +1,5 @@
-//! Carillon as a server, in a separate process: the same code as its binary, which this program
-//! contains.
+//! Carillon as a server in a separate process. It runs the same code as the `carillon` binary,
+//! because this program contains that code.
 
 use std::{process::Stdio, time::Duration};
 
@@ -20,11 +20,11 @@ use uuid::Uuid;
 
 use crate::graphql::Caller;
 
-/// The argument that starts the server in this program.
+/// The argument that makes this program run as the server.
 pub(crate) const PRODUCT: &str = "product";
 
-/// The argument with which the server starts this program again, as the process that starts
-/// programs.
+/// The argument with which the server starts this program again, as the process that starts the
+/// programs of tasks.
 pub(crate) const STARTER: &str = "start-programs";
 
 /// Maximum duration of a start, including migrations.
@@ -47,13 +47,13 @@ const UNLIMITED: [(&str, &str); 4] = [
     ("CARILLON_QUOTAS__LOG_BYTES_A_DAY", "0"),
 ];
 
-/// A running server. It is killed when this value is dropped.
+/// A running server, which is killed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
     pid: u32,
     address: String,
-    /// An empty folder, so that no configuration file is found.
+    /// An empty working directory, so that no configuration file is found.
     _folder: TempDir,
 }
 
@@ -63,7 +63,7 @@ impl Server {
         Self::start_with(clock, url, name, &[], Quotas::Unlimited).await
     }
 
-    /// The same with further flags and other quotas.
+    /// Starts a server with further flags and these quotas.
     pub(crate) async fn start_with(
         clock: &Clock,
         url: &str,

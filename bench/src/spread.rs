@@ -1,4 +1,4 @@
-//! The median of several rounds, and their spread.
+//! The median and the spread of a figure over several rounds.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The engine's statements, counted where they are sent to the database.
+//! Counts the engine's statements where they are sent to the database.
 
 use std::{
     sync::{
@@ -23,7 +23,7 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    /// The same store, whose statements are counted from now on.
+    /// A store whose statements are counted from now on.
     pub(crate) fn watch(&self, store: &Store) -> Store {
         let seen = self.clone();
         store.clone().with_stopwatch(move |sql, took| {

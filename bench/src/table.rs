@@ -1,4 +1,5 @@
-//! The results of a scenario as tables: one line per figure, with its goal and whether it is met.
+//! The results of a scenario as tables. Each line has a figure, its goal, and whether the goal is
+//! met.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -23,7 +24,7 @@ pub(crate) struct Table {
 #[derive(Debug, Serialize)]
 struct Line {
     what: String,
-    /// One per round.
+    /// The figures, one per round.
     figures: Vec<f64>,
     goal: Option<Goal>,
     verdict: Option<&'static str>,
@@ -36,7 +37,7 @@ impl Findings {
         self.tables.push(table);
     }
 
-    /// For people, or as JSON for tools.
+    /// Prints the results for people, or as JSON for tools.
     pub(crate) fn print(&self, rounds: usize, json: bool) -> Result<()> {
         if json {
             println!("{}", serde_json::to_string_pretty(self)?);
@@ -58,7 +59,7 @@ impl Table {
         self.put(what, figures, None)
     }
 
-    /// Adds a figure with its goal, with which the median is compared.
+    /// Adds a figure with its goal. The median is compared with the goal.
     pub(crate) fn goal(
         self,
         what: &str,
@@ -68,7 +69,7 @@ impl Table {
         self.put(what, figures, Some(goal))
     }
 
-    /// Adds a figure that has a goal in some tables only.
+    /// Adds a figure that has a goal only in some tables.
     pub(crate) fn put(
         mut self,
         what: &str,

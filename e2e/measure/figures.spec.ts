@@ -1,4 +1,4 @@
-//! The console's figures, into docs/BENCHMARKS.md between the marks of the figures.
+//! Measures the console's figures, and writes them into docs/BENCHMARKS.md between the marks.
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
@@ -51,7 +51,7 @@ test("figures of the console", async ({ browser }) => {
   await server.stop();
 });
 
-/** Opens a page in a browser that has cached nothing. */
+/** Opens a page in a browser whose cache is empty. */
 async function coldLoad(browser: Browser, signed: BrowserContext, server: Server, address: string): Promise<Load> {
   const context = await browser.newContext({ baseURL: server.url, storageState: await signed.storageState() });
   const page = await context.newPage();
@@ -69,12 +69,15 @@ async function coldLoad(browser: Browser, signed: BrowserContext, server: Server
   }));
   const files = await Promise.all(bodies);
   await context.close();
-  // The server in the binary compresses; the folder that it serves here does not.
+  // A released server compresses its embedded files, but this one serves them from a folder.
   const bytes = files.reduce((sum, body) => sum + brotliCompressSync(body).length, 0);
   return { bytes, files: files.length, paint, interactive };
 }
 
-/** How long the browser is busy, how often it draws and what it holds, while 200 runs a second begin and end. */
+/**
+ * How long the browser is busy, how often it draws and how much memory it uses while 200 runs a
+ * second begin and end.
+ */
 async function busyStream(server: Server, context: BrowserContext): Promise<string> {
   const input = { timing: { expressions: ["* * * * * *"] }, task: { target: { noop: {} } } };
   const create = `mutation ($input: CreateScheduleInput!) { createSchedule(input: $input) { schedule { id } } }`;
@@ -102,13 +105,15 @@ async function busyStream(server: Server, context: BrowserContext): Promise<stri
   );
 }
 
-/** What a page does: how long its tasks over 50 ms took, and when the rows of a table came or went. */
+/**
+ * The work of a page: the durations of its tasks over 50 ms, and when rows of a table came or went.
+ */
 interface Work {
   tasks: number[];
   renders: number[];
 }
 
-/** Runs in the page before its own scripts. */
+/** Collects the work of a page. Runs in the page before its own scripts. */
 function watchWork(): void {
   const work: Work = { tasks: [], renders: [] };
   (window as unknown as { work: Work }).work = work;
@@ -120,27 +125,28 @@ function watchWork(): void {
   drawn.observe(document, { childList: true, subtree: true });
 }
 
-/** The largest number of these times, in milliseconds, that lie within one second. */
+/** The largest number of these times, in milliseconds, within any one second. */
 function mostInASecond(times: number[]): number {
   const within = times.map((start) => times.filter((time) => time >= start && time < start + 1000).length);
   return Math.max(0, ...within);
 }
 
-/** The way of a key to the list that answers it, in milliseconds. */
+/** The parts of the time from a key to the list that answers it, in milliseconds. */
 interface Answer {
-  /** Until the request is sent. */
+  /** From the key until the request is sent. */
   sent: number;
-  /** Until its answer has arrived. */
+  /** From the request until its answer has arrived. */
   served: number;
-  /** Until the frame with its first rows has been painted. */
+  /** From the answer until the frame with its first rows has been painted. */
   painted: number;
-  /** All of them together. */
+  /** From the key until the rows are painted. */
   whole: number;
 }
 
 /**
- * From a key in the filter of the schedules to the list that answers it, on the page's own clock: this script's clock
- * would add the way of the key to the browser, and its question whether the list stands.
+ * Measures the time from a key in the filter of the schedules to the list that answers it. It uses
+ * the page's own clock, because this script's clock would include the delays of sending the key to
+ * the browser and of asking whether the list is there.
  */
 async function filterAnswer(server: Server, context: BrowserContext): Promise<string> {
   const create = `mutation ($inputs: [CreateScheduleInput!]!) { createSchedules(inputs: $inputs) { id } }`;
@@ -173,7 +179,10 @@ async function filterAnswer(server: Server, context: BrowserContext): Promise<st
   );
 }
 
-/** Runs in the page: from the next key to the frame in which the first row has this text. */
+/**
+ * Measures the time from the next key to the frame in which the first row has this text. Runs in
+ * the page.
+ */
 function watchAnswer(sought: string): { answer: Promise<Answer> } {
   performance.clearResourceTimings();
   const pressed = new Promise<number>((resolve) => {
@@ -182,7 +191,7 @@ function watchAnswer(sought: string): { answer: Promise<Answer> } {
   const painted = new Promise<number>((resolve) => {
     const look = () => {
       const row = document.querySelector("[data-testid=schedule-row]");
-      // A task that is queued in a frame runs when the frame has been painted.
+      // A task that is queued in a frame runs after the frame has been painted.
       if (row?.textContent?.includes(sought)) setTimeout(() => resolve(performance.now()));
       else requestAnimationFrame(look);
     };
@@ -191,7 +200,7 @@ function watchAnswer(sought: string): { answer: Promise<Answer> } {
   const measured = async (): Promise<Answer> => {
     const [start, end] = await Promise.all([pressed, painted]);
     const loads = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
-    // What is counted and drawn beside the rows is asked for after them.
+    // The first request is the list's: counts and bars beside the rows are requested later.
     const load = loads.find(({ name, startTime }) => name.endsWith("/graphql") && startTime >= start);
     const { startTime, responseEnd } = load ?? { startTime: NaN, responseEnd: NaN };
     const [sent, served] = [startTime - start, responseEnd - startTime];

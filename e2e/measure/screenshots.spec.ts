@@ -1,4 +1,5 @@
-//! Every page, empty and full, in both themes and two widths, into target/screenshots/.
+//! Takes screenshots of every page, empty and full, in both themes and two widths, into
+//! target/screenshots/.
 import { resolve } from "node:path";
 
 import { test, type Browser, type Page } from "@playwright/test";
@@ -57,7 +58,7 @@ test("a full server", async ({ browser }) => {
   await server.stop();
 });
 
-/** The pages of single things. */
+/** The pages of single objects. */
 async function details(server: Server): Promise<Record<string, string>> {
   const query = `query { schedules(first: 100) { nodes { id name } } runs(first: 100) { nodes { id state schedule { name } } } }`;
   interface Answer {
@@ -94,7 +95,7 @@ async function picture(browser: Browser, server: Server, person: Person, state: 
   await context.close();
 }
 
-/** The page has its code and its data. */
+/** Waits until the page has loaded its code and its data. */
 async function settled(page: Page): Promise<void> {
   await page.locator("main h1").first().waitFor();
   await page.waitForFunction(() => document.querySelector("main [aria-busy=true]") === null);

@@ -9,15 +9,15 @@ import { deploy } from "../support/world.ts";
 
 const examples = resolve(import.meta.dirname, "../../examples");
 
-/** A server on which that may be done. */
+/** Settings for a server that may call itself and has no quotas. */
 export const open = {
   CARILLON_EGRESS__PRIVATE_ADDRESSES: "true",
-  // More of everything than a namespace may have by default.
+  // The measurements exceed the default quotas of a namespace.
   CARILLON_QUOTAS__SCHEDULES: "0",
   CARILLON_QUOTAS__FIRES_A_MINUTE: "0",
 };
 
-/** What an ordinary week leaves behind, in small: schedules that do well, fail, pause and wait. */
+/** Creates the data of an ordinary week in small: schedules that succeed, fail, pause and wait. */
 export async function fill(server: Server): Promise<void> {
   const port = new URL(server.url).port;
   deploy(server, "demo", readFileSync(`${examples}/demo.yaml`, "utf8").replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`));
@@ -77,7 +77,7 @@ schedules:
   }).toPass();
 }
 
-/** A browser in which the person is signed in and nothing is cached. */
+/** A browser with an empty cache in which the person is signed in. */
 export async function signedIn(browser: Browser, server: Server, person: Person): Promise<BrowserContext> {
   const door = await browser.newContext({ baseURL: server.url });
   const page = await door.newPage();

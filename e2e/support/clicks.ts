@@ -1,6 +1,8 @@
 import type { Locator } from "@playwright/test";
 
-/** Counts what a journey costs: each press of a button, link or choice. Typing is free. */
+/**
+ * Counts the clicks of a journey: each press of a button, link or choice. Typing is not counted.
+ */
 export class Clicks {
   count = 0;
 

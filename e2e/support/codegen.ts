@@ -8,11 +8,11 @@ import * as operationsPlugin from "@graphql-codegen/typescript-operations";
 import { parse, printSchema, type DocumentNode, type GraphQLSchema } from "graphql";
 import ts from "typescript";
 
-/** What each scalar of ours is in TypeScript; one that is not told is an error. */
+/** The TypeScript type of each custom scalar. A scalar that is missing here is an error. */
 const scalars = { DateTime: "string", JSON: "unknown", Long: "number", UUID: "string" };
 const config = { scalars, strictScalars: true, enumsAsTypes: true };
 
-/** The types of a schema, as the generator that most people use makes them. */
+/** Generates the types of a schema with the most widely used generator. */
 export function schemaTypes(schema: GraphQLSchema): Promise<string> {
   return codegen({
     filename: "schema.ts",
@@ -25,7 +25,7 @@ export function schemaTypes(schema: GraphQLSchema): Promise<string> {
   });
 }
 
-/** The types of what operations take and of what they answer. */
+/** Generates the types of the variables and the answers of operations. */
 export function operationTypes(schema: GraphQLSchema, document: DocumentNode): Promise<string> {
   return codegen({
     filename: "operations.ts",
@@ -38,7 +38,7 @@ export function operationTypes(schema: GraphQLSchema, document: DocumentNode): P
   });
 }
 
-/** What the compiler says to these files. */
+/** Compiles these files; returns the compiler's errors. */
 export function compile(files: Record<string, string>): string[] {
   const folder = mkdtempSync(join(tmpdir(), "carillon-codegen-"));
   try {

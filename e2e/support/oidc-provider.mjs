@@ -1,6 +1,6 @@
-// An OpenID Connect provider for tests: the real thing (oidc-provider), whose one account and
-// whose misbehaviour the test decides. It prints its issuer, reads the address of its client from
-// standard input, and then says that it is ready.
+// An OpenID Connect provider for tests, which uses the library oidc-provider. It has one account,
+// and the test controls its claims and its faults. It prints its issuer, reads the address of its
+// client from standard input, and then prints that it is ready.
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 
@@ -10,12 +10,12 @@ import Provider from "oidc-provider";
 const SECRET = "the secret of the client, long enough";
 const account = { sub: "u1", claims: { preferred_username: "ada", groups: [] } };
 let tamper = null;
-// Whether it keeps what it can out of the ID token, as the standard has it.
+// Whether the provider leaves claims out of the ID token, as the standard permits.
 let terse = false;
 let handle = (_request, response) => response.writeHead(503).end();
 let home;
 
-/** A provider with a new key. */
+/** Creates a provider with a new key. */
 async function provider(issuer) {
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
   const key = { ...(await exportJWK(privateKey)), use: "sig", alg: "RS256", kid: String(Math.random()) };
@@ -36,7 +36,7 @@ async function provider(issuer) {
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     jwks: { keys: [key] },
     pkce: { required: () => true },
-    // Nobody is asked for consent.
+    // Grants the scopes without asking the user for consent.
     async loadExistingGrant(ctx) {
       const grant = new ctx.oidc.provider.Grant({
         clientId: ctx.oidc.client.clientId,
@@ -60,13 +60,13 @@ async function provider(issuer) {
   const callback = made.callback();
   return async (request, response) => {
     if (!request.url.startsWith("/interaction/")) return callback(request, response);
-    // Whoever comes is the account.
+    // Everyone who signs in gets the same account.
     const result = { login: { accountId: account.sub } };
     await made.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
   };
 }
 
-/** The token as a bad provider, or somebody in between, would hand it out. */
+/** The token as a faulty provider or an attacker in between would return it. */
 async function tampered(token, privateKey) {
   const header = { ...decodeProtectedHeader(token), ...tamper.header };
   const claims = { ...decodeJwt(token), ...tamper.claims };
@@ -89,7 +89,7 @@ async function body(request) {
 
 const server = createServer(async (request, response) => {
   if (request.url !== "/test") return handle(request, response);
-  // The test decides.
+  // The test changes the provider's behaviour.
   const wanted = await body(request);
   if (wanted.sub) account.sub = wanted.sub;
   if (wanted.claims) Object.assign(account.claims, wanted.claims);
@@ -106,5 +106,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   handle = await provider(issuer);
   console.log("ready");
 }
-// Its reader has gone.
+// The input has ended, so the test process is gone.
 process.exit(0);

@@ -14,14 +14,14 @@ export interface Person {
   password: string;
 }
 
-/** A folder that programs of tasks may enter: they run as a user of their own. */
+/** Creates a folder that the programs of tasks may enter, because they run as a different user. */
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "carillon-e2e-"));
   chmodSync(folder, 0o755);
   return folder;
 }
 
-/** The built binary on a free port, with a fresh database in a folder of its own. */
+/** The built binary as a server on a free port, with a fresh database in its own folder. */
 export class Server {
   readonly folder = openFolder();
   readonly log = join(this.folder, "server.log");
@@ -31,7 +31,10 @@ export class Server {
 
   private constructor(private readonly settings: Record<string, string>) {}
 
-  /** `settings` are what it is told beside, by the names of the environment. */
+  /**
+   * Starts a server. `settings` are additional settings, by the names of their environment
+   * variables.
+   */
   static async start(settings: Record<string, string> = {}): Promise<Server> {
     const server = new Server(settings);
     server.port = await freePort();
@@ -45,19 +48,19 @@ export class Server {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Runs a command of the same binary on the same database or server; returns what it prints. */
+  /** Runs a command of the same binary on the same database or server; returns its output. */
   cli(args: string[], input?: string): string {
     return execFileSync(binary, args, {
       cwd: this.folder,
       env: this.environment(),
       input: input ?? "",
       encoding: "utf8",
-      // What it says beside the answer is in the error, if there is one, and not in the report.
+      // Standard error appears in the error of a failed command, and not in the test report.
       stdio: "pipe",
     });
   }
 
-  /** Asks the API as another tool would, and returns the data of the answer. */
+  /** Sends a request to the API as another tool would, and returns the data of the answer. */
   async ask<T>(query: string, variables: object, token = this.token): Promise<T> {
     const answer = await fetch(`${this.url}/graphql`, {
       method: "POST",
@@ -75,7 +78,7 @@ export class Server {
     return { name, password };
   }
 
-  /** Somebody who may do something in one namespace, and nothing anywhere else. */
+  /** Adds a person with a role in one namespace and no permissions anywhere else. */
   async addMember(name: string, role: string, namespace: string): Promise<Person> {
     const password = `correct horse battery ${name}`;
     const token = this.cli(["token", "create", `for-${name}`, "--role", "admin"]).trim();
@@ -100,7 +103,7 @@ export class Server {
     }
   }
 
-  /** Stops the process in the middle of whatever it does, until it is thawed. */
+  /** Suspends the process until `thaw` is called. */
   freeze(): void {
     this.process?.kill("SIGSTOP");
   }
@@ -122,7 +125,10 @@ export class Server {
     await this.ready();
   }
 
-  /** A process that a signal ended has no exit code. */
+  /**
+   * Whether the process is running. A process that was ended by a signal has no exit code, only a
+   * signal.
+   */
   private isRunning(): boolean {
     return this.process?.exitCode === null && this.process.signalCode === null;
   }
@@ -136,7 +142,8 @@ export class Server {
       CARILLON_LISTEN: `127.0.0.1:${this.port}`,
       CARILLON_DATABASE__URL: `sqlite:${join(this.folder, "carillon.db")}`,
       CARILLON_CONSOLE__DIST: dist,
-      // Programs are what the tests can hold and let go; without this only the default namespace has them.
+      // The tests control runs through programs; without this setting, only the default namespace
+      // may run them.
       CARILLON_COMMANDS__NAMESPACES: '["*"]',
       ...this.settings,
     };

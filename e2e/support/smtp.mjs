@@ -1,12 +1,13 @@
-// A mail server for the tests of alerts: it takes what it is sent and prints it, one JSON object a
-// line. A line of its standard input changes its manner; that it has is printed. Its end is its own.
+// A mail server for the tests of alerts. It accepts mails and prints each as one line of JSON. A
+// line of standard input changes its behaviour, and the server prints that it has changed. It ends
+// together with its standard input.
 //
 //   node smtp.mjs CERTIFICATE KEY [MANNER]
 //
-//   busy        it refuses the next mail, as a full one does
-//   closed      it refuses whoever connects
-//   stranger    it refuses the sender
-//   scarce N    it takes so many mails, and then no connection
+//   busy        refuses the next mail, like a server without free space
+//   closed      refuses every connection
+//   stranger    refuses the sender
+//   scarce N    accepts N mails, and after that no connection
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { SMTPServer } from "smtp-server";

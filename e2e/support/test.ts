@@ -5,9 +5,12 @@ import { test as base, expect, type Page } from "@playwright/test";
 import { Server, type Person } from "./server.ts";
 
 interface World {
-  /** A server for each worker; what one test leaves behind, the next one finds. */
+  /**
+   * The server of a worker, which all of its tests share. Each test finds the data of the earlier
+   * ones.
+   */
   server: Server;
-  /** Somebody who may do everything. */
+  /** A person who may do everything. */
   admin: Person;
 }
 
@@ -35,13 +38,17 @@ export const test = base.extend<{ serverLog: void; noErrors: void }, World>({
     { auto: true },
   ],
 
-  /** A panic, an exception or a breach of the content security policy fails the test it happens in. */
+  /**
+   * Fails a test in which a panic, an exception or a violation of the content security policy
+   * occurs.
+   */
   noErrors: [
     async ({ context }, use) => {
       const errors: string[] = [];
       context.on("weberror", (event) => errors.push(String(event.error())));
       context.on("console", (message) => {
-        // A refused request or connection is logged by the browser itself, and is often what is tested.
+        // The browser itself logs a refused request or connection, and many tests cause one on
+        // purpose.
         const isRefusal = /^(Failed to load resource|WebSocket connection to)/.test(message.text());
         if (message.type() === "error" && !isRefusal) errors.push(message.text());
       });
@@ -54,7 +61,10 @@ export const test = base.extend<{ serverLog: void; noErrors: void }, World>({
 
 export { expect };
 
-/** Presses keys that lead to an address. They count only if they follow each other quickly. */
+/**
+ * Presses keys of a shortcut until the address matches. Keys only count if they follow each other
+ * quickly.
+ */
 export async function follow(page: Page, keys: string, address: RegExp): Promise<void> {
   await expect(async () => {
     for (const key of keys) await page.keyboard.press(key);
@@ -62,7 +72,7 @@ export async function follow(page: Page, keys: string, address: RegExp): Promise
   }).toPass();
 }
 
-/** Fills in the sign-in page, which stands in front of whatever page was asked for. */
+/** Fills in the sign-in page, which is shown in place of the requested page. */
 export async function signIn(page: Page, person: Person): Promise<void> {
   await page.getByLabel("Name").fill(person.name);
   await page.getByLabel("Password").fill(person.password);
@@ -76,14 +86,14 @@ export async function openRanges(page: Page): Promise<void> {
   await expect(page.getByLabel("Until", { exact: true })).toBeVisible();
 }
 
-/** Chooses a range of time by its words in the header. */
+/** Selects a range of time in the header by its label. */
 export async function chooseRange(page: Page, words: string): Promise<void> {
   await openRanges(page);
   await page.getByRole("banner").getByRole("link", { name: words, exact: true }).click();
   await expect(page.getByRole("button", { name: `Range of time: ${words}` })).toBeVisible();
 }
 
-/** Goes to a tab of the schedule's page. */
+/** Opens a tab of the schedule's page. */
 export async function openTab(page: Page, name: string): Promise<void> {
   const tabs = page.getByRole("navigation", { name: "Parts of the schedule" });
   await tabs.getByRole("link", { name }).click();

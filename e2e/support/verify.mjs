@@ -1,5 +1,5 @@
-// Verifies Standard Webhooks with the specification's own library: reads {secret, headers, body} as
-// one JSON object from standard input, prints the payload, or fails.
+// Verifies a Standard Webhooks signature with the specification's own library. Reads {secret,
+// headers, body} as one JSON object from standard input, and prints the payload or fails.
 import { readFileSync } from "node:fs";
 import { Webhook } from "standardwebhooks";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import type { Server } from "./server.ts";
 
-/** Deploys a module by the command line, as a pipeline would. */
+/** Deploys a module with the command line, as a pipeline would. */
 export function deploy(server: Server, name: string, source: string): void {
   const file = join(server.folder, `${name}.yaml`);
   writeFileSync(file, source);

@@ -5,7 +5,7 @@ import { Server } from "../support/server.ts";
 import { expect, openRanges, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
-/** One of everything that a page can show. */
+/** A module with an example of everything that a page can show. */
 const MODULE = `
 module: everything
 schedules:
@@ -103,7 +103,8 @@ for (const theme of themes) {
         await openRanges(page);
         await hasNoViolations(page, `choice of a range, ${look}`);
         await page.keyboard.press("Escape");
-        // The list moves on while one points at it; the address of a row stays.
+        // The list changes while the pointer moves to a row, so the row's address is opened
+        // instead.
         const run = page.getByTestId("run-row").first().getByRole("link").first();
         await page.goto((await run.getAttribute("href")) ?? "");
         await expect(page.getByTestId("log-line").first()).toBeVisible();
@@ -127,7 +128,7 @@ for (const theme of themes) {
 }
 
 test("empty pages have no violation", async ({ page }) => {
-  // The other tests' server has seen too much.
+  // The server of the other tests already has too much data.
   const server = await Server.start();
   try {
     await page.goto(server.url);

@@ -35,7 +35,7 @@ test("a run can be given a context of its own, and a dialog forgets what was typ
   await expect(context).toHaveValue("");
 
   await context.fill('{ "month": "2026-10" }');
-  // The notice goes away by itself.
+  // The notice disappears by itself, so start waiting for it before the click.
   const told = expect(page.getByText("on-demand runs now.")).toBeVisible();
   await dialog.getByRole("button", { name: "Run", exact: true }).click();
   await told;

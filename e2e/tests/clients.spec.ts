@@ -21,7 +21,7 @@ import { WebSocket } from "ws";
 import { compile, operationTypes, schemaTypes } from "../support/codegen.ts";
 import { Server } from "../support/server.ts";
 
-// No browser: the programs that other people have, against the built binary.
+// These tests use no browser: they run widely used client programs against the built binary.
 
 let server: Server;
 let token: string;
@@ -42,7 +42,7 @@ function socket(): Socket {
   });
 }
 
-/** The first event that fits; ends the subscription. */
+/** Returns the first event that matches, and ends the subscription. */
 async function first<T>(events: AsyncIterable<{ data?: T | null }>, fits: (data: T) => boolean) {
   for await (const { data } of events) {
     if (data && fits(data)) return data;
@@ -147,7 +147,7 @@ test("graphql-ws comes back with its cursor and goes on where it was", async () 
   expect(active.scheduleEvents.schedule?.state).toBe("ACTIVE");
   await before.dispose();
 
-  // While nobody looks.
+  // The change happens while no client is subscribed.
   const pause = `mutation ($id: UUID!) { pauseSchedule(id: $id, reason: "x") { schedule { id } } }`;
   await server.ask(pause, { id });
 
@@ -159,7 +159,7 @@ test("graphql-ws comes back with its cursor and goes on where it was", async () 
   await after.dispose();
 });
 
-/** What the server says of itself. */
+/** The schema of the server, by introspection. */
 async function introspected(): Promise<GraphQLSchema> {
   const query = getIntrospectionQuery({
     descriptions: true,
@@ -177,7 +177,7 @@ test("introspection tells the schema that is published", async () => {
   expect(text(await introspected())).toBe(text(published));
 });
 
-/** The operations of the console, each fragment once. */
+/** The console's operations, with each fragment included once. */
 function operations(): DocumentNode {
   const folder = new URL("../../frontend/graphql/", import.meta.url);
   const texts = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), "utf8"));
@@ -188,7 +188,7 @@ function operations(): DocumentNode {
   return { kind: "Document" as DocumentNode["kind"], definitions: [...once.values()] };
 }
 
-/** How somebody uses the types. */
+/** Code that uses the types correctly. */
 const USE = `
 import type { CreateScheduleMutationVariables, RunsQuery } from "./operations.ts";
 import type { Run, RunState, RunConnection } from "./schema.ts";
@@ -205,7 +205,7 @@ export const nightly: CreateScheduleMutationVariables["input"] = {
   task: { target: { noop: {} } },
 };
 `;
-/** How somebody gets it wrong. */
+/** Code that uses the types wrongly. */
 const MISUSE = `
 import type { RunsQuery } from "./operations.ts";
 import type { Run, RunState } from "./schema.ts";

@@ -23,7 +23,7 @@ test("the cluster's page shows each node with what it does, and comes by one key
 test("the cluster's page hears of a node's next life, also of one that began while it was cut off", async ({
   page,
 }) => {
-  // The other tests' server stays up.
+  // The test uses its own server, because it stops the server and the others need theirs.
   const server = await Server.start();
   try {
     await page.goto(`${server.url}/cluster`);
@@ -39,7 +39,7 @@ test("the cluster's page hears of a node's next life, also of one that began whi
 });
 
 test("a node is drained after a dialog has said what that does, and taken back", async ({ page }) => {
-  // Nothing fires on a server whose only node is drained: the other tests need theirs.
+  // The test uses its own server: nothing fires on a server whose only node is drained.
   const server = await Server.start();
   try {
     await page.goto(`${server.url}/cluster`);

@@ -12,7 +12,7 @@ schedules:
     task: { target: { noop: {} } }
 `;
 
-/** The instant of the newest run. */
+/** The scheduled instant of the newest run. */
 const newest = (page: Page) =>
   page
     .getByTestId("run-row")
@@ -22,7 +22,7 @@ const newest = (page: Page) =>
 test("a console whose server is gone for a while comes back by itself and goes on", async ({
   page,
 }) => {
-  // The other tests' server stays up.
+  // The test uses its own server, because it stops the server and the others need theirs.
   const server = await Server.start();
   try {
     deploy(server, "connection", MODULE);

@@ -7,7 +7,8 @@ schedules:
   "explored": { when: "0 4 1 1 *", task: { target: { noop: {} } } }
 `;
 
-// Without another network, and under the console's policy: a breach of it fails every test.
+// The page runs without any other network, under the console's policy. A violation of the policy
+// fails every test.
 test("GraphQL is tried out in a page that needs nothing from elsewhere", async ({
   page,
   server,
@@ -29,7 +30,7 @@ test("GraphQL is tried out in a page that needs nothing from elsewhere", async (
   await page.goto("/graphiql");
   await expect(state).toContainText("types.");
 
-  // What can stand at the cursor: fields, arguments, the words of an enum, types of variables.
+  // Checks the candidates at the cursor: fields, arguments, values of an enum, types of variables.
   for (const [text, first] of [
     ["query { sched", "schedule"],
     ["query { schedules(first: 1, fil", "filter"],
@@ -45,7 +46,7 @@ test("GraphQL is tried out in a page that needs nothing from elsewhere", async (
     await expect(here.getByRole("button").first(), text).toContainText(first);
   }
 
-  // The operation in which the cursor stands is the one that runs.
+  // The operation that contains the cursor is executed.
   await query.fill("query One { me { name } } query Two { schedules { nodes { nextF } } }");
   for (let step = 0; step < " } } }".length; step += 1) await query.press("ArrowLeft");
   await query.press("Control+Space");
@@ -66,8 +67,8 @@ test("GraphQL is tried out in a page that needs nothing from elsewhere", async (
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(answer).toContainText('"totalCount": 1');
 
-  // A subscription goes on until it is stopped. It tells what comes after it, and no message says
-  // when the server reached it: so there is news until it is told.
+  // A subscription continues until it is stopped. It reports only later events, and no message says
+  // when the server has received it. So the test causes events until one is reported.
   await page.getByLabel("Variables").fill("");
   await query.fill("subscription { scheduleEvents { cursor schedule { name } } }");
   await query.press("Control+Enter");

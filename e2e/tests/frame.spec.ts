@@ -49,7 +49,7 @@ schedules:
   const run = page.getByTestId("run-row");
   await expect(run).toHaveCount(1);
   await run.getByRole("link").first().click();
-  // There is no such receiver.
+  // The run fails, because nothing listens at its target.
   await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
   await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Schedules" }).click();
   await page.getByTestId("schedule-row").getByRole("link", { name: "ledgers-close" }).click();
@@ -85,7 +85,7 @@ test("a member of one namespace sees it live on the overview, in the ledger and 
   deploy(server, "harbour", module + held + schedule("harbour-beat", "@every 1s", "true"));
   await expect(rows.first()).toBeVisible();
 
-  // While lists are held the counts stand still, and they follow when one lets go.
+  // While lists are held, the counts do not change; they are updated on release.
   deploy(server, "harbour", module + held);
   await expect(rail.getByRole("link", { name: "Runs 1 live" })).toBeVisible();
   await page.getByRole("button", { name: "Hold" }).click();
@@ -209,7 +209,8 @@ test("what belongs to one namespace is picked in the view of all, and lists say 
     await expect(pick, path).toHaveValue("south");
   }
 
-  // The rows of the namespace that was shown go, even if the next one does not answer.
+  // The rows of the previous namespace disappear, even if the server does not answer for the next
+  // one.
   await server.addMember("nora", "viewer", "north");
   await page.goto("/all/settings/people?tab=members&namespace=north");
   const nora = page.getByTestId("member-row").filter({ hasText: "nora" });
@@ -236,7 +237,7 @@ test("what belongs to one namespace is picked in the view of all, and lists say 
   await expect(
     page.getByTestId("next-schedule").filter({ hasText: "south-beat" }).first(),
   ).toContainText("south-beat south");
-  // They would go on beating through the other tests.
+  // Paused, because these schedules would otherwise fire during the other tests.
   for (const place of ["north", "south"]) {
     server.cli(["pause", `${place}-beat`, "--namespace", place, "--reason", "the test is over"]);
   }
@@ -279,7 +280,7 @@ test("a range is chosen in the header by keys, narrows the list, and stays on th
   const ranges = page.getByRole("button", { name: /^Range of time/ });
   await expect(ranges).toHaveAccessibleName("Range of time: Any time");
 
-  // What lies between two instants of 2020, and then the last hour.
+  // First selects a range between two instants of 2020, and then the last hour.
   await openRanges(page);
   await page.getByLabel("From", { exact: true }).fill("2020-01-01T00:00");
   await page.getByLabel("Until", { exact: true }).fill("2020-01-02T00:00");
@@ -412,7 +413,7 @@ test("the palette asks on a schedule's page whether to pause it", async ({ page,
   await page.keyboard.type("frame-tw");
   await page.getByRole("option", { name: /Pause frame-two/ }).click();
   await expect(page.getByRole("dialog", { name: "Pause schedule" })).toBeVisible();
-  // The address asks once: after a reload nothing opens.
+  // The address opens the dialog only once: after a reload, no dialog opens.
   await expect(page).not.toHaveURL(/do=/);
   await page.reload();
   await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();

@@ -8,7 +8,8 @@ import { WebSocket, type CloseEvent } from "ws";
 
 import { Server } from "../support/server.ts";
 
-// No browser: the specifications, and the clients that were written by them, with their defaults.
+// These tests use no browser: they check the specifications, with widely used clients and their
+// defaults.
 
 let server: Server;
 let token: string;
@@ -104,7 +105,7 @@ test("graphql-request asks with its defaults, by GET and by POST", async () => {
       response: { errors: [{ extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }] },
     });
   }
-  // The version that many still have; its own code for GET fails before it asks.
+  // Many programs still use this version. Its own code for GET fails before it sends a request.
   for (const method of [undefined, "POST"] as const) {
     const options = { headers: bearer(), ...(method === undefined ? {} : { method }) };
     const client = new GraphQLClient4(`${server.url}/graphql`, options);
@@ -125,7 +126,7 @@ function live(connectionParams: Record<string, unknown>): Live {
   return createClient({ url: address(), webSocketImpl: WebSocket, connectionParams, retryAttempts: 5 });
 }
 
-/** The one answer, or what ended it. */
+/** The only answer to a query, or the error that ended it. */
 async function once(client: Live, query: string): Promise<unknown> {
   for await (const { data, errors } of client.iterate({ query })) return data ?? errors;
   return undefined;
@@ -158,7 +159,7 @@ test("graphql-ws is told of a document that does not validate by a message of it
   await client.dispose();
 });
 
-/** The code and the reason with which the server ends a socket that sends that. */
+/** The code and the reason with which the server closes a socket that sends these messages. */
 async function ends(...messages: unknown[]): Promise<[number, string]> {
   const socket = new WebSocket(address(), "graphql-transport-ws");
   const closed = new Promise<[number, string]>((resolve) =>

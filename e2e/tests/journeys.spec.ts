@@ -5,7 +5,9 @@ import { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
-/** Fifty schedules of one tag, two that collide, one that fails and one whose fires are skipped. */
+/**
+ * Fifty schedules with one tag, two that collide, one that fails and one whose fires are skipped.
+ */
 const FIFTY = Array.from({ length: 50 }, (_, index) => `  fleet-${index}: { when: "0 3 * * *", tags: [fleet], task: { target: { noop: {} } } }`);
 const MODULE = `
 module: journeys
@@ -76,7 +78,7 @@ test("fifty schedules are paused for maintenance with a reason and an end in 6 c
 });
 
 test("next week's load is seen and a collision spread in 4 clicks", async () => {
-  // In a namespace of its own the busiest hour is that of the collision.
+  // The namespace contains only these schedules, so its busiest hour is that of the collision.
   server.cli(["namespace", "create", "reports"]);
   create("report", "0 5 * * *", "reports");
   create("summary", "0 5 * * *", "reports");

@@ -47,7 +47,7 @@ test("the last fires and the exact times are told where the pointer is", async (
   deploy(server, "metronome", METRONOME);
   await page.goto("/schedules?q=name:metronome");
   await signIn(page, admin);
-  // They come after the row, and follow what happens.
+  // The bars are loaded after the row, and are updated by events.
   const bars = rows(page).getByRole("img", { name: /^The last \d+ fires: .*succeeded/ });
   await expect(bars).toBeVisible();
   await bars.hover({ position: { x: 1, y: 8 } });

@@ -8,14 +8,14 @@ import { parse as parseYaml, stringify as toYaml } from "yaml";
 
 import { Server } from "../support/server.ts";
 
-// No browser: the JSON schema that editors check module files with, asked by a validator that is not
-// ours, beside the server that reads them. What the one takes the other takes.
+// These tests use no browser: they compare the JSON schema for editors, checked by an independent
+// validator, with the server's parser. Both must accept the same files.
 
 type Module = any;
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 
-/** The modules that a page shows, in the order in which they stand there. */
+/** The modules in a page of the documentation, in the order of the page. */
 function shown(page: string, language: "yaml" | "toml"): string[] {
   const blocks = [...read(page).matchAll(/```(yaml|toml)\n([^]*?)```/g)];
   const texts = blocks.filter(([, of]) => of === language).map(([, , text]) => text!);
@@ -27,7 +27,7 @@ for (const format of ["int64", "int32", "uint8", "uint16", "uint32", "uint64", "
 ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/);
 const validate = ajv.compile(JSON.parse(read("server/module.schema.json")));
 
-/** A dry run: why it is refused, or nothing. */
+/** Makes a dry run; returns the reason if it is refused. */
 function refusal(server: Server, text: string, name = "module.yaml"): string | undefined {
   writeFileSync(join(server.folder, name), text);
   try {
@@ -41,7 +41,7 @@ function refusal(server: Server, text: string, name = "module.yaml"): string | u
 let server: Server;
 
 test.beforeAll(async () => {
-  // All that an example needs: the demo calls its own server, and alerts go by mail.
+  // The settings that the examples need: the demo calls its own server, and alerts go by mail.
   server = await Server.start({
     CARILLON_EGRESS__PRIVATE_ADDRESSES: "true",
     CARILLON_SMTP__HOST: "127.0.0.1",
@@ -76,7 +76,7 @@ test("the schema takes the TOML that the documents show", () => {
   const texts = shown("docs/modules.md", "toml");
   expect(texts).toHaveLength(1);
   for (const text of texts) {
-    // An instant of TOML is a text in JSON.
+    // In JSON, an instant of TOML becomes a text.
     validate(JSON.parse(JSON.stringify(parseToml(text))));
     expect(validate.errors).toBeNull();
     expect(refusal(server, text, "module.toml")).toBeUndefined();
@@ -84,8 +84,8 @@ test("the schema takes the TOML that the documents show", () => {
 });
 
 /**
- * What somebody may get wrong in the first example of the documents. A word of YAML without quotes is
- * what its key takes, so `7` is a text there and `yes` a yes: that is no mistake.
+ * Likely mistakes in the first example of the documentation. An unquoted word of YAML has the type
+ * that its key requires, so `7` can be a text and `yes` a Boolean: that is not a mistake.
  */
 const MISTAKES: [string, (file: Module) => void][] = [
   ["no name", (file) => delete file.module],
@@ -148,7 +148,7 @@ test("a key that does not exist is refused wherever it stands", () => {
     expect(places.length).toBeGreaterThan(5);
     for (const place of places) {
       const file: Module = parseYaml(text);
-      // Among the headers of a request any name may stand, but only with a text.
+      // A header of a request may have any name, but its value must be a text.
       place.reduce((of, key) => of[key], file).surprise = {};
       const where = `a key in ${place.join(".") || "the file"}`;
       expect.soft(validate(file), `the schema takes ${where}`).toBe(false);
@@ -158,7 +158,9 @@ test("a key that does not exist is refused wherever it stands", () => {
   }
 });
 
-/** Where there are objects in a file, a context's left out: that may hold anything. */
+/**
+ * The paths of the objects in a file, except those inside a context, which may contain anything.
+ */
 function objects(value: Module, place: (string | number)[]): (string | number)[][] {
   if (typeof value !== "object" || value === null || place.at(-1) === "context") return [];
   const inner = Object.entries(value).flatMap(([key, item]) => objects(item, [...place, key]));

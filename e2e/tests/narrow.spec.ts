@@ -42,7 +42,7 @@ for (const width of [390, 320]) {
         await fits(`schedule, ${tab}`);
       }
       await expect(page.getByTestId("run-row").first()).toBeVisible();
-      // The rows move every second: the address is read at one glance, where a click takes two.
+      // The rows move every second. Reading the address takes one step, but a click takes two.
       const run = page.getByTestId("run-row").first().getByRole("link").first();
       await page.goto((await run.getAttribute("href")) ?? "");
       await expect(page.getByTestId("log-line").first()).toBeVisible();

@@ -37,7 +37,7 @@ test("a schedule that is paused with a reason does not fire again", async ({
 
   await page.getByRole("button", { name: "Pause" }).click();
   const dialog = page.getByRole("dialog", { name: "Pause schedule" });
-  // The exact fires that it keeps from running: a few, and more when asked.
+  // The dialog lists the exact fires that the pause suppresses: a few at first, more on request.
   const suppressed = dialog.getByTestId("suppressed-fire");
   await expect(suppressed).toHaveCount(5);
   await dialog.getByRole("button", { name: /^Show more/ }).click();
@@ -47,8 +47,8 @@ test("a schedule that is paused with a reason does not fire again", async ({
   await expect(page.getByTestId("schedule-state")).toHaveAttribute("data-state", "paused");
   await expect(page.getByText("the database moves tonight")).toBeVisible();
 
-  // Time is told by another schedule that goes on: three more of its fires are three more instants
-  // at which this one would have fired.
+  // Another schedule that continues shows the passage of time: three more of its fires mean three
+  // more instants at which the paused schedule would have fired.
   const other = await context.newPage();
   await other.goto("/schedules?q=name:witness");
   await other.getByRole("link", { name: "witness" }).click();
@@ -68,10 +68,10 @@ test("a schedule that is paused with a reason does not fire again", async ({
   await expect(page.getByTestId("ledger-row").first()).toBeVisible();
   expect((await ledger(page))[0]).toBe(before);
 
-  // Resumed, it fires again.
+  // After it is resumed, the schedule fires again.
   await page.getByRole("button", { name: "Resume" }).click();
   const resume = page.getByRole("dialog", { name: "Resume schedule" });
-  // Each choice lists what becomes of the fires of the pause.
+  // Each choice lists the outcomes of the fires of the pause.
   await expect(resume.getByTestId("resumed-fire").filter({ hasText: "does not run" }).first()).toBeVisible();
   await expect(resume.getByTestId("resumed-fire").filter({ hasText: / runs$/ }).first()).toBeVisible();
   await resume.getByRole("button", { name: "Resume" }).click();
@@ -79,7 +79,7 @@ test("a schedule that is paused with a reason does not fire again", async ({
   await expect.poll(async () => (await ledger(page))[0]).not.toBe(before);
 });
 
-/** How many of a schedule's fires have fallen into its pause. */
+/** The number of a schedule's fires that have fallen into its pause. */
 const suppressed = async (server: Server, name: string) => {
   const query = `query ($name: String!) { schedule(name: $name) { pausedFires(first: 1) { totalCount } } }`;
   const { schedule } = await server.ask<PausedFires>(query, { name });
@@ -118,7 +118,7 @@ test("a bulk pause lists fires, and its end lets choose what becomes of them", a
   await dialog.getByRole("button", { name: "Pause 2 schedules" }).click();
   const paused = rows.and(page.locator("[data-state=paused]"));
   await expect(paused).toHaveCount(2);
-  // The dialog looks only once at what fell into the pauses.
+  // The dialog loads the fires of the pauses only once, so wait until there are some.
   for (const name of ["fleet-one", "fleet-two"]) {
     await expect.poll(() => suppressed(server, name)).toBeGreaterThan(0);
   }

@@ -9,7 +9,7 @@ import { Server } from "../support/server.ts";
 import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
-/** Something on every page of Plan, Build and Settings. */
+/** A module with an example for every page of Plan, Build and Settings. */
 const MODULE = `
 module: planning
 calendars:
@@ -402,7 +402,7 @@ test("a token is shown once, works, and is revoked", async ({ page, admin, serve
   expect(await (await ask()).text()).toContain("UNAUTHENTICATED");
 });
 
-/** The page itself: what stands around it is looked at by accessibility.spec.ts. */
+/** Checks the page itself; accessibility.spec.ts checks the frame around it. */
 async function hasNoViolations(page: Page, what: string): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).include("main").analyze();
   const found = violations.map(

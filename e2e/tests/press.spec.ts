@@ -11,7 +11,7 @@ schedules:
     task: { target: { noop: {} } }
 `;
 
-/** The instant of the newest run that the page shows. */
+/** The scheduled instant of the newest run on the page. */
 const newest = (page: Page) => page.getByTestId("run-row").first().locator("time").first();
 
 test("what is pressed stays under the pointer until it is released", async ({
@@ -24,7 +24,7 @@ test("what is pressed stays under the pointer until it is released", async ({
   await signIn(page, admin);
   const link = page.getByTestId("run-row").first().getByRole("link").first();
   await expect(link).toBeVisible();
-  // The page moves by itself by now: what it had asked for first is answered.
+  // The first requests have been answered, and from now on events update the page.
   await expect(page.getByTestId("connection")).toHaveAttribute("data-state", "live");
   for (const turn of ["first", "second"]) {
     const before = (await newest(page).getAttribute("datetime")) ?? "";
@@ -41,7 +41,7 @@ test("what is pressed stays under the pointer until it is released", async ({
   );
   const shown = (await newest(page).getAttribute("datetime")) ?? "";
 
-  // Time goes on meanwhile, as another page shows.
+  // Another page shows that new runs start meanwhile.
   const other = await page.context().newPage();
   await other.goto("/runs");
   const later = async () => ((await newest(other).getAttribute("datetime")) ?? "") > shown;

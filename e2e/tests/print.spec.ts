@@ -77,7 +77,7 @@ schedules:
   await expect(page.getByRole("heading", { name: "Facts" })).toBeVisible();
   await expect(page.getByRole("table", { name: "Attempts" })).toContainText("exit 3");
   await expect(page.locator("body")).toHaveCSS("background-color", "rgb(255, 255, 255)");
-  // Each line has a place of its own: nothing is behind a scroll bar.
+  // All lines are laid out below each other: none is hidden in a scrolling frame.
   const log = await page.getByRole("log").boundingBox();
   expect(log?.height).toBeGreaterThan(400 * 16);
 

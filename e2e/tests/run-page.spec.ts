@@ -91,7 +91,7 @@ schedules:
   await signIn(page, admin);
   await expect(state(page)).toHaveAttribute("data-state", "succeeded");
   await expect(line(page, "red needle").locator(".ink-1")).toHaveText("red needle");
-  // Followed to its end, with no more lines on the page than are in sight.
+  // The log was followed to its end, but the page contains only the lines in view.
   expect(await page.getByTestId("log-line").count()).toBeLessThan(150);
 
   const search = page.getByLabel("Search the log");

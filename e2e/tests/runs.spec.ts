@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
-/** Schedules whose runs work until the file exists. */
+/** Schedules whose runs continue until the file exists. */
 const held = (module: string, names: string[], gate: string) =>
   `module: ${module}\nschedules:\n` +
   names
@@ -29,7 +29,7 @@ test("chosen runs are counted, cancelled with a reason, and run again", async ({
   const rows = page.getByTestId("run-row");
   await expect(rows.and(page.locator("[data-state=running]"))).toHaveCount(3);
 
-  // The newest one is on top.
+  // The newest run is at the top.
   await page.getByLabel("Choose the run of herd-one").click();
   await page.getByLabel("Choose the run of herd-three").click({ modifiers: ["Shift"] });
   const bar = page.getByRole("region", { name: "Actions for the selected runs" });

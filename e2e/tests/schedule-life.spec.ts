@@ -11,7 +11,8 @@ test("a schedule goes from the form to runs that are watched while they work", a
   await page.goto("/schedules/new");
   await signIn(page, admin);
 
-  // The preview follows the typing: a bad expression is explained, a good one shows its fires.
+  // The preview is updated during typing: a bad expression gets an error, a good one shows its
+  // fires.
   const expression = page.getByLabel("Expression 1");
   const preview = page.getByTestId("preview").locator("tbody tr");
   const description = page.getByTestId("preview-description");
@@ -25,7 +26,7 @@ test("a schedule goes from the form to runs that are watched while they work", a
   await expect(preview.first()).toContainText("09:00");
   const daily = await description.innerText();
 
-  // Another zone is another clock, where the instants are the same too.
+  // The times change with the zone, even though the instants are the same.
   await expression.fill("0 * * * *");
   await expect(preview.first()).toContainText("+00:00");
   const zone = page.getByLabel("Time zone", { exact: true });
@@ -37,7 +38,7 @@ test("a schedule goes from the form to runs that are watched while they work", a
   await expect(preview.first()).not.toContainText("+09:00");
   await expect(description).not.toHaveText(daily);
 
-  // The command waits for a file: the first run works until this test says so.
+  // The command waits for a file, so the first run continues until this test creates the file.
   const gate = join(server.folder, "gate");
   await page.getByLabel("Name", { exact: true }).fill("every-second");
   await page.getByRole("radio", { name: "Command" }).check();
@@ -48,12 +49,12 @@ test("a schedule goes from the form to runs that are watched while they work", a
 
   await expect(page.getByRole("heading", { name: "every-second" })).toBeVisible();
   await expect(page.getByTestId("connection")).toHaveAttribute("data-state", "live");
-  // While it works further fires are skipped and say why.
+  // While the run continues, further fires are skipped, with the reason.
   await expect(
     page.getByTestId("ledger-row").filter({ hasText: /skipped/i }).first(),
   ).toBeVisible();
 
-  // Its run is on the next tab, and its lines are a click away.
+  // The run is listed on the next tab, and a click shows its log.
   await openTab(page, "Runs");
   const runs = page.getByTestId("run-row");
   const running = runs.and(page.locator("[data-state=running]"));
@@ -65,12 +66,12 @@ test("a schedule goes from the form to runs that are watched while they work", a
   await expect(state).toHaveAttribute("data-state", "running");
   await expect(lines.filter({ hasText: "the gate is open" })).toHaveCount(0);
 
-  // It settles before the eyes of the operator.
+  // The run settles while its page is open.
   writeFileSync(gate, "");
   await expect(lines.filter({ hasText: "the gate is open" })).toBeVisible();
   await expect(state).toHaveAttribute("data-state", "succeeded");
 
-  // And so do the next ones, on the schedule's page, without a reload.
+  // On the schedule's page, the next runs settle as well, without a reload.
   await page.goBack();
   await expect(runs.and(page.locator("[data-state=succeeded]")).nth(2)).toBeVisible();
 });
@@ -86,12 +87,12 @@ test("a deleted schedule is found in a list of its own and restored", async ({ p
   await page.getByRole("dialog").getByRole("button", { name: "Delete 1 schedule" }).click();
   await expect(page.getByText("No schedule matches")).toBeVisible();
 
-  // The notice takes the deletion back.
+  // The notice undoes the deletion.
   await page.getByRole("button", { name: "Undo" }).click();
   const row = page.getByTestId("schedule-row").filter({ hasText: "thrown-away" });
   await expect(row).toBeVisible();
 
-  // Later the list of deleted ones does.
+  // Later, the schedule can be restored from the list of deleted schedules.
   await page.getByLabel("Choose thrown-away").click();
   await bar.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete 1 schedule" }).click();
@@ -142,7 +143,7 @@ test("tags and the zone of several schedules are changed at once, after a previe
   await dialog.getByLabel("Time zone").fill("Europe/Berlin");
   await dialog.getByRole("button", { name: "Preview" }).click();
   await expect(dialog).toContainText("Edit 2 schedules: edited-one, edited-two.");
-  // Another change is to be previewed again.
+  // A different change requires a new preview.
   await dialog.getByLabel("Priority").fill("10");
   await dialog.getByRole("button", { name: "Preview" }).click();
   await dialog.getByRole("button", { name: "Edit 2 schedules" }).click();

@@ -3,9 +3,9 @@ import type { Page } from "@playwright/test";
 import { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 
-/** Each of them sets this on the page that lets it run. */
+/** The property of `window` that each of the texts sets if a page runs it. */
 const HIT = "carillonWasHit";
-/** What would like to be more than a text. */
+/** Texts that try to run a script. */
 const TEXTS = [
   `<img src=x onerror="${HIT}=1">`,
   `<script>${HIT}=1</script>`,
@@ -18,13 +18,13 @@ const TEXTS = [
   `\u001b]8;;javascript:${HIT}=1\u0007a\u001b]8;;\u0007`,
 ];
 const ALL = TEXTS.join("\n");
-/** Without what a template would be. */
+/** The texts that are not templates. */
 const PLAIN = TEXTS.filter((text) => !text.includes("{{")).join("\n");
-/** What would be there if a text had become more than that. */
+/** Elements and attributes that a page would contain if it used a text as markup. */
 const FOREIGN =
   "[onerror], [onload], iframe, object, embed, base, [srcdoc], [href^='javascript:' i], [src='x']";
 
-/** Visits a page, waits until it shows what it is about, and sees that nothing ran there. */
+/** Visits a page, waits until it shows the text, and checks that no script ran. */
 async function isHarmless(
   page: Page,
   server: Server,
@@ -35,13 +35,13 @@ async function isHarmless(
   await expect(page.locator("main, body").getByText(shows).first()).toBeAttached();
   await expect(page.getByTestId("connection")).toHaveAttribute("data-state", "live");
   await expect(page.locator(FOREIGN), path).toHaveCount(0);
-  // Each script is a file of ours; there is none in the page itself.
+  // Each script is a file of the server; the page contains no inline script.
   await expect(page.locator("script:not([src^='/'])"), path).toHaveCount(0);
   expect(await page.evaluate((hit) => hit in window, HIT), path).toBe(false);
 }
 
-// A breach of the content security policy is an error in the console, which fails every test. The
-// server is this test's own: the overview shows the newest of what happens there.
+// A violation of the content security policy is an error in the console, which fails every test.
+// The test uses its own server, because the overview shows the newest events of the server.
 test("what was stored by somebody else is shown, and never run", async ({ page }) => {
   test.slow();
   const server = await Server.start();
@@ -56,7 +56,7 @@ async function storedAndShown(page: Page, server: Server): Promise<void> {
   page.on("dialog", (dialog) => expect.soft(dialog.message(), "a dialog").toBe(""));
   const create = `mutation ($input: CreateScheduleInput!) {
     createSchedule(input: $input) { schedule { id name } } }`;
-  // Names and tags stand in addresses and shells: they are no place for it at all.
+  // Names and tags appear in addresses and shells, so they must not contain such texts at all.
   const noop = { timing: { expressions: ["0 4 1 1 *"] }, task: { target: { noop: {} } } };
   for (const text of TEXTS) {
     for (const input of [{ name: text }, { name: "a", tags: [text] }, { name: "a", group: text }]) {
@@ -108,16 +108,16 @@ exit 3`;
   await expect(page.getByLabel("Note")).toHaveValue(ALL);
   await isHarmless(page, server, "/runs?q=hostile", "hostile");
   await isHarmless(page, server, `/runs/${run}`, shown);
-  // The log as well, all of it.
+  // The log shows all of the texts.
   for (const text of TEXTS.slice(0, 8)) {
     await expect(page.getByTestId("log-line").filter({ hasText: text }).first()).toBeVisible();
   }
 
-  // What stands in an address is repeated as a text, if at all.
+  // A text from the address is either shown as text or not at all.
   for (const text of TEXTS) {
     const part = encodeURIComponent(text);
     for (const path of [`/schedules?q=${part}`, `/runs?state=${part}`, `/schedules/${part}`, `/${part}#${part}`]) {
-      // What looks like a file that is not there is answered with nothing at all.
+      // For a path that looks like a missing file, the server returns 404 with an empty body.
       const answer = await page.request.get(server.url + path);
       if (answer.status() === 404 && (await answer.body()).length === 0) continue;
       await page.goto(server.url + path);

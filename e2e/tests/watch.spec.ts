@@ -42,7 +42,7 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
   await expect(problem).toContainText("exited with code 3");
   await expect(page.getByTestId("node-tile")).toBeVisible();
   await expect(page.getByRole("img", { name: /^Runs that ended: .*failed/ })).toBeVisible();
-  // One that fires every second is one line all the same.
+  // A schedule that fires every second still takes only one line.
   const next = page.getByTestId("next-schedule");
   await expect(next.filter({ hasText: "works" })).toHaveCount(1);
   await expect(next.filter({ hasText: "works" })).toContainText("every 1 s");
@@ -51,7 +51,7 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
 
   const failed = page.locator(".figure").filter({ hasText: "Failed" }).getByRole("link");
   await expect(failed).toHaveAttribute("href", /runs\?state=failed&q=finished/);
-  // The chart is drawn again while one looks, so the link is read, not clicked.
+  // The chart is redrawn all the time, so the address of the link is read instead of clicked.
   const minute = page.getByRole("region", { name: "Next hour" }).locator(".twin a").nth(2);
   const href = (await minute.getAttribute("href"))!;
   expect(href).toMatch(/upcoming\?at=[^&]+&frequent=yes/);
@@ -255,7 +255,7 @@ test("health says what to do, and leads to what it counts", async ({ page }) => 
   await expect(page.getByTestId("node-tile")).toBeVisible();
   await hasNoViolations(page, "health");
   await page.getByTestId("check-row").filter({ hasText: "Missed" }).getByRole("link").click();
-  // The server counts those of all namespaces, so all are listed.
+  // The server's check counts the fires of all namespaces, so the link lists all of them.
   await expect(page).toHaveURL(/\/all\/ledger\?verdict=missed&range=24h/);
   await page.goBack();
   await page.getByTestId("check-row").filter({ hasText: "Schemas" }).getByRole("link").click();
@@ -268,7 +268,7 @@ test("green never stands beside a server that does not answer", async ({ page })
     await page.goto(server.url);
     await signIn(page, server.addPerson("gwen", "admin"));
     await expect(page.getByTestId("health")).toHaveAttribute("data-state", "healthy");
-    // An empty server says what to do first.
+    // An empty server shows the first steps.
     await expect(page.getByTestId("first-steps").getByRole("button", { name: "Copy" })).toHaveCount(3);
     await hasNoViolations(page, "overview, empty");
     await server.halt();

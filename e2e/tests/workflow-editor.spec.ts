@@ -48,7 +48,7 @@ const text = (page: Page) => page.getByLabel("Workflow (YAML)");
 const problems = (page: Page) => page.locator("#workflow-text-error");
 const reading = (page: Page, state: string) =>
   expect(page.locator(".editor-text")).toHaveAttribute("data-reading", state);
-/** Handles the requests that have a text read, and lets all others pass. */
+/** Handles the requests that let the server read a text; all others pass unchanged. */
 const onReading = (page: Page, handle: (route: Route, text: string) => Promise<void>) =>
   page.route("**/graphql", async (route) => {
     const { query, variables } = route.request().postDataJSON();
@@ -77,7 +77,7 @@ test("a workflow of two tasks is made in the form, and becomes version 2", async
   await expect(node(page, /^send/)).toHaveAccessibleName(/needs fetch/);
   await expect(page.locator(".dag-edge")).toHaveCount(1);
 
-  // What needs a task follows its name.
+  // When a task is renamed, the tasks that need it follow.
   await node(page, /^fetch/).click();
   await page.getByLabel("Task name").fill("load");
   await expect(node(page, /^send/)).toHaveAccessibleName(/needs load/);
@@ -147,7 +147,7 @@ two-ways:
   await expect(text(page)).toBeFocused();
   await expect(page).toHaveURL(/tab=text/);
 
-  // The form has it as well, and says so in its own way.
+  // The form has the same content, and shows the error in its own way.
   await tab(page, "Form").click();
   await expect(card(page, "b")).toContainText("Needs mending");
   await tab(page, "Text").click();
@@ -162,7 +162,7 @@ two-ways:
   await stranger.click();
   await expect(stranger).toHaveCount(0);
 
-  // A circle is told at both of its tasks.
+  // Both tasks of a cycle show the error.
   await card(page, "b").getByRole("checkbox", { name: "a", exact: true }).check();
   await card(page, "a").getByRole("button", { expanded: false }).click();
   await card(page, "a").getByRole("checkbox", { name: "b", exact: true }).check();
@@ -172,7 +172,7 @@ two-ways:
   await expect(refusal(page)).toContainText("Not saved");
   await card(page, "a").getByRole("checkbox", { name: "b", exact: true }).uncheck();
 
-  // A broken text stays, whatever becomes of the form.
+  // A text that cannot be read stays, even if the form changes.
   await tab(page, "Text").click();
   await expect(text(page)).not.toHaveValue(/Why it is there/);
   const broken = "two-ways:\n  tasks: []\n  taks: []\n";
@@ -214,13 +214,14 @@ test("what is pasted from a module file is saved as it says, and what is copied 
         retry: { max_attempts: 3 }
 `;
   await text(page).fill(pasted);
-  // It is read before it is saved, however quickly one is.
+  // A text is read before it is saved, even if the user saves at once.
   await page.getByRole("button", { name: "Create workflow" }).click();
   await expect(heading(page, "pasted")).toBeVisible();
   const made = (await server.ask<Read>(READ, { name: "pasted" })).workflow;
   expect(made.timeoutSeconds).toBe(5400);
   expect(made.tasks[0]?.retry.maxAttempts).toBe(3);
-  // The form has an argument in each line; the text says what is sent.
+  // The form shows one argument per line; the workflow is created with the exact argument of the
+  // text.
   expect(made.tasks[0]?.target.args).toEqual(["two\nlines\n"]);
 
   await expect(page.getByRole("button", { name: "Copy as YAML" })).toBeVisible();
@@ -259,7 +260,7 @@ test("the latest text counts, and a server that does not answer is asked again",
   await page.goto("/ns/default/workflows/new?tab=text");
   await signIn(page, admin);
 
-  // The answer about the first text comes after that about the second.
+  // The answer about the first text arrives after the answer about the second.
   let release = () => {};
   let answered = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -320,14 +321,14 @@ test("a typed text survives leaving with its comments, and the keyboard leaves i
   await page.keyboard.type("tasks:");
   await page.keyboard.press("Enter");
   await expect(text(page)).toHaveValue("a:\n  tasks:\n    ");
-  // Until it is read, what is next to it may change.
+  // Waits for the text to be read, because the surrounding elements may change until then.
   await expect(page.locator(".editor-text")).not.toHaveAttribute("data-reading", "pending");
   await page.keyboard.press("Tab");
   await expect(text(page)).not.toBeFocused();
   await page.keyboard.press("Shift+Tab");
   await expect(text(page)).toBeFocused();
 
-  // JSON in the shape of the API, as the editor took it before.
+  // The text is JSON in the shape of the API, which earlier versions of the editor used.
   const json = JSON.stringify({ name: "from-json", tasks: [{ name: "a", target: { noop: {} } }] });
   await text(page).fill(json);
   await reading(page, "read");
@@ -392,14 +393,14 @@ test("an edit changes what was typed and nothing else, and a newer version is no
   await signIn(page, admin);
   await page.getByLabel("Tasks at once").fill("4");
   await page.getByRole("button", { name: "Save changes" }).click();
-  // The secret is not set.
+  // The server warns, because the secret is not set.
   await expect(page.getByText("kept is saved, but look at this")).toBeVisible();
   await page.getByRole("link", { name: "Open the workflow" }).click();
   await expect(heading(page, "kept")).toBeVisible();
   const after = (await server.ask<Read>(READ, { name: "kept" })).workflow;
   expect(after).toEqual({ ...before, version: 2, maxParallel: 4 });
 
-  // Somebody else is quicker.
+  // Another user saves the workflow first.
   await page.getByRole("link", { name: "Edit" }).click();
   await page.getByLabel("Tasks at once").fill("5");
   await server.ask(UPDATE, { input: { id, expectedVersion: 2, maxParallel: 6 } });
@@ -420,7 +421,7 @@ test("the server's errors stand at their fields, and typed work survives leaving
   await page.getByLabel("URL").fill("no address");
   await page.getByRole("button", { name: "Add task" }).click();
   await page.getByRole("button", { name: "Create workflow" }).click();
-  // The second card was open; the field with the error is in the first.
+  // The second card was open, but the field with the error is in the first.
   await expect(page.getByLabel("URL")).toBeFocused();
   await expect(refusal(page)).toContainText("Not saved: see URL.");
   await expect(page.getByLabel("URL")).toHaveAttribute("aria-invalid", "true");
@@ -433,7 +434,7 @@ test("the server's errors stand at their fields, and typed work survives leaving
   await expect(page.getByLabel("URL")).toHaveValue("no address");
   await expect(page.getByTestId("task-card")).toHaveCount(2);
 
-  // So it does an ended session and the sign-in after it.
+  // The draft also survives the end of the session and the next sign-in.
   await page.getByLabel("Tasks at once").fill("7");
   await page.context().clearCookies();
   await page.reload();

@@ -26,12 +26,12 @@ pub(crate) fn App() -> impl IntoView {
     }
 }
 
-/// The pages for signed-in users, or the sign-in page. The URL stays the same, so after signing in
-/// the requested page is shown.
+/// The pages for signed-in users, or the sign-in page. The sign-in page does not change the URL, so the requested
+/// page is shown afterwards.
 #[component]
 fn Door() -> impl IntoView {
     let session = use_session();
-    // Changes of the name or role do not rebuild the frame; only signing in or out does.
+    // Only signing in or out rebuilds the frame; a change of the name or role does not.
     let inside = Memo::new(move |_| match session.get() {
         SessionState::Asking => Inside::Asking,
         SessionState::SignedOut => Inside::No,
@@ -79,8 +79,8 @@ enum Inside {
     Unknown(Failure),
 }
 
-/// The page for the URL's path. A new path moves the focus to the page, as loading a page would. Filters of a list
-/// are in the query string and move nothing.
+/// The page for the URL's path. A new path moves the focus to the page, like loading a page does. The filters of a
+/// list are in the query string and do not move the focus.
 #[component]
 fn Pages() -> impl IntoView {
     let address = use_address();
@@ -103,7 +103,7 @@ fn Pages() -> impl IntoView {
         }
         route
     });
-    // Another id or namespace is another page: its subscriptions and lists start afresh.
+    // A page for another id or namespace is rebuilt, so that its subscriptions and lists start afresh.
     live(move || match place.get() {
         (None, Some(_)) => ().into_any(),
         (_, route) => page(route),
@@ -127,7 +127,7 @@ fn page(route: Option<Route>) -> AnyView {
 /// The page, or the role that it needs.
 fn guarded(needed: Role, route: Route) -> AnyView {
     let session = use_session();
-    // Without a viewer the sign-in page is about to take the place of all pages.
+    // Without a viewer, the sign-in page is about to replace all pages.
     let may = Memo::new(move |_| {
         session.viewer().is_none() || session.role().is_some_and(|role| role >= needed)
     });

@@ -1,18 +1,18 @@
 //! The console: a Leptos single-page app over the GraphQL API of `server/schema.graphql`.
 //!
-//! It promises operators that the screen shows what is in the database, without a reload: queries fill lists, and
-//! subscriptions keep them current. It must never compute when a schedule fires; every next fire, every description
-//! of a timing and every warning comes from the server, even while the user types.
+//! It promises operators that the screen shows the contents of the database without a reload: queries fill lists, and
+//! subscriptions keep them current. The console must never compute when a schedule fires. Every next fire, every
+//! description of a timing and every warning comes from the server, even while the user types.
 //!
-//! - `route`: every address, one enum
+//! - `route`: every address, in one enum
 //! - `app`: the pages, or the sign-in page
-//! - `frame`: what surrounds every page
-//! - `pages`: load and arrange
-//! - `components`: draw
-//! - `data`: what pages load, follow and change
+//! - `frame`: the parts around every page
+//! - `pages`: load data and arrange components
+//! - `components`: draw values
+//! - `data`: loads, subscriptions and changes of pages
 //! - `api`: the requests to the server
-//! - `state`: what outlives a page
-//! - `model`: what pages show
+//! - `state`: state that outlives a page
+//! - `model`: the types of the API's answers
 //! - `time`: wall clocks, and times in words
 //!
 //! # Hooks for browser tests

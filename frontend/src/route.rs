@@ -1,10 +1,10 @@
 //! Every address of the console: a scope and a page.
 //!
 //! `/ns/billing/schedules` shows the schedules of one namespace, `/all/schedules` those of all that the user may see.
-//! An address without a scope is also valid, as in links in mails; the frame adds the scope.
+//! An address without a scope, as in links in mails, is also valid; the frame adds the scope.
 //!
-//! A page is one line of `routes!`: its name, the segments of its path (a name among them is a parameter), and the
-//! page that it belongs to.
+//! A page is one line of `routes!`: its name, the segments of its path (an identifier among them is a parameter), and
+//! the page that it belongs to.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ pub(crate) enum Scope {
 }
 
 thread_local! {
-    /// The current scope. A change of it rebuilds every page, so links need not track it.
+    /// The current scope. When it changes, every page is rebuilt, so links need not track it.
     static HERE: RefCell<Scope> = const { RefCell::new(Scope::All) };
 }
 
@@ -32,7 +32,7 @@ impl Scope {
         }
     }
 
-    /// Makes this the current scope: new links lead there.
+    /// Makes this the current scope, to which new links lead.
     pub(crate) fn enter(&self) {
         HERE.set(self.clone());
     }
@@ -40,7 +40,7 @@ impl Scope {
 
 macro_rules! routes {
     ($($name:ident $(($value:ident))? [$($part:tt)*] $(in $care:ident)?;)+) => {
-        /// A page of the console. Links are built from it, never from text.
+        /// A page of the console. Links are built from this type, never from text.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub(crate) enum Route {
             $($name $((routes!(@text $value)))?),+
@@ -68,7 +68,7 @@ macro_rules! routes {
                 path
             }
 
-            /// The page to which this one belongs: for the page of one object, its list.
+            /// The parent page: for the page of one object, its list.
             pub(crate) fn care(&self) -> Self {
                 match self {
                     $(Self::$name $((routes!(@any $value)))? => {
@@ -89,7 +89,7 @@ macro_rules! routes {
     (@care $this:ident $care:ident) => { Self::$care };
 }
 
-// The first match wins, so a word comes before a parameter.
+// The first match wins, so fixed words precede parameters.
 routes! {
     Overview [];
     Runs ["runs"];
@@ -131,7 +131,7 @@ routes! {
 }
 
 impl Route {
-    /// The page of a module. A name may contain characters that a path may not.
+    /// The page of a module. The name is escaped, because it may contain characters that a path may not.
     pub(crate) fn module(name: &str) -> Self {
         Self::Module(encode_uri_component(name).into())
     }
@@ -146,7 +146,7 @@ impl Route {
         format!("{}{}", scope.path(), self.within())
     }
 
-    /// The address of the page in a namespace: the target of links in a list across all namespaces.
+    /// The address of the page in a namespace, for links in a list across all namespaces.
     pub(crate) fn path_at(&self, namespace: &str) -> String {
         self.path_in(&Scope::One(namespace.to_owned()))
     }
@@ -167,7 +167,7 @@ impl Route {
         HERE.with_borrow(|scope| self.narrowed_in(scope, query))
     }
 
-    /// The same in a scope.
+    /// The address in a scope, with a query string.
     pub(crate) fn narrowed_in(&self, scope: &Scope, query: &[(&str, &str)]) -> String {
         let pair = |(name, value): &(&str, &str)| {
             (!value.is_empty()).then(|| format!("{name}={}", encode_uri_component(value)))

@@ -1,8 +1,8 @@
 //! The server as a whole: assembles its parts, and starts and stops them in order.
 //!
-//! The port comes first, so that a second server on the same machine fails before it joins the
-//! nodes under the first one's name. The shutdown goes in reverse: new work is refused, running
-//! work gets its grace period, and then the database and the telemetry are closed.
+//! The server binds its port first, so that a second server on the same machine fails before it
+//! joins the nodes under the first one's name. The shutdown goes in reverse: new work is refused,
+//! running work gets its grace period, and then the database and the telemetry are closed.
 //!
 //! - `ports`: its listeners; `parts`: its components
 //! - `runtimes`: its threads; `settings`: the configuration of its parts
@@ -45,7 +45,7 @@ use crate::{
 /// Timeout for the last responses, once everything else has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// How long after the grace period the server has ended at the latest, whatever the database does.
+/// The server ends at most this long after the grace period, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
 
 /// Why the server could not start, or had to stop. Messages read after "failed to".
@@ -129,7 +129,7 @@ pub struct App {
     address: SocketAddr,
     /// Ends all HTTP except probes.
     draining: CancellationToken,
-    /// Ends HTTP.
+    /// Ends all HTTP.
     stop: CancellationToken,
     http: JoinHandle<io::Result<()>>,
     runtimes: Runtimes,
@@ -176,7 +176,7 @@ impl App {
         })
     }
 
-    /// The address on which it listens.
+    /// The address on which the app listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -200,7 +200,7 @@ impl App {
         let grace = self.config.shutdown_grace.0;
         tracing::info!(?grace, "stopping");
         let end = self.clock.deadline(grace.saturating_add(LAST_GRACE));
-        // Probes are answered until the end, because a draining node is monitored like any other.
+        // Probes are answered until the end, because monitoring continues while a node drains.
         self.draining.cancel();
         let engine = self.engine;
         let ended = self.runtimes.engine().spawn(async move { engine.shutdown(grace).await });
@@ -209,8 +209,8 @@ impl App {
         self.stop.cancel();
         let served = match broken {
             Some(ended) => ended,
-            // Requests have had as long as the engine needed to stop. A connection that lasts
-            // longer is cut off with the process.
+            // Requests in progress had as long as the engine needed to stop. A connection that
+            // lasts longer is cut off with the process.
             None => {
                 let served = self.clock.timeout(LAST_ANSWERS, self.http);
                 end.limit(served).await.unwrap_or(Ok(Ok(Ok(())))).unwrap_or(Ok(Ok(())))
@@ -251,8 +251,8 @@ pub fn vault(config: &Config) -> Result<Vault, AppError> {
     Ok(current.map_or_else(Vault::default, |current| Vault::new(current, previous)))
 }
 
-/// The identity provider, if one is configured. It has its own egress policy, because its operator
-/// decides where it is.
+/// The identity provider, if one is configured. Requests to it have their own egress policy,
+/// because its operator decides where it runs.
 pub fn provider(
     config: &Config,
     address: SocketAddr,

@@ -1,8 +1,8 @@
 //! Collects concurrent requests for one transaction.
 //!
-//! A transaction costs more than what it writes. Requests that arrive while others are carried out
-//! wait; the one that has the turn carries out all waiting ones, again and again until there are
-//! none. A batch is carried out in a task of its own: a caller that leaves does not affect the
+//! A transaction costs more than its writes. Requests that arrive while others are carried out
+//! wait. The caller that has the turn carries out all waiting requests, again and again until there
+//! are none. Each batch runs in its own task, so that a caller that leaves does not affect the
 //! others.
 
 use std::{
@@ -41,9 +41,9 @@ impl<T, A> Default for Batcher<T, A> {
 }
 
 impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
-    /// Carries out a request with all that are waiting by then. `carry_out` returns their answers,
-    /// in the order of the requests. `bytes` is the approximate size of the request. `None` if there
-    /// is no answer because it panicked.
+    /// Submits a request, which is carried out together with all that are waiting by then.
+    /// `carry_out` returns their answers, in the order of the requests. `bytes` is the approximate
+    /// size of the request. Returns `None` if `carry_out` panicked.
     pub(crate) async fn submit<F, B>(
         self: &Arc<Self>,
         request: T,

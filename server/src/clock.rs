@@ -3,8 +3,8 @@
 //! Schedules use this clock. It is a value, not a trait, so that no generic parameter spreads
 //! through the layers that use it. A node that has measured the offset of its wall clock corrects
 //! this clock by that offset, so that all nodes fire by the same time. A manual clock stands still
-//! until it is moved. Moving it forward wakes the sleepers in the order of their instants, so that
-//! a simulated week passes in a second and always in the same way.
+//! until a test moves it. Moving it forward wakes the sleepers in the order of their instants, so
+//! that a simulated week passes in a second and always in the same way.
 //!
 //! Leases and heartbeats do not use this clock: they compare times in SQL, by the database's clock.
 
@@ -62,8 +62,8 @@ impl Clock {
         Self { source, ahead: Arc::default() }
     }
 
-    /// The current time on which the nodes agree, in whole milliseconds, which is what the tables
-    /// store. It is the wall clock minus the measured offset.
+    /// The current time on which the nodes agree: the wall clock minus the measured offset. It is
+    /// in whole milliseconds, because the tables store milliseconds.
     pub fn now(&self) -> DateTime<Utc> {
         self.wall() - self.correction()
     }
@@ -219,12 +219,13 @@ struct ManualState {
     next_sleeper: u64,
 }
 
-/// What a sleeper on a manual clock waits for.
+/// The kind of wait of a sleeper on a manual clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// An instant, whenever the clock shows it.
+    /// Until the clock shows an instant.
     Until,
-    /// The end of a duration. If the clock is stepped back, it shows an earlier time then.
+    /// Until a duration has passed. If the clock is stepped back meanwhile, it shows an earlier
+    /// time at the end.
     For,
 }
 
@@ -283,7 +284,7 @@ impl ManualClock {
         self.advance(by);
     }
 
-    /// The sleepers: the unique number that each was given.
+    /// The sleepers, by the unique number of each.
     pub fn sleepers(&self) -> Vec<u64> {
         let mut state = self.locked();
         state.sleepers.retain(|_, (_, waker)| !waker.is_closed());
@@ -313,7 +314,7 @@ impl ManualClock {
             state.sleepers.insert((at, number), (wait, waker));
             woken
         };
-        // The sender is only dropped with the clock itself, and then nothing can move the time.
+        // The sender is only dropped with the clock itself. Then the time can no longer move.
         if woken.await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -9,8 +9,8 @@
 
 // The futures of the engine nest deeper than the compiler permits by default.
 #![recursion_limit = "256"]
-// A large future of the store once made all futures that await it as large, and a thread's stack
-// overflowed.
+// Warns, because a large future of the store once made every future that awaits it as large, and a
+// thread's stack overflowed.
 #![warn(clippy::large_futures)]
 
 pub mod access;
@@ -34,7 +34,7 @@ pub mod telemetry;
 pub mod vault;
 pub mod web;
 
-/// Its feature `override` also replaces the C library's `malloc`, because SQLite's driver copies
-/// each value that it reads on one thread and frees it on another (decision 0047).
+/// The allocator. Its feature `override` also replaces the C library's `malloc`, because SQLite's
+/// driver copies each value that it reads on one thread and frees it on another (decision 0047).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -14,12 +14,12 @@ thread_local! {
     static SEEDED: RefCell<Option<StdRng>> = const { RefCell::new(None) };
 }
 
-/// Uniform in `[0, 1)`.
+/// A random number, uniformly distributed in `[0, 1)`.
 pub fn unit() -> f64 {
     draw(|source| source.random())
 }
 
-/// As many random bytes as the caller needs.
+/// `N` random bytes.
 pub fn bytes<const N: usize>() -> [u8; N] {
     draw(|source| {
         let mut bytes = [0; N];
@@ -28,8 +28,7 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     })
 }
 
-/// A key with the application's time, so that the order of keys is the order of creation by any
-/// clock.
+/// A key that begins with the application's time, so that keys sort by creation on any clock.
 pub fn new_id(now: DateTime<Utc>) -> Uuid {
     let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0);
     uuid::Builder::from_unix_timestamp_millis(millis, &bytes()).into_uuid()

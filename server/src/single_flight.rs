@@ -9,13 +9,14 @@ use std::{
 
 use tokio::sync::Mutex as Turn;
 
-/// The last answer for a key. The holder of the lock may look it up again; others wait for it.
+/// The last answer for a key. The holder of the lock may look the key up again; others wait for the
+/// result.
 pub(crate) type Slot<V> = Arc<Turn<Option<V>>>;
 
 /// The slots, by key.
 pub(crate) struct SingleFlight<K, V> {
     slots: Mutex<Slots<K, V>>,
-    /// Up to this number, slots are never swept out.
+    /// Below this number of slots, no slot is removed.
     few: usize,
 }
 
@@ -25,8 +26,8 @@ struct Slots<K, V> {
 }
 
 impl<K: Eq + Hash, V> SingleFlight<K, V> {
-    /// Creates slots that are swept out once there are more than `few`, and more than twice as many
-    /// as the last sweep left.
+    /// Creates slots. Unused ones are removed once there are more than `few`, and more than twice
+    /// as many as the last removal left.
     pub(crate) fn new(few: usize) -> Self {
         Self { slots: Mutex::new(Slots { by_key: HashMap::new(), sweep_at: few }), few }
     }

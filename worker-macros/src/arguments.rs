@@ -8,7 +8,7 @@ use syn::{
     punctuated::Punctuated, spanned::Spanned,
 };
 
-/// `name = value`, each once.
+/// The arguments `name = value` of an attribute, each at most once.
 pub(crate) struct Arguments {
     values: BTreeMap<String, (Ident, Expr)>,
 }
@@ -43,7 +43,7 @@ impl Arguments {
         self.text(name)?.ok_or_else(missing)
     }
 
-    /// One string, or several in brackets.
+    /// The value of an argument that is one string, or several in brackets.
     pub(crate) fn texts(&self, name: &str) -> syn::Result<Vec<LitStr>> {
         match self.values.get(name) {
             None => Ok(Vec::new()),

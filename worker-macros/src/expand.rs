@@ -70,8 +70,8 @@ pub(crate) fn expand(
     })
 }
 
-/// The function without its `scheduled` attributes: what is left of it after an error, so that
-/// they are not expanded and no error is told twice.
+/// The function without its `scheduled` attributes. After an error, the macro emits this, so that
+/// the other attributes are not expanded and report no second error.
 pub(crate) fn plain(item: TokenStream) -> TokenStream {
     match syn::parse2::<ItemFn>(item.clone()) {
         Ok(mut function) => {
@@ -82,8 +82,8 @@ pub(crate) fn plain(item: TokenStream) -> TokenStream {
     }
 }
 
-/// Takes further `scheduled` attributes off the function: the first attribute, which is expanded
-/// first, declares them all.
+/// Removes further `scheduled` attributes from the function, and returns them. The first attribute
+/// is expanded first, and declares all schedules.
 fn take_further(function: &mut ItemFn) -> Vec<Attribute> {
     let is_schedule = |attribute: &Attribute| {
         attribute.path().segments.last().is_some_and(|segment| segment.ident == "scheduled")
@@ -93,7 +93,7 @@ fn take_further(function: &mut ItemFn) -> Vec<Attribute> {
     further
 }
 
-/// Another schedule of the same task: its queue and its name are those of the first attribute.
+/// A further schedule of the same task, with the queue and the name from the first attribute.
 fn further_schedule(attribute: &Attribute, queue: &str, name: &str) -> syn::Result<Schedule> {
     let tokens = attribute.meta.require_list()?.tokens.clone();
     let arguments = Arguments::parse(tokens, Schedule::KEYS)?;
@@ -143,7 +143,7 @@ fn check_signature(function: &ItemFn) -> syn::Result<()> {
     Ok(())
 }
 
-/// The call of the function with the job's input, and the conversion of its result.
+/// Emits the call of the function with the job's input, and the conversion of its result.
 fn call(function: &ItemFn) -> syn::Result<TokenStream> {
     let mut reads = Vec::new();
     let mut passed = Vec::new();
@@ -170,7 +170,8 @@ fn call(function: &ItemFn) -> syn::Result<TokenStream> {
             if std::mem::replace(&mut has_input, true) {
                 return Err(twice("one input and one Context"));
             }
-            // A type that JSON cannot be deserialized into is an error at that type.
+            // If a type cannot be deserialized from JSON, the compiler reports the error at that
+            // type.
             reads.push(quote_spanned!(ty.span() => let #name: #ty = job.input()?;));
         }
         passed.push(name);

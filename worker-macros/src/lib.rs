@@ -26,7 +26,7 @@ fn attribute(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStre
     match expand::expand(kind, arguments.into(), item.clone()) {
         Ok(code) => code.into(),
         Err(error) => {
-            // Keep the function, so that there is no second error about a missing function.
+            // Keep the function, so that the compiler does not also report a missing function.
             let (item, error) = (expand::plain(item), error.into_compile_error());
             quote::quote!(#item #error).into()
         }

@@ -88,7 +88,8 @@ impl Schedule {
     }
 }
 
-/// An invalid expression is an error at that expression, and an invalid zone at the zone.
+/// Checks the timing. An invalid expression is reported at that expression, and an invalid zone at
+/// the zone.
 fn check_timing(cron: &[LitStr], zone: Option<&LitStr>) -> syn::Result<()> {
     if let Some(zone) = zone {
         timing(vec!["@daily".to_owned()], &zone.value())

@@ -1,4 +1,4 @@
-//! A program that carries its own schedule: it deploys its declarations, and works on jobs.
+//! A program that declares its own schedule: it deploys its declarations, and works on jobs.
 //!
 //! `cargo run -p carillon-worker --example worker -- URL DEPLOY_TOKEN WORKER_TOKEN`
 
@@ -18,7 +18,7 @@ struct Sent {
     attempt: u32,
 }
 
-/// Every night, for the day that has ended.
+/// Runs every night, for the day that has ended.
 #[scheduled(
     cron = "0 2 * * *",
     zone = "Europe/Berlin",
@@ -37,7 +37,7 @@ struct Letter {
     address: String,
 }
 
-/// For schedules that users create.
+/// Runs jobs of schedules that users create.
 #[task(queue = "emails")]
 async fn send_one(letter: Letter) -> Result<(), Failure> {
     if letter.address.contains('@') {

@@ -11,7 +11,7 @@ pub enum Error {
     /// The server did not answer.
     #[error("the server did not answer: {0}")]
     Unanswered(#[from] reqwest::Error),
-    /// An answer that does not belong to this protocol.
+    /// The server sent an answer that does not belong to this protocol.
     #[error("the answer cannot be read: {0}")]
     Unreadable(String),
     /// The server refused the module of a program. Nothing was changed.
@@ -22,7 +22,7 @@ pub enum Error {
         /// What is wrong with the module.
         problem: String,
     },
-    /// Contradictory declarations, or an invalid setting.
+    /// Declarations contradict each other, or a setting is invalid.
     #[error("{0}")]
     Setting(String),
 }
@@ -70,19 +70,19 @@ impl Error {
     }
 }
 
-/// Why a task failed. `?` turns any error into one, and another attempt may follow.
+/// Why a task failed. `?` converts any error to a `Failure`, and another attempt may follow.
 pub struct Failure {
     pub(crate) message: String,
     pub(crate) retry: bool,
 }
 
 impl Failure {
-    /// Another attempt may succeed.
+    /// A failure after which another attempt may succeed.
     pub fn new(message: impl fmt::Display) -> Self {
         Self { message: message.to_string(), retry: true }
     }
 
-    /// Another attempt would fail as well, so the server does not make one.
+    /// A failure that another attempt would repeat, so the server does not make one.
     pub fn permanent(message: impl fmt::Display) -> Self {
         Self { message: message.to_string(), retry: false }
     }

@@ -1,4 +1,4 @@
-//! JSON over HTTP, with retries while they can help.
+//! JSON over HTTP, with retries after errors that may be temporary.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Http {
         Ok(Self { client, base: url.trim_end_matches('/').to_owned(), token: token.to_owned() })
     }
 
-    /// One request.
+    /// Sends one request.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, Error> {
         self.post_within(path, body, TIMEOUT).await
     }
@@ -52,7 +52,8 @@ impl Http {
         Err(refusal(answer).await.into())
     }
 
-    /// Repeats a request until it is answered or given up on; then returns the last error.
+    /// Repeats a request until it is answered, or until `given_up` is cancelled; then returns the
+    /// last error.
     pub(crate) async fn call(
         &self,
         path: &str,
@@ -81,7 +82,7 @@ pub(crate) fn delay_after(failures: u32, retry_after: Option<Duration>) -> Durat
     let longest = FIRST_DELAY.saturating_mul(1 << failures.min(16)).min(LONGEST_DELAY);
     let share: f64 = rand::rng().random();
     match retry_after {
-        // Add jitter, so that workers that got the same answer do not all return at once.
+        // Jitter keeps workers that got the same answer from returning at the same time.
         Some(least) => least + longest.mul_f64(share),
         None => longest.mul_f64(0.5 + share / 2.0),
     }
@@ -98,7 +99,7 @@ async fn refusal(answer: Response) -> ApiError {
     let seconds = seconds.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let retry_after = seconds.map(|s| Duration::from_secs(s.min(LONGEST_RETRY_AFTER)));
     let said: Value = answer.json().await.unwrap_or_default();
-    // In the protocol's form, or in GraphQL's.
+    // The error is in the protocol's form, or in GraphQL's.
     let (error, of_graphql) = (&said["error"], &said["errors"][0]);
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let code = text(&error["code"]).or_else(|| text(&of_graphql["extensions"]["code"]));

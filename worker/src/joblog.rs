@@ -8,7 +8,8 @@ use std::{
 use serde_json::{Value, json};
 
 const MAX_LINES: usize = 200;
-/// The server accepts 256 KiB per request; the rest is for JSON's punctuation and escapes.
+/// Maximum size of the text in one request. The server accepts 256 KiB; the rest is for JSON's
+/// punctuation and escapes.
 const MAX_BYTES: usize = 96 * 1024;
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const MAX_WAITING: usize = 10_000;
@@ -23,8 +24,8 @@ pub enum Stream {
     Stderr,
 }
 
-/// Bounded: lines that a function writes faster than the server accepts them are counted and
-/// dropped.
+/// The waiting lines of a job. Their number is limited: if a function writes faster than the server
+/// accepts lines, lines are counted and dropped.
 #[derive(Debug, Default)]
 pub(crate) struct JobLog {
     waiting: Mutex<Waiting>,
@@ -41,7 +42,7 @@ struct Waiting {
 impl JobLog {
     pub(crate) fn add(&self, stream: Stream, text: &str) {
         let mut waiting = self.lock();
-        // The database does not accept a null character in text.
+        // PostgreSQL does not accept a null character in text.
         let clean = text.replace('\0', "\u{fffd}");
         let lines: Vec<&str> = if clean.is_empty() { vec![""] } else { clean.lines().collect() };
         for line in lines {

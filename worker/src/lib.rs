@@ -38,8 +38,9 @@
 //!
 //! # Compile-time checks
 //!
-//! An expression that does not parse and an unknown zone, both checked by the calculator that fires
-//! the schedule; and arguments that a task cannot have:
+//! The attributes report these mistakes at compile time: an expression that cannot be parsed and an
+//! unknown zone, both checked by the calculator that the server uses; and arguments that a task
+//! cannot have:
 //!
 //! ```compile_fail
 //! # use carillon_worker::{Failure, scheduled};
@@ -82,11 +83,11 @@
 //!
 //! # The modules
 //!
-//! - `task`: what the attributes generate for a function
-//! - `program`: declarations as one module of the server
-//! - `worker`: what a worker is told before it starts; `loops`: pull jobs and renew their leases
+//! - `task`: the code that the attributes generate for a function
+//! - `program`: the declarations as one module of the server
+//! - `worker`: the settings of a worker; `loops`: pull jobs and renew their leases
 //! - `job`, `joblog`: a job in progress, and its log lines
-//! - `http`: requests, with retries while they can help
+//! - `http`: requests, with retries after errors that may be temporary
 
 mod error;
 mod http;

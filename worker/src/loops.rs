@@ -25,11 +25,11 @@ use crate::{
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the remaining log lines of a job may take after its end.
 const LAST_LINES: Duration = Duration::from_secs(10);
-/// How long a busy worker waits for more of its jobs to end before it asks for others.
+/// How long a busy worker waits for more of its jobs to end before it asks for new ones.
 const GATHERING: Duration = Duration::from_millis(10);
 const LEAVE_PATIENCE: Duration = Duration::from_secs(6);
-/// How long the open poll may still last once the server knows that the worker takes no more jobs;
-/// jobs that were handed out before arrive in this time.
+/// How long the open poll may still last once the server knows that the worker takes no more jobs.
+/// Jobs that the server handed out before arrive in this time.
 const END_OF_POLL: Duration = Duration::from_millis(100);
 const LATEST_END_OF_POLL: Duration = Duration::from_secs(2);
 
@@ -62,9 +62,10 @@ pub(crate) struct Loops {
     capacity: usize,
     tasks: HashMap<&'static str, Declared>,
     jobs: watch::Sender<HashMap<String, Job>>,
-    /// Cancelled when the worker is asked to stop: no more polls.
+    /// Cancelled when the worker is asked to stop. From then on, it makes no more polls.
     stopping: CancellationToken,
-    /// Cancelled when everything is reported or the grace period is over: no more requests.
+    /// Cancelled when everything is reported or the grace period is over. From then on, the worker
+    /// sends no more requests.
     ended: CancellationToken,
     poll_ends: CancellationToken,
     beat_now: Notify,
@@ -136,7 +137,7 @@ impl Loops {
                 () = loops.ended.cancelled() => return,
             }
             loops.stopping.cancel();
-            // Announces that it takes no more jobs.
+            // The heartbeat announces that the worker takes no more jobs.
             loops.beat_now.notify_one();
             loops.ended.run_until_cancelled(pause(LATEST_END_OF_POLL)).await;
             loops.poll_ends.cancel();
@@ -154,8 +155,8 @@ impl Loops {
             let body = json!({
                 "workerId": me.worker_id, "free": free,
                 "waitSeconds": me.max_wait_seconds,
-                // Jobs that the server has handed out and that are not in this list were lost on
-                // the way; it hands them out again.
+                // The server hands out again the jobs that are missing in this list, because they
+                // were lost on the way.
                 "jobs": self.known(),
             });
             let timeout = Duration::from_secs(me.max_wait_seconds + 15);
@@ -167,8 +168,8 @@ impl Loops {
                         self.accept(given, &me);
                     }
                     self.end_jobs(&polled.stop, &polled.lost);
-                    // The server is stopping: another one answers next, or this one when it is
-                    // back.
+                    // This server is stopping. The next request goes to another server, or to this
+                    // one after its restart.
                     if polled.drain {
                         self.stopping.run_until_cancelled(pause(delay_after(failures, None))).await;
                         failures += 1;
@@ -188,11 +189,12 @@ impl Loops {
         }
     }
 
-    /// Waits until there is room for another job; returns for how many. `None` if the worker ended.
+    /// Waits until there is room for another job; returns the number of free slots. `None` if the
+    /// worker has ended.
     async fn room(&self, jobs: &mut watch::Receiver<HashMap<String, Job>>) -> Option<usize> {
         let mut held = jobs.wait_for(|jobs| jobs.len() < self.capacity).await.ok()?.len();
-        // While many jobs are at work, several end at about the same time: one request then asks
-        // for all free places.
+        // If many jobs are in progress, several end at about the same time. A single request then
+        // asks for all free slots.
         let many = self.capacity * 3 / 4;
         if held > many {
             let fewer = jobs.wait_for(|jobs| jobs.len() <= many);
@@ -234,7 +236,7 @@ impl Loops {
                     let backoff = delay_after(failures, error.retry_after());
                     if !self.recovers(error, &me).await {
                         failures += 1;
-                        // A lease is renewed in time, whatever the backoff.
+                        // The backoff must not delay the renewal of a lease.
                         delay = delay.min(backoff);
                     }
                 }
@@ -251,7 +253,7 @@ impl Loops {
         }
     }
 
-    /// Registers, unless that has happened since the worker was `stale`.
+    /// Registers the worker, unless it has already registered again since it was `stale`.
     async fn register(&self, stale: &str) -> Option<()> {
         let mut current = self.current.lock().await;
         if current.worker_id != stale {
@@ -261,14 +263,14 @@ impl Loops {
         let answer = self.http.call(path, &self.registration, &self.stopping).await;
         let problem = match answer.map(serde_json::from_value::<Registered>) {
             Ok(Ok(registered)) => {
-                // The server has given its jobs to other workers.
+                // By now, the server has given the worker's jobs to other workers.
                 self.held().iter().for_each(Job::lose);
                 tracing::info!(worker = registered.worker_id, "registered");
                 *current = registered;
                 return Some(());
             }
             Ok(Err(error)) => Error::Setting(format!("the answer cannot be read: {error}")),
-            // Asked to stop before the server answered.
+            // The worker was asked to stop before the server answered.
             Err(error) if error.is_passing() => return None,
             Err(error) => error,
         };
@@ -276,14 +278,15 @@ impl Loops {
         None
     }
 
-    /// Handles an error of a poll or a heartbeat; returns false to wait and try again.
+    /// Handles an error of a poll or a heartbeat. Returns false if the caller should wait and try
+    /// again.
     async fn recovers(&self, error: Error, me: &Registered) -> bool {
         if error.is_passing() {
             tracing::warn!(%error, "trying again");
             return false;
         }
         if !error.is_status(StatusCode::NOT_FOUND) {
-            // The worker no longer takes part, and the outcome of its jobs cannot be reported.
+            // The worker is no longer registered, so it cannot report the outcome of its jobs.
             self.held().iter().for_each(Job::lose);
             self.end_with(error);
             return true;
@@ -300,7 +303,7 @@ impl Loops {
     fn accept(self: &Arc<Self>, given: Value, me: &Registered) {
         let given: Given = match serde_json::from_value(given) {
             Ok(given) => given,
-            // The job's lease expires, and the server gives it to another worker.
+            // The lease of the job will expire, and the server will give the job to another worker.
             Err(error) => return tracing::error!(%error, "a job that cannot be read"),
         };
         let job = Job::new(given, self.http.clone(), me.worker_id.clone());

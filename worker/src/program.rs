@@ -18,7 +18,7 @@ mutation Deploy($source: String!) {
   deployModule(source: $source, format: YAML, prune: true) { changes { action kind name detail } }
 }";
 
-/// The declarations of the code, as a module of its own with this name.
+/// The declarations of the code, which form a module with this name.
 #[derive(Clone)]
 pub struct Program {
     name: String,
@@ -27,7 +27,7 @@ pub struct Program {
     problem: Option<String>,
 }
 
-/// What a deployment did to one object.
+/// The effect of a deployment on one object.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Change {
     /// `CREATE`, `UPDATE`, `DELETE` and so on.
@@ -36,7 +36,7 @@ pub struct Change {
     pub kind: String,
     /// The object's name.
     pub name: String,
-    /// What changed.
+    /// A description of the change.
     pub detail: Option<String>,
 }
 
@@ -70,8 +70,8 @@ impl Program {
         self
     }
 
-    /// Replaces the program's earlier declarations by the current ones, all at once. A schedule
-    /// that the code no longer has is deleted. The token needs the role EDITOR.
+    /// Replaces the program's earlier declarations by the current ones in one transaction. A
+    /// schedule that the code no longer declares is deleted. The token needs the role EDITOR.
     ///
     /// # Errors
     ///
@@ -132,7 +132,8 @@ impl fmt::Debug for Program {
     }
 }
 
-/// The attributes generated these texts, so they are JSON objects.
+/// The definition of a schedule. The attributes generated its texts, so they are valid JSON
+/// objects.
 fn definition(task: &Declared, schedule: &Schedule) -> Value {
     let object = |text| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
     let mut worker = json!({ "queue": task.queue, "task": task.name });

@@ -9,7 +9,7 @@ pub type Running = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 
 /// A function that jobs call by name. The attributes [`task`](macro@crate::task) and
 /// [`scheduled`](macro@crate::scheduled) generate a type with the function's name that implements
-/// this.
+/// this trait.
 pub trait Task {
     /// The name by which jobs call the function.
     const NAME: &'static str;
@@ -33,11 +33,11 @@ pub struct Schedule {
     pub task_keys: &'static str,
     /// The function's input; the run's context if there is none.
     pub input: Option<&'static str>,
-    /// The tags that workers must have to take its jobs.
+    /// The tags that workers must have to take the schedule's jobs.
     pub worker_tags: &'static [&'static str],
 }
 
-/// What a worker and a program need to know about a task.
+/// The properties of a task that a worker and a program need.
 #[derive(Clone, Copy)]
 pub(crate) struct Declared {
     pub(crate) name: &'static str,

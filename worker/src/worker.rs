@@ -28,12 +28,13 @@ pub struct Worker {
     program: Program,
 }
 
-/// Asks a worker to stop, from anywhere.
+/// A handle that asks a worker to stop. It can be used anywhere.
 #[derive(Clone, Debug)]
 pub struct Stopper(CancellationToken);
 
 impl Stopper {
-    /// As SIGTERM does: no more jobs, a grace period for the current ones, then it leaves.
+    /// Asks the worker to stop, like SIGTERM: it takes no more jobs, gives the current ones a grace
+    /// period, and then leaves.
     pub fn stop(&self) {
         self.0.cancel();
     }
@@ -78,21 +79,21 @@ impl Worker {
         self
     }
 
-    /// Maximum number of jobs at once.
+    /// Sets the maximum number of jobs at once.
     #[must_use]
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity;
         self
     }
 
-    /// The program's version, for display.
+    /// Sets the program's version, for display.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
     }
 
-    /// How long the current jobs may continue once the worker is asked to stop.
+    /// Sets how long the current jobs may continue once the worker is asked to stop.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;

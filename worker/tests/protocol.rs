@@ -1,5 +1,5 @@
-//! A worker against a scripted server that speaks the protocol, for faults that a real server
-//! rarely has.
+//! A worker against a scripted server. The server speaks the protocol and has faults that a real
+//! server rarely has.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -197,7 +197,7 @@ fn program() -> Program {
 
 type Ended = tokio::task::JoinHandle<Result<(), Error>>;
 
-/// A worker at work.
+/// A running worker.
 struct AtWork {
     stopper: Stopper,
     ended: Ended,

@@ -28,12 +28,13 @@ pub(super) struct Daemon {
     /// The daemon's process group; `None` once it has been ended.
     group: Option<Pid>,
     pub(super) ports: Vec<u16>,
-    /// Declared after the process, so that the folder is removed after the process has ended.
+    /// The folder. It is declared after the process, so that it is removed after the process has
+    /// ended.
     folder: TempDir,
 }
 
 impl Daemon {
-    /// Starts one on that many free ports; the first is the one to connect to.
+    /// Starts a daemon on that many free ports; the first port is the one to connect to.
     pub(super) async fn start(
         clock: &Clock,
         ports: usize,
@@ -43,7 +44,7 @@ impl Daemon {
         let ports = free_ports(ports)?;
         let inner = command(folder.path(), &ports)?;
         let output = std::fs::File::create(folder.path().join("output"))?;
-        // If this program is killed, the kernel stops the broker.
+        // The kernel stops the broker if this program is killed.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(inner.get_program()).args(inner.get_args());
         for (name, value) in inner.get_envs() {
@@ -63,7 +64,7 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Waits until the broker is ready in the sense of `is_ready`.
+    /// Waits until `is_ready` says that the broker is ready.
     pub(super) async fn until(
         &mut self,
         clock: &Clock,
@@ -109,7 +110,7 @@ impl Daemon {
         self.folder.path()
     }
 
-    /// What the daemon has printed so far.
+    /// The output of the daemon so far.
     pub(super) fn printed(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
     }
@@ -121,14 +122,14 @@ impl Drop for Daemon {
     }
 }
 
-/// Ports that were free a moment ago.
+/// Ports that are free at the time of the call.
 fn free_ports(count: usize) -> Result<Vec<u16>> {
     let listeners: Result<Vec<TcpListener>, _> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
     listeners?.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 
-/// A program that the scripts install into the repository, or one of the machine.
+/// The path of a program that the scripts install into the repository, or else its bare name.
 pub(super) fn tool(name: &str) -> PathBuf {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(".tools");
     let found = ["bin", "venv/bin"].map(|folder| tools.join(folder).join(name));

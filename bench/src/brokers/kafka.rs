@@ -6,8 +6,8 @@ use super::daemon::{Daemon, output, runs, tool};
 
 const TOPIC: &str = "orders";
 
-/// Counts the events in a topic by fetching to its end: asked for the latest offset, Tansu 0.6
-/// returns the one after the first record of the last batch.
+/// Counts the events in a topic by fetching to its end, because Tansu 0.6 returns a wrong latest
+/// offset: the one after the first record of the last batch.
 const COUNT: &str = r#"
 import sys
 from confluent_kafka import Consumer, KafkaError, TopicPartition
@@ -31,7 +31,7 @@ pub(super) async fn is_installed() -> bool {
     runs("tansu", &["--version"]).await && runs("python3", &["-c", "import confluent_kafka"]).await
 }
 
-/// A broker that keeps its data in memory, with a topic of three partitions.
+/// Starts a broker that keeps its data in memory, with a topic of three partitions.
 pub(super) async fn start(clock: &Clock) -> Result<(Daemon, Value)> {
     let daemon = Daemon::start(clock, 1, |_, ports| {
         let place = format!("tcp://127.0.0.1:{}", ports[0]);

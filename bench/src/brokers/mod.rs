@@ -1,8 +1,8 @@
-//! Real brokers on this machine, each in its own process, which ends with its round. The broker's
-//! own count of its events is the evidence.
+//! Real brokers on this machine. Each round starts its own broker process. The evidence is the
+//! broker's own count of its events.
 //!
 //! - `daemon`: a process that listens
-//! - `kafka`, `nats`, `rabbitmq`, `redis`, `sqs`: how each is started and queried
+//! - `kafka`, `nats`, `rabbitmq`, `redis`, `sqs`: how each broker is started and queried
 
 mod daemon;
 mod kafka;
@@ -28,7 +28,7 @@ pub(crate) enum Broker {
     Nats,
     /// `RabbitMQ`.
     Rabbitmq,
-    /// Redis, which writes to its disk before it acknowledges.
+    /// Redis, configured to write to its disk before it acknowledges.
     Redis,
     /// A process of this program that accepts messages like SQS.
     Sqs,
@@ -59,7 +59,7 @@ impl Broker {
         }
     }
 
-    /// What is missing on this machine, if anything, and what installs it.
+    /// The missing program of this broker, if any, and how to install it.
     pub(crate) async fn missing(self) -> Option<&'static str> {
         let (is_there, missing) = match self {
             Self::Kafka => (
@@ -92,7 +92,7 @@ impl Broker {
 }
 
 impl Running {
-    /// The target that publishes to it.
+    /// The target that publishes to the broker.
     pub(crate) fn target(&self) -> Result<Target> {
         Ok(serde_json::from_value(json!({ "publish": { "to": self.to } }))?)
     }

@@ -12,7 +12,7 @@ pub(super) async fn is_installed() -> bool {
     runs("nats-server", &["--version"]).await
 }
 
-/// A broker with a stream on its disk.
+/// Starts a broker with a stream on its disk.
 pub(super) async fn start(clock: &Clock) -> Result<(Daemon, Value)> {
     let daemon = Daemon::start(clock, 1, |folder, ports| {
         let mut command = std::process::Command::new(tool("nats-server"));

@@ -8,15 +8,15 @@ use super::daemon::Daemon;
 
 const FOLDER: &str = "/usr/lib/rabbitmq/lib";
 
-/// Starts the daemon by which Erlang finds nodes, which would outlive the server, and then the
-/// server.
+/// Starts epmd, the daemon by which Erlang finds nodes, and then the server. Otherwise the server
+/// would start an epmd that outlives it.
 const START: &str = "epmd -port $ERL_EPMD_PORT -address 127.0.0.1 & \
                      exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmq-server\"";
 const COUNT: &str = "exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmqctl\" \
                      --quiet --no-table-headers list_queues messages";
 
-/// The definitions that exist from the start: the queue `orders`, and an exchange that routes to
-/// it.
+/// The objects that exist from the start: the queue `orders`, and an exchange that routes to the
+/// queue.
 const DEFINITIONS: &str = r#"{
     "vhosts": [{ "name": "/" }],
     "users": [{ "name": "guest", "password": "guest", "tags": "administrator" }],
@@ -40,7 +40,7 @@ pub(super) fn is_installed() -> bool {
     Path::new(FOLDER).is_dir()
 }
 
-/// A broker with a durable queue.
+/// Starts a broker with a durable queue.
 pub(super) async fn start(clock: &Clock) -> Result<(Daemon, Value)> {
     let mut daemon = Daemon::start(clock, 3, |folder, ports| {
         fs::write(folder.join("definitions.json"), DEFINITIONS)?;

@@ -14,7 +14,7 @@ pub(super) async fn is_installed() -> bool {
     runs("redis-server", &["--version"]).await
 }
 
-/// A broker that keeps acknowledged data on its disk.
+/// Starts a broker that keeps acknowledged data on its disk.
 pub(super) async fn start(clock: &Clock) -> Result<(Daemon, Value)> {
     let daemon = Daemon::start(clock, 1, |folder, ports| {
         let mut command = std::process::Command::new(tool("redis-server"));
@@ -36,7 +36,7 @@ pub(super) async fn count(daemon: &Daemon) -> Result<u64> {
     number.with_context(|| format!("redis-server answers {length:?}"))
 }
 
-/// The first line of its answer.
+/// The first line of Redis's answer to a command.
 async fn ask(daemon: &Daemon, command: &str) -> Result<String> {
     let mut stream = BufReader::new(TcpStream::connect(daemon.server()).await?);
     stream.get_mut().write_all(format!("{command}\r\n").as_bytes()).await?;

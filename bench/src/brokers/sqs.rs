@@ -1,6 +1,6 @@
-//! A stand-in for SQS: a process of this program that accepts messages by its protocol, counts
-//! them, and keeps none. Moto, which the tests use, cannot serve as a measure: for each message it
-//! walks through everything in the queue.
+//! A stand-in for SQS: a process of this program that accepts messages by SQS's protocol, counts
+//! them, and keeps none. Moto, which the tests use, is too slow for measurements: for each message
+//! it walks through everything in the queue.
 
 use std::sync::{
     Arc,
@@ -19,15 +19,15 @@ use super::daemon::Daemon;
 
 const COUNT: &str = "ApproximateNumberOfMessages";
 
-/// A queue, for the parent process.
+/// Arguments of the stand-in's process, which the parent process starts.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// Where to listen.
+    /// The port to listen on.
     #[arg(long)]
     port: u16,
 }
 
-/// Starts one.
+/// Starts a stand-in.
 pub(super) async fn start(clock: &Clock) -> Result<(Daemon, Value)> {
     let daemon = Daemon::start(clock, 1, |_, ports| {
         let mut command = std::process::Command::new(std::env::current_exe()?);
@@ -58,7 +58,7 @@ pub(super) async fn count(daemon: &Daemon) -> Result<u64> {
     number.with_context(|| format!("no count in {found}"))
 }
 
-/// The code of that process, until it is killed.
+/// The main function of the stand-in's process, which runs until it is killed.
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", arguments.port)).await?;
     let count = Arc::new(AtomicU64::new(0));
@@ -80,7 +80,7 @@ async fn serve(stream: TcpStream, count: Arc<AtomicU64>) -> Result<()> {
     Ok(())
 }
 
-/// The action and the body of the request; `None` if the caller has hung up.
+/// The action and the body of the next request; `None` if the caller has disconnected.
 async fn read(stream: &mut BufReader<TcpStream>) -> Result<Option<(String, Vec<u8>)>> {
     let (mut action, mut length) = (String::new(), 0);
     let mut line = String::new();

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::{graphql::Caller, spread::percentile};
 
-/// The content of a call.
+/// The kind of schedules that a call creates.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Manner {
     One { own_task: bool },
@@ -24,7 +24,7 @@ impl Manner {
         }
     }
 
-    /// Number of rows that each schedule takes.
+    /// Number of rows that are written for each schedule.
     pub(super) fn rows_each(self) -> usize {
         match self {
             Self::One { own_task: true } | Self::Many { own_task: true, .. } => 6,
@@ -33,7 +33,7 @@ impl Manner {
     }
 }
 
-/// The result of the callers.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     /// Schedules per second.
@@ -57,7 +57,7 @@ pub(super) async fn prepare(callers: &mut [Caller]) -> Result<()> {
     Ok(())
 }
 
-/// Each caller creates schedules for this long, one call after the other.
+/// Creates schedules with each caller for this long, one call after the other.
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
 pub(super) async fn run(
     clock: &Clock,
@@ -97,14 +97,15 @@ pub(super) async fn run(
     Ok(Load { rate: made as f64 / seconds, p50_ms: of(50)?, p99_ms: of(99)?, made })
 }
 
-/// Checks that everything the server acknowledged exists.
+/// Checks that every schedule that the server acknowledged exists.
 pub(super) async fn check(store: &Store, load: Load) -> Result<()> {
     let there = schedule::Entity::find().count(store.read()).await?;
     ensure!(u64::try_from(load.made)? == there, "{there} schedules of {}", load.made);
     Ok(())
 }
 
-/// The text of a request, written by hand: CPU that the callers use is missing for the server.
+/// The text of a request. It is formatted by hand, because CPU that the callers use is not
+/// available to the server.
 fn body(manner: Manner, caller: usize, call: usize) -> String {
     match manner {
         Manner::One { own_task } => {

@@ -1,6 +1,6 @@
 //! Creation: how many schedules per second can be created through GraphQL.
 //!
-//! A server runs in a separate process; the callers run in this one, over persistent connections,
+//! A server runs in a separate process. The callers run in this one, over persistent connections,
 //! each with one call at a time. The database's limits are measured beside each round. Every call
 //! is its own transaction with the schedule's row, its history and its entry in the audit log; an
 //! inline task adds the workflow's row, its definition and a second entry.
@@ -46,7 +46,8 @@ struct Way {
     manner: Manner,
 }
 
-/// Number of schedules in one bulk call: as many as the limits put into a commit.
+/// Number of schedules in one bulk call: the same as the number of rows in a commit when the limits
+/// are measured.
 const BULK: usize = 500;
 
 const WAYS: [Way; 4] = [
@@ -145,7 +146,7 @@ fn table(kind: Kind, way: Way, rounds: &[Round]) -> Table {
     table
 }
 
-/// One way, on a fresh database; its result, and the CPU seconds that it used per second.
+/// Measures one way on a fresh database. Returns its result, and the CPU seconds used per second.
 #[expect(clippy::cast_precision_loss, reason = "a count of seconds")]
 async fn one(arguments: &Arguments, clock: &Clock, kind: Kind, way: Way) -> Result<(Load, f64)> {
     let fresh = arguments.place.fresh(kind).await?;

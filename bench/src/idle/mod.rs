@@ -1,9 +1,10 @@
-//! Idle: the cost of a server that has many schedules and nothing to do.
+//! Idle: the cost of a server with many schedules, none of which is due.
 //!
-//! The given number of schedules is written into a fresh database, all due in a year. A server, in
-//! a separate process with its default settings, is left alone with them. The scenario measures the
-//! CPU that it and the database use in a few seconds, and its memory; and also the cost of its two
-//! queries: when the next schedule is due, and which schedules are due.
+//! The given number of schedules is written into a fresh database, all due in a year. A server in a
+//! separate process with its default settings is left alone with them. The scenario measures the
+//! memory of the server, and the CPU that it and the database use in a few seconds. It also
+//! measures the cost of its two queries: when the next schedule is due, and which schedules are
+//! due.
 //!
 //! Disk space: a million schedules take 0.8 GB on PostgreSQL, 0.5 GB on SQLite.
 
@@ -48,7 +49,8 @@ struct Round {
     claim_p99_ms: f64,
 }
 
-/// Wait this long after the start, and after writing a million rows: both have aftereffects.
+/// Time to wait after the start, and after writing a million rows, because both cause further work
+/// for a while.
 const CALM: Duration = Duration::from_secs(12);
 /// How often each query is made.
 const QUESTIONS: usize = 300;
@@ -132,7 +134,7 @@ async fn one(arguments: &Arguments, clock: &Clock, kind: Kind, stored: usize) ->
     })
 }
 
-/// How long it takes to find when the next schedule is due, and which ones are due.
+/// The durations of two queries: when the next schedule is due, and which ones are due.
 async fn questions(store: &Store, clock: &Clock) -> Result<(f64, f64)> {
     let (mut next, mut claim) = (Vec::new(), Vec::new());
     for _ in 0..QUESTIONS {
@@ -140,7 +142,7 @@ async fn questions(store: &Store, clock: &Clock) -> Result<(f64, f64)> {
         store.next_due_at(clock.now().into()).await?;
         next.push(began.elapsed());
         let tx = store.begin().await?;
-        // The pool prepares it once for each connection, as the server does.
+        // The pool prepares the query once for each connection, as in the server.
         tx.execute_unprepared("SELECT 1").await?;
         let began = clock.instant();
         let due = store.lock_due_schedules(&tx, clock.now().into(), None, &[], 500).await?;

@@ -1,9 +1,10 @@
-//! The best that the database can do, measured beside each round as a yardstick for Carillon's own
-//! figures.
+//! The highest rates that the database can reach. They are measured beside each round, and
+//! Carillon's own figures are compared with them.
 //!
 //! All limits write rows of the ledger, into the table `fire` of a fresh database with its indexes.
 //!
-//! - `postgres`: R1, one row per commit from 16 clients; RB, 500 rows per commit from 4 (pgbench)
+//! - `postgres`: R1, one row per commit from 16 clients; RB, 500 rows per commit from 4 clients
+//!   (pgbench)
 //! - `sqlite`: SB, 500 rows per commit from the single writer (SQLx, as the server uses it)
 
 mod postgres;
@@ -16,10 +17,10 @@ use serde::Serialize;
 
 use crate::database::{Fresh, Kind};
 
-/// Number of rows in a batched commit: as many as the engine puts into one.
+/// Number of rows in a batched commit: the same as in a commit of the engine.
 const BATCH: u32 = 500;
 
-/// The limits at one time.
+/// The limits at one point in time.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Limits {
     /// PostgreSQL: commits per second of a single row, 16 clients.
@@ -53,7 +54,7 @@ impl Limits {
         Ok(limits)
     }
 
-    /// The mean of two measurements: the limits of what happened in between.
+    /// The mean of two measurements: the limits for the time between them.
     pub(crate) fn between(before: Self, after: Self) -> Self {
         let middle = |a: Option<f64>, b: Option<f64>| Some(f64::midpoint(a?, b?));
         Self {

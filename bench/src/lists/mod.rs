@@ -2,8 +2,8 @@
 //!
 //! The given number of schedules, and of runs with their fires spread over 44 days, is written into
 //! a fresh database. A server in a separate process answers the documents that the console sends,
-//! one after the other over one connection: the time is from the request's first byte to the
-//! answer's last. Before that, the benchmark waits until the server has counted all runs into
+//! one after the other over one connection. The time is measured from the request's first byte to
+//! the answer's last. Before that, the benchmark waits until the server has counted all runs into
 //! roll-ups.
 //!
 //! Disk space: 5 million runs take 5 GB on PostgreSQL, 4 GB on SQLite.
@@ -64,7 +64,7 @@ const DAYS: u32 = 44;
 
 /// How long the server may take to count all runs.
 const COUNTED: Duration = Duration::from_secs(1_800);
-/// How often to check how far it has counted.
+/// Interval between two checks of how many runs have been counted.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Measures all queries on each database.
@@ -131,7 +131,7 @@ async fn ask(
     let most = Duration::from_secs(arguments.seconds);
     let start = clock.instant();
     let mut took = Vec::new();
-    // The first call finds cold caches and no prepared plan: it is not counted.
+    // The first call is not counted, because caches are cold and no plan is prepared.
     caller.send(&question.body).await?;
     while took.len() < arguments.times && start.elapsed() < most {
         let began = clock.instant();

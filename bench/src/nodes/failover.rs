@@ -40,13 +40,14 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock) -> Result<Vec<Foun
     let mut found = Vec::new();
     for kill in 0..arguments.kills {
         clock.sleep_until(clock.now() + WHILE).await;
-        // Taken before it dies: fires that become due while it dies also belong to the others.
+        // The instant is taken before the node dies, because the other nodes must also take over
+        // the fires that become due while it dies.
         let killed = clock.now();
         servers.remove(0).kill().await?;
         clock.sleep_until(killed + WHILE).await;
         found.push(look(&store, killed).await?);
         eprintln!("kill {}/{}: {:.2} s", kill + 1, arguments.kills, found[kill].claim_s);
-        // Its name stays taken until its heartbeat has expired.
+        // The name of the killed node stays taken until its heartbeat has expired.
         let next = name(arguments.nodes + kill);
         servers.push(Server::start(clock, &fresh.url, &next).await?);
     }
@@ -63,8 +64,8 @@ fn name(node: usize) -> String {
     format!("node-{node}")
 }
 
-/// Checks that each instant of each schedule from `due` until its last one has one row: work in
-/// progress may have been repeated, which the ledger records as a further attempt.
+/// Checks that each instant of each schedule from `due` until its last one has exactly one row.
+/// Work in progress may have been repeated, which the ledger records as a further attempt.
 async fn check(store: &Store, ticking: usize, due: DateTime<Utc>) -> Result<()> {
     let due = due.timestamp_millis();
     let expected = format!("(max(last_scheduled_at) - {due}) / 1000 + 1");
@@ -86,9 +87,9 @@ async fn check(store: &Store, ticking: usize, due: DateTime<Utc>) -> Result<()> 
     Ok(())
 }
 
-/// Of the fires due after the kill: how late the latest was claimed and started. A fire that is not
-/// claimed or not started by the end of this period counts as claimed or started then; this
-/// includes fires of schedules that have stopped advancing.
+/// How late the latest fire that was due after the kill was claimed and started. A fire that is not
+/// claimed or not started by the end of the examined period counts as claimed or started then. This
+/// includes the fires of schedules that no longer advance.
 async fn look(store: &Store, killed: DateTime<Utc>) -> Result<Found> {
     let (from, to) = (killed.timestamp_millis(), (killed + WHILE).timestamp_millis());
     let statement = store.dialect().statement(

@@ -1,7 +1,7 @@
 //! Nodes: several servers on one PostgreSQL, each a separate process.
 //!
-//! - `storm`: three of them in a storm, compared with one
-//! - `failover`: one of them is killed while schedules fire every second
+//! - `storm`: three nodes in a storm, compared with one
+//! - `failover`: a node is killed while schedules fire every second
 
 mod failover;
 mod storm;
@@ -35,7 +35,8 @@ pub(crate) struct Arguments {
     pub(crate) place: Place,
 }
 
-/// Measures both; lost or duplicated work is an error. SQLite supports only one node.
+/// Measures the storm and the failover. Lost or duplicated work is an error. SQLite supports only
+/// one node.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let mut findings = Findings::default();
     let clock = Clock::system();

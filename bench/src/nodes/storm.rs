@@ -15,12 +15,13 @@ use crate::{
     storm::{tally, watch},
 };
 
-/// Time before the storm with all nodes running: they poll once a minute, and nothing wakes them.
+/// Time before the storm with all nodes running. The nodes poll only once a minute, and nothing
+/// wakes them meanwhile.
 const CALM: TimeDelta = TimeDelta::seconds(6);
 /// A storm that takes longer is a failure.
 const LIMIT: Duration = Duration::from_secs(180);
-/// The other processes' commits cannot be followed from here, so the database is polled, rarely
-/// enough to cost little.
+/// The interval between two polls of the database, because the commits of other processes cannot be
+/// observed here. It is long enough to cost little.
 const POLL: Duration = Duration::from_millis(25);
 
 /// Performs one storm, in which nothing may be lost or duplicated; returns the number of fires per
@@ -32,7 +33,7 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock, nodes: usize) -> R
     let store = Store::open(&Options::new(&fresh.url)).await?;
     let writing = TimeDelta::milliseconds(i64::try_from(count)? / 5 + 2_000 * 3) + CALM;
     let due = (clock.now() + writing).trunc_subsecs(0) + TimeDelta::seconds(1);
-    // Daily from then on, so that the claim has to compute a next fire.
+    // The schedules fire daily after that, so that the claim has to compute a next fire.
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     seed::schedules(&store, count, Timing { expression, due }, clock.now()).await?;
     let mut servers = Vec::new();

@@ -2,8 +2,8 @@
 //! alternating in one run.
 //!
 //! The other scheduler is a separate program, which is not built with this one: `make bench-peers`
-//! builds it. It may be slow, so it has a time limit; schedules that have not run by then count as
-//! not done.
+//! builds it. The other scheduler may be slow, so there is a time limit; schedules that have not
+//! run by then count as not done.
 //!
 //! - `peer`: one storm of the other scheduler.
 
@@ -29,7 +29,8 @@ pub(crate) struct Arguments {
     /// The program that performs a storm of the other scheduler.
     #[arg(long)]
     program: PathBuf,
-    /// The peer's arguments besides the database and the number, such as `--tasks=4`.
+    /// The peer's arguments in addition to the database and the number of schedules, such as
+    /// `--tasks=4`.
     #[arg(long = "option", allow_hyphen_values = true)]
     options: Vec<String>,
     /// Number of schedules that are due at one instant.
@@ -76,7 +77,7 @@ fn table(arguments: &Arguments, ours: &[storm::Round], theirs: &[Outcome]) -> Re
     let n = arguments.schedules as f64;
     let rate = |one: &storm::Round| n / one.seconds;
     let thrift = |one: &storm::Round| n / one.cpu.total();
-    // A ratio to zero is meaningless.
+    // The ratio to zero is not defined.
     let rounds = || ours.iter().zip(theirs).filter(|(_, theirs)| theirs.done > 0);
     let rates = rounds().map(|(ours, theirs)| rate(ours) / theirs.rate());
     let thrifts = rounds().map(|(ours, theirs)| thrift(ours) / theirs.thrift());

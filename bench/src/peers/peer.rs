@@ -22,17 +22,18 @@ pub(super) struct Outcome {
     pub(super) name: String,
     /// The seconds from the due instant to the last record, or to the limit.
     pub(super) seconds: f64,
-    /// Number of schedules that ran to the end in that time.
+    /// Number of schedules that ran to their end in that time.
     pub(super) done: usize,
     /// The seconds from the due instant to the first record, if there was one.
     pub(super) first: Option<f64>,
-    /// CPU of its process and the database's in that time, including its own progress queries.
+    /// CPU of the peer's process and of the database in that time, including the peer's own
+    /// progress queries.
     pub(super) cpu: Cpu,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
 impl Outcome {
-    /// Schedules per second, counting only those that it completed within the limit.
+    /// Schedules per second, counting only those that completed within the limit.
     pub(super) fn rate(&self) -> f64 {
         self.done as f64 / self.seconds
     }
@@ -59,7 +60,7 @@ struct Over {
     first_seconds: Option<f64>,
 }
 
-/// How much longer than its limit it may take to register schedules, and to report the result.
+/// Additional time for the peer to register schedules, and to report the result.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Performs one storm of the other scheduler.
@@ -99,7 +100,7 @@ pub(super) async fn storm(arguments: &Arguments, clock: &Clock, fresh: &Fresh) -
     })
 }
 
-/// The next line that it prints.
+/// The next line that the peer prints.
 async fn line<T: DeserializeOwned>(
     clock: &Clock,
     limit: Duration,

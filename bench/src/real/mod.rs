@@ -1,15 +1,16 @@
 //! Real work: fires whose tasks send requests, run programs, publish events or go to workers,
 //! compared with fires that do nothing.
 //!
-//! Requests go to a receiver in a separate process on this machine, whose records are the evidence.
-//! Programs are compared with `xargs`, which starts the same program as often. Events go to real
-//! brokers, which are asked how many they have, and jobs to worker processes, which record them.
-//! Storms of all kinds are interleaved, so that figures and limits are affected by the same noise.
+//! Requests go to a receiver in a separate process on this machine, and its records are the
+//! evidence. Programs are compared with `xargs`, which starts the same program as often. Events go
+//! to real brokers, which are asked for their number of events. Jobs go to worker processes, which
+//! record them. Storms of all kinds are interleaved, so that figures and limits are affected by the
+//! same noise.
 //!
-//! - `storms`: many at one instant.
-//! - `requests`: every second, alone and beside a target that hangs.
+//! - `storms`: many requests and programs at one instant.
+//! - `requests`: requests every second, alone and beside a target that hangs.
 //! - `publish`: storms of events, to each broker that is installed.
-//! - `workers`: a storm that worker processes carry out, and jobs every second.
+//! - `workers`: a storm of jobs for worker processes, and jobs every second.
 
 mod publish;
 mod requests;
@@ -41,13 +42,13 @@ pub(crate) struct Arguments {
     /// Number of schedules that send a request every second.
     #[arg(long, default_value_t = 500)]
     schedules: usize,
-    /// Number of seconds for which they send requests.
+    /// Number of seconds for which these schedules send requests.
     #[arg(long, default_value_t = 300)]
     seconds: u32,
     /// How many events a storm publishes.
     #[arg(long, default_value_t = 10_000)]
     events: usize,
-    /// Only to this broker; may be given several times.
+    /// Publish only to this broker; may be given several times.
     #[arg(long, value_enum)]
     broker: Vec<Broker>,
     /// How many jobs a storm has for workers.

@@ -12,13 +12,13 @@ use crate::{
     table::Table,
 };
 
-/// One round: a storm of no-ops, and one to each broker in the order of `brokers`.
+/// One round: a storm of no-ops, and a storm to each broker in the order of `brokers`.
 struct Rounds {
     nothing: Round,
     events: Vec<Round>,
 }
 
-/// The brokers that are to be measured and are installed; prints which are not.
+/// The brokers that are to be measured and are installed. Prints the names of the others.
 pub(super) async fn brokers(arguments: &Arguments) -> Vec<Broker> {
     let mut brokers = Vec::new();
     for broker in Broker::ALL {
@@ -33,7 +33,7 @@ pub(super) async fn brokers(arguments: &Arguments) -> Vec<Broker> {
     brokers
 }
 
-/// Storms on one database, a table for each broker.
+/// Measures storms on one database, and returns a table for each broker.
 pub(super) async fn measure(
     arguments: &Arguments,
     kind: Kind,
@@ -56,7 +56,7 @@ pub(super) async fn measure(
     Ok(tables.map(|(index, broker)| table(arguments, kind, *broker, index, &all)).collect())
 }
 
-/// A storm to a broker, which must have each event exactly once in the end.
+/// Performs a storm to a broker, which must have each event exactly once in the end.
 async fn one(arguments: &Arguments, kind: Kind, broker: Broker) -> Result<Round> {
     let running = broker.start(&Clock::system()).await?;
     let fresh = arguments.place.fresh(kind).await?;

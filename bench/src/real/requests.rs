@@ -21,7 +21,7 @@ use crate::{
     table::Table,
 };
 
-/// A few seconds of requests, in a separate process.
+/// Arguments of the process that performs a few seconds of requests.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     /// An empty, migrated database.
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Number of schedules that send a request every second.
     #[arg(long)]
     schedules: usize,
-    /// The URL to send them to.
+    /// The URL to which the schedules send their requests.
     #[arg(long)]
     to: String,
     /// Number of seconds.
@@ -44,10 +44,10 @@ pub(crate) struct Arguments {
     slow_to: String,
 }
 
-/// What the process reports about the requests; the receiver reports the rest.
+/// The part of the result that the process reports; the receiver reports the rest.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Round {
-    /// The instants that count: from the first up to but not including the second.
+    /// The range of instants that count: from the first up to but not including the second.
     from: i64,
     until: i64,
     cpu: Cpu,
@@ -55,11 +55,11 @@ pub(crate) struct Round {
 
 /// The first ticks warm up connections, statements and caches, and do not count.
 const WARM: TimeDelta = TimeDelta::seconds(3);
-/// How much later a delayed request may arrive.
+/// The maximum delay for which late requests are waited for.
 const LATEST: Duration = Duration::from_secs(5);
-/// Number of schedules that fire while the slow target is called.
+/// Number of schedules that fire beside the slow target.
 const BESIDE: usize = 50;
-/// Number of hanging requests: more than a node works on for one origin.
+/// Number of hanging requests: more than a node runs at once for one origin.
 const SLOW: usize = 900;
 
 /// Performs a few seconds of requests.
@@ -87,7 +87,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     clock.sleep_until(until).await;
     let cpu = meter.read()?.since(before);
     clock.sleep(LATEST).await;
-    // Hanging requests are not waited for.
+    // The shutdown does not wait for the hanging requests.
     engine.shutdown(Duration::from_secs(1)).await?;
     store.close().await?;
     Ok(Round { from: from.timestamp(), until: until.timestamp(), cpu })
@@ -128,7 +128,7 @@ async fn one(
 ) -> Result<Arrived> {
     let fresh = scenario.place.fresh(kind).await?;
     let receiver = ReceiverProcess::start().await?;
-    // Another port is another origin.
+    // The receiver has another port, so it is another origin.
     let hanging = ReceiverProcess::start().await?;
     let slow_to = format!("{}{}", hanging.url().trim_end_matches('/'), receiver::HANG);
     let flags = [
@@ -167,9 +167,9 @@ async fn one(
     })
 }
 
-/// Requests every second, and nothing else.
+/// Measures requests every second without any other load.
 pub(super) async fn steady(scenario: &Scenario, kind: Kind) -> Result<Table> {
-    // It takes long, so it runs once.
+    // A steady measurement takes long, so it runs once.
     let arrived = one(scenario, kind, scenario.schedules, scenario.seconds, 0).await?;
     let title = format!(
         "{}: {} requests every second for {} s",
@@ -185,7 +185,7 @@ pub(super) async fn steady(scenario: &Scenario, kind: Kind) -> Result<Table> {
         .line("CPU, cores", [arrived.cpu]))
 }
 
-/// The same with few schedules, with and without hanging requests.
+/// Measures requests of few schedules, with and without hanging requests.
 pub(super) async fn beside_a_slow_target(scenario: &Scenario, kind: Kind) -> Result<Table> {
     let seconds = scenario.seconds.min(30);
     let mut rounds = Vec::new();

@@ -17,10 +17,10 @@ use crate::{
     table::Table,
 };
 
-/// The program: does nothing and exits.
+/// The program of the tasks: it does nothing and exits.
 const PROGRAM: &str = "/bin/true";
 
-/// One round of each kind.
+/// The rounds of each kind.
 struct Rounds {
     nothing: Round,
     requests: Round,
@@ -30,14 +30,14 @@ struct Rounds {
     xargs: Xargs,
 }
 
-/// The cost of the same programs when `xargs` starts them.
+/// The cost of the same number of programs when `xargs` starts them.
 #[derive(Clone, Copy, Debug)]
 struct Xargs {
     seconds: f64,
     cpu: f64,
 }
 
-/// Storms on one database.
+/// Measures storms on one database.
 pub(super) async fn measure(arguments: &Arguments, kind: Kind) -> Result<[Table; 2]> {
     let mut all = Vec::new();
     for _ in 0..arguments.place.rounds {

@@ -23,7 +23,7 @@ use crate::{
     table::Table,
 };
 
-/// How many processes pull.
+/// Number of worker processes.
 const WORKERS: usize = 4;
 /// How long a server and its workers need until they are ready.
 const CALM: TimeDelta = TimeDelta::seconds(6);
@@ -31,12 +31,12 @@ const CALM: TimeDelta = TimeDelta::seconds(6);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A storm that takes longer is a failure.
 const LIMIT: Duration = Duration::from_secs(180);
-/// The server's commits cannot be followed from here, so it is polled, rarely enough to cost
-/// little.
+/// The interval between two polls of the database, because the server's commits cannot be observed
+/// here. It is long enough to cost little.
 const POLL: Duration = Duration::from_millis(25);
 /// The first ticks warm up connections, statements and caches, and do not count.
 const WARM: TimeDelta = TimeDelta::seconds(3);
-/// How much later a delayed job may be handled.
+/// The maximum delay for which late jobs are waited for.
 const LATEST: Duration = Duration::from_secs(5);
 
 /// A server and its workers.
@@ -47,7 +47,7 @@ struct Crew {
 }
 
 impl Crew {
-    /// Starts them on a database with schedules.
+    /// Starts a server and workers on a database with schedules.
     async fn start(arguments: &Arguments, clock: &Clock, url: &str, store: Store) -> Result<Self> {
         let server = Server::start(clock, url, "bench").await?;
         let token = server::token(&store, clock).await?;
@@ -72,7 +72,7 @@ impl Crew {
         Ok((server, Meter::of_processes(self.store.read(), pids).await?))
     }
 
-    /// All jobs that the workers received.
+    /// Stops the workers, and returns all jobs that they received.
     async fn stop(self) -> Result<Vec<Handled>> {
         let mut handled = Vec::new();
         for worker in self.workers {
@@ -84,7 +84,7 @@ impl Crew {
     }
 }
 
-/// One storm.
+/// The result of one storm.
 struct Storm {
     seconds: f64,
     cpu: Cpu,
@@ -93,7 +93,7 @@ struct Storm {
     p99_ms: f64,
 }
 
-/// A storm that workers execute, compared with one of no-ops.
+/// Measures a storm that workers execute, compared with one of no-ops.
 #[expect(clippy::cast_precision_loss, reason = "a count of jobs")]
 pub(super) async fn storms(arguments: &Arguments, kind: Kind) -> Result<Table> {
     let mut rounds: Vec<(Round, Storm)> = Vec::new();
@@ -127,7 +127,7 @@ async fn storm(arguments: &Arguments, fresh: Fresh) -> Result<Storm> {
     let store = Store::open(&Options::new(&fresh.url)).await?;
     let writing = TimeDelta::milliseconds(i64::try_from(count)? / 5 + 2_000 * 2) + CALM;
     let due = (clock.now() + writing).trunc_subsecs(0) + TimeDelta::seconds(1);
-    // Daily from then on, so that the claim has to compute a next fire.
+    // The schedules fire daily after that, so that the claim has to compute a next fire.
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     let timing = Timing { expression, due };
     seed::schedules_of(&store, &puller::target(), count, timing, clock.now()).await?;
@@ -163,7 +163,7 @@ async fn storm(arguments: &Arguments, fresh: Fresh) -> Result<Storm> {
     })
 }
 
-/// Jobs every second, and nothing else.
+/// Measures jobs every second without any other load.
 pub(super) async fn steady(arguments: &Arguments, kind: Kind) -> Result<Table> {
     let (clock, schedules) = (Clock::system(), arguments.job_schedules);
     let fresh = arguments.place.fresh(kind).await?;
@@ -172,7 +172,7 @@ pub(super) async fn steady(arguments: &Arguments, kind: Kind) -> Result<Table> {
     let timing = Timing { expression: "* * * * * *", due };
     seed::schedules_of(&store, &puller::target(), schedules, timing, clock.now()).await?;
     let crew = Crew::start(arguments, &clock, &fresh.url, store).await?;
-    // Ticks before the workers were ready were late because of that.
+    // Ticks before the workers were ready do not count, because they were late for that reason.
     let from = clock.now().max(due).trunc_subsecs(0) + WARM;
     let until = from + TimeDelta::seconds(arguments.job_seconds.into());
     let (server, workers) = crew.meters().await?;
@@ -216,7 +216,7 @@ async fn started(store: &Store, range: &Range<i64>) -> Result<usize> {
     Ok(usize::try_from(tally::number(store, &sql).await?)?)
 }
 
-/// How late each job was handled, least first.
+/// The lateness of each job, ascending.
 fn lateness(handled: &[Handled]) -> Vec<i64> {
     let mut late: Vec<i64> = handled.iter().map(Handled::late_ms).collect();
     late.sort_unstable();

@@ -1,8 +1,8 @@
-//! Resume: a schedule that fires every second was paused for a year, and is resumed.
+//! Resume: a schedule that fires every second and was paused for a year is resumed.
 //!
-//! The whole command is measured as a caller of the API sees it: 31.5 million fires counted,
-//! accounted for in the ledger, and committed. The part that is pure calculation is measured as
-//! well.
+//! The whole command is measured, as a caller of the API sees it: 31.5 million fires are counted,
+//! accounted for in the ledger, and committed. The part that is pure calculation is also measured
+//! alone.
 
 use std::{hint::black_box, time::Duration};
 
@@ -127,7 +127,7 @@ async fn check(store: &Store, schedules: usize) -> Result<()> {
     Ok(())
 }
 
-/// The calculator's share of the work.
+/// The duration of the pure calculation.
 fn pure(clock: &Clock) -> Result<Duration> {
     let now = clock.now();
     let definition = timetable::Definition {

@@ -1,11 +1,11 @@
-//! Many rows from one, generated inside the database: a million schedules take seconds.
+//! Copies a row many times inside the database, so that a million schedules take only seconds.
 
 use anyhow::Result;
 use carillon::store::Store;
 use sea_orm::{ConnectionTrait, EntityTrait, IdenStatic, Iterable};
 use uuid::Uuid;
 
-/// Number of rows in one write: enough to be fast, few enough for the write-ahead log.
+/// Number of rows in one write: large enough to be fast, and small enough for the write-ahead log.
 const BATCH: u64 = 50_000;
 
 /// A range of numbers, one for each copy.
@@ -17,8 +17,8 @@ pub(super) struct Numbers {
     pub(super) to: u64,
 }
 
-/// Copies the row of `E` with this key once for each number; `changes` are columns that differ and
-/// their expressions, in which `n` is the number.
+/// Copies the row of `E` with this key once for each number. `changes` contains the columns that
+/// differ, with their expressions, in which `n` is the number.
 pub(super) async fn write<E: EntityTrait>(
     store: &Store,
     template: Uuid,
@@ -60,8 +60,8 @@ pub(super) async fn write<E: EntityTrait>(
     Ok(())
 }
 
-/// The expression for the key that was made at `ms` and has the number `n`: it always gives the
-/// same key, ordered by time, and spread as random keys are.
+/// The expression for the key with the time `ms` and the number `n`. It always yields the same key.
+/// The keys are ordered by time and spread like random keys.
 pub(super) fn key(store: &Store, ms: &str, n: &str) -> String {
     let scattered = format!("({n}) * 2654435761 % 1152921504606846976");
     if store.dialect().is_postgres() {

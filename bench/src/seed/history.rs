@@ -58,7 +58,7 @@ pub(crate) async fn runs(
     copies::write::<run::Entity>(store, id, numbers, &changes).await
 }
 
-/// The first fire and its run.
+/// The rows of the first fire and its run.
 fn models(seeded: &Seeded, at: Timestamp) -> (fire::Model, run::Model) {
     let id = Uuid::now_v7();
     let fire = fire::Model {

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use self::copies::Numbers;
 pub(crate) use self::history::runs;
 
-/// When the schedules fire.
+/// The timing of the schedules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing<'a> {
     /// The cron expression; its zone is UTC.
@@ -34,20 +34,20 @@ pub(crate) struct Timing<'a> {
 pub(crate) struct Seeded {
     pub(crate) namespace_id: Uuid,
     pub(crate) workflow_id: Uuid,
-    /// The first one. The others are copies of it, with their number in their names.
+    /// The first schedule. The others are copies of it, with their number in their names.
     pub(crate) template: Uuid,
     pub(crate) count: u64,
     made_ms: i64,
 }
 
 impl Seeded {
-    /// The same, but further schedules run another workflow.
+    /// A copy with the same template, whose further schedules run another workflow.
     pub(crate) fn running(&self, workflow_id: Uuid) -> Self {
         Self { workflow_id, ..*self }
     }
 
     /// The expression for the key of the copy with the number `n`. The placeholder for the first
-    /// one has no row: no foreign key refers to it.
+    /// copy has no row, and no foreign key refers to it.
     fn key(&self, store: &Store, n: &str) -> String {
         copies::key(store, &self.made_ms.to_string(), n)
     }
@@ -63,7 +63,7 @@ pub(crate) async fn schedules(
     schedules_of(store, &noop(), count, timing, now).await
 }
 
-/// The same with a target.
+/// Writes schedules like `schedules`, with a target.
 pub(crate) async fn schedules_of(
     store: &Store,
     target: &Target,
@@ -77,8 +77,8 @@ pub(crate) async fn schedules_of(
     Ok(seeded)
 }
 
-/// Does what autovacuum does within its first minute: without it, PostgreSQL's planner has no
-/// statistics for a table.
+/// Updates the statistics of the tables, as autovacuum would within its first minute: without them,
+/// PostgreSQL's planner knows nothing about a table.
 pub(crate) async fn analyze(store: &Store) -> Result<()> {
     if store.dialect().is_postgres() {
         store.read().execute_unprepared("ANALYZE schedule").await?;
@@ -99,12 +99,12 @@ pub(crate) async fn settle(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// The workflow that does nothing, in the first namespace.
+/// Creates the workflow that does nothing, in the first namespace.
 pub(crate) async fn begin(store: &Store, now: DateTime<Utc>) -> Result<Seeded> {
     begin_with(store, "noop", &noop(), now).await
 }
 
-/// A workflow of one task, in the first namespace.
+/// Creates a workflow of one task, in the first namespace.
 pub(crate) async fn begin_with(
     store: &Store,
     name: &str,
@@ -168,7 +168,7 @@ fn noop() -> Target {
     Target::Noop(Noop::default())
 }
 
-/// One task.
+/// A definition of one task.
 fn definition(target: Target) -> Definition {
     let task = Task::new("work", target);
     Definition::single(Task { timeout_ms: 60_000, kill_grace_ms: 1_000, ..task })

@@ -13,7 +13,7 @@ use super::{
 /// An attack on the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Attack {
-    /// Nothing: the baseline without an attack.
+    /// No attack: the baseline.
     Calm,
     /// An editor saves deeply nested templates.
     DeepTemplates,
@@ -23,10 +23,10 @@ pub(super) enum Attack {
     Introspection,
     /// A viewer requests hundreds of previews at once.
     Previews,
-    /// A viewer requests the list of zones as often as one document may.
+    /// A viewer requests the list of zones as many times as one document may.
     Zones,
-    /// A viewer requests a page of 200 schedules, their warnings and descriptions included, as
-    /// often as one document may.
+    /// A viewer requests a page of 200 schedules, with their warnings and descriptions, as many
+    /// times as one document may.
     Listings,
     /// A namespace has as many schedules that fire every second as its quota allows.
     Crowd,
@@ -36,11 +36,11 @@ pub(super) enum Attack {
     Sockets,
     /// Unauthenticated callers send a large message over a WebSocket.
     LargeMessages,
-    /// Connections that begin HTTP/2 and then stop.
+    /// Unauthenticated callers open connections that begin HTTP/2 and then stop.
     Prefaces,
-    /// Requests of which only half the head is sent.
+    /// Unauthenticated callers send only half the head of a request.
     Heads,
-    /// Requests from another site, with a long origin.
+    /// A page of another site sends requests with a long origin.
     Origins,
 }
 

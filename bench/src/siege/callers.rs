@@ -68,8 +68,8 @@ pub(super) async fn asks(
     Ok(answered)
 }
 
-/// The largest of these documents that the server serves the viewer: their size is halved until it
-/// does. A refused one would measure little.
+/// The largest of these documents that the server serves to the viewer. The size is halved until
+/// the server accepts it, because a refused document would measure little.
 pub(super) async fn largest(
     camp: &Camp,
     clock: &Clock,

@@ -1,13 +1,13 @@
 //! Siege: one namespace, or an unauthenticated caller, requests as much as the server allows, while
 //! a schedule of another namespace fires every second.
 //!
-//! The receiver of that schedule's requests is the evidence: it records when each arrives. Besides
-//! the lateness, the slowest answer of `/livez` and the growth of the server's memory are measured.
-//! Each attack has a fresh server, and is bounded in count and time.
+//! The receiver of that schedule's requests is the evidence: it records when each arrives. The
+//! scenario also measures the slowest answer of `/livez` and the growth of the server's memory.
+//! Each attack has a fresh server, and is limited in count and time.
 //!
 //! - `attack`: the attacks, one variant each.
 //! - `callers`: requests and connections, many at once.
-//! - `tenants`: what an editor lets the server do: many fires, and targets that do not answer.
+//! - `tenants`: attacks by an editor: many fires, and targets that do not answer.
 //! - `texts`: the documents and templates that attacks send.
 //! - `camp`: the server, its namespaces and its accounts.
 
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     pub(crate) place: Place,
 }
 
-/// How long the server is left alone before an attack.
+/// Time between the start of the server and an attack.
 const CALM: Duration = Duration::from_secs(3);
 /// Time between two requests to `/livez`.
 const BEAT: Duration = Duration::from_millis(250);
@@ -105,7 +105,7 @@ async fn one(arguments: &Arguments, kind: crate::database::Kind, attack: Attack)
     let until = clock.now();
     let gained = process::memory_mb(camp.pid())? - memory;
     let cpu = process::cpu_seconds(camp.pid())? - cpu;
-    // Delayed requests arrive afterwards.
+    // Wait for delayed requests.
     clock.sleep(CALM).await;
     let mut late = witness.late_ms(from, until);
     late.sort_unstable();

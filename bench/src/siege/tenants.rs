@@ -10,11 +10,11 @@ use crate::{
     receiver::{HANG, Receiver},
 };
 
-/// The number of schedules that are created with one request.
+/// Number of schedules that one request creates.
 const TOGETHER: usize = 100;
-/// Schedules for the largest page.
+/// Number of schedules on the largest page.
 const PAGE: usize = 200;
-/// Runs whose target does not answer.
+/// Number of runs whose target does not answer.
 const HANGING: usize = 900;
 /// A number of schedules that is larger than any quota under attack.
 const MAX_CROWD: usize = 5_000;
@@ -27,8 +27,8 @@ pub(super) async fn page(camp: &Camp) -> Result<()> {
     Ok(())
 }
 
-/// Creates schedules that fire every second until the namespace's quota refuses more, and lets them
-/// fire. Returns their number.
+/// Creates schedules that fire every second until the namespace's quota refuses more, and then lets
+/// them fire. Returns their number.
 pub(super) async fn crowd(camp: &Camp, clock: &Clock, time: Duration) -> Result<usize> {
     let start = clock.instant();
     let mut editor = camp.editor().await?;
@@ -53,8 +53,7 @@ pub(super) async fn crowd(camp: &Camp, clock: &Clock, time: Duration) -> Result<
 /// number.
 pub(super) async fn hanging(camp: &Camp, clock: &Clock, time: Duration) -> Result<usize> {
     let start = clock.instant();
-    // The receiver's port makes it an origin of its own, apart from the receiver of the other
-    // namespace.
+    // The receiver's port makes it a different origin from the receiver of the other namespace.
     let target = Receiver::start(clock).await?;
     let url = format!("{}{}", target.url().trim_end_matches('/'), HANG);
     let mut editor = camp.editor().await?;

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-/// Deeply nested templates, one for each way in which a parser may recurse.
+/// Deeply nested templates, one for each construct in which a parser may recurse.
 pub(super) fn deep_templates() -> Vec<String> {
     const TIMES: usize = 20_000;
     let ifs = "{% if a %}".to_owned() + &"{% elif a %}".repeat(2_000) + "{% endif %}";
@@ -16,7 +16,7 @@ pub(super) fn deep_templates() -> Vec<String> {
     ]
 }
 
-/// Wide templates: many small pieces, and much work from little text.
+/// Wide templates: many small pieces, which cause much work for little text.
 pub(super) fn wide_templates() -> Vec<String> {
     let chain = "|upper|lower".repeat(200);
     vec![
@@ -38,7 +38,7 @@ pub(super) fn with_template(number: usize, template: &str, url: &str) -> Value {
     })
 }
 
-/// Introspection that multiplies: types of fields of types of fields.
+/// A document with an introspection that multiplies: types of fields of types of fields.
 pub(super) fn introspection() -> String {
     let mut inner = "name".to_owned();
     for _ in 0..5 {
@@ -50,7 +50,7 @@ pub(super) fn introspection() -> String {
     format!("{{ __schema {{ types {{ {inner} }} }} }}")
 }
 
-/// One document that requests hundreds of previews.
+/// A document that requests hundreds of previews.
 pub(super) fn previews(calls: usize) -> String {
     let call = |number: usize| {
         format!(
@@ -63,13 +63,13 @@ pub(super) fn previews(calls: usize) -> String {
     format!("{{ {} }}", all.join(" "))
 }
 
-/// One document that lists the zones many times over.
+/// A document that lists the zones many times.
 pub(super) fn zones(times: usize) -> String {
     aliases(times, "timezones")
 }
 
-/// One document that lists a page of schedules many times over, with the description and the
-/// warnings of each timing, which the server computes each time.
+/// A document that lists a page of schedules many times, with the description and the warnings of
+/// each timing, which the server computes each time.
 pub(super) fn listings(times: usize) -> String {
     let page = "schedules(namespace: \"attackers\", first: 200) {
         nodes { timing { warnings { message } description } } }";
@@ -81,7 +81,7 @@ fn aliases(times: usize, field: &str) -> String {
     format!("{{ {} }}", all.join(" "))
 }
 
-/// Schedules of the attackers that do this at these times.
+/// Schedules of the attackers with this expression and this target.
 pub(super) fn schedules(
     count: usize,
     prefix: &str,

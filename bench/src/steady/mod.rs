@@ -1,13 +1,13 @@
 //! Steady load: schedules that all fire every second, for some time.
 //!
-//! The question is how late a fire starts when there is no backlog. So the two things that every
-//! fire needs are measured in the same seconds and the same process: a timer that goes off, and a
-//! commit. Every tick of every schedule must exist, have started and have succeeded.
+//! The question is how late a fire starts when there is no backlog. Every fire needs a timer and a
+//! commit, so the delays of both are measured in the same seconds and the same process. Every tick
+//! of every schedule must exist, have started and have succeeded.
 //!
-//! - `round`: one measurement.
-//! - `creator`: schedules that are created in the meantime.
-//! - `probes`: how late a timer goes off, and how long a commit takes.
-//! - `report`: the figures in words.
+//! - `round`: performs one measurement.
+//! - `creator`: creates schedules in the meantime.
+//! - `probes`: measures how late a timer is, and how long a commit takes.
+//! - `report`: prints the figures.
 
 mod creator;
 mod probes;
@@ -26,7 +26,7 @@ use crate::{
     process,
 };
 
-/// PostgreSQL's ledger is partitioned as after this many days of use.
+/// On PostgreSQL, the ledger has as many daily partitions as after this many days of use.
 const HISTORY: u32 = 45;
 
 /// How to measure steady load.
@@ -93,7 +93,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
 }
 
 impl Arguments {
-    /// How many schedules fire, and how many others are stored.
+    /// The number of schedules that fire and the number of others that are stored, for each
+    /// measurement.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = (usize, usize)> {
         self.schedules.iter().flat_map(|count| self.stored.iter().map(|stored| (*count, *stored)))
     }

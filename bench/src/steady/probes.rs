@@ -1,4 +1,5 @@
-//! Measures what every fire needs, while fires are going on.
+//! Measures the delays of a timer and of a commit, which every fire needs, while fires are going
+//! on.
 
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::spread::percentile;
 
-/// Often enough for a 99th percentile over half a minute, rarely enough to cause no load.
+/// The interval of the probes: short enough for a 99th percentile over half a minute, and long
+/// enough to cause no load.
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Two tasks that measure until they are stopped.
@@ -24,7 +26,7 @@ pub(super) struct Probes {
     commit: JoinHandle<Result<Vec<Duration>>>,
 }
 
-/// 99th percentiles, in milliseconds.
+/// 99th percentiles of the delays, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) timer_p99_ms: f64,
@@ -32,8 +34,8 @@ pub(super) struct Found {
 }
 
 impl Probes {
-    /// Starts them. Commits go to the database `beside`, to which nothing else writes: they wait
-    /// for the disk, as those of the engine do, but not for the engine.
+    /// Starts the probes. Their commits go to the database `beside`, to which nothing else writes.
+    /// So they wait for the disk like the engine's commits do, but not for the engine.
     pub(super) async fn start(clock: &Clock, beside: &str) -> Result<Self> {
         let store = Store::open(&Options::new(beside)).await?;
         store.read().execute_unprepared("CREATE TABLE probe (number BIGINT)").await?;
@@ -43,7 +45,7 @@ impl Probes {
         Ok(Self { stop, timer, commit })
     }
 
-    /// Stops them, and returns their results.
+    /// Stops the probes, and returns their results.
     pub(super) async fn stop(self) -> Result<Found> {
         self.stop.cancel();
         let p99 = |mut times: Vec<Duration>| {
@@ -58,7 +60,7 @@ impl Probes {
     }
 }
 
-/// The delay of a timer beyond the requested time.
+/// Measures the delay of a timer beyond the requested time.
 async fn timer(clock: Clock, stop: CancellationToken) -> Vec<Duration> {
     let mut times = Vec::new();
     while !stop.is_cancelled() {
@@ -69,7 +71,7 @@ async fn timer(clock: Clock, stop: CancellationToken) -> Vec<Duration> {
     times
 }
 
-/// How long a commit of one row takes.
+/// Measures how long a commit of one row takes.
 async fn commit(clock: Clock, store: Store, stop: CancellationToken) -> Result<Vec<Duration>> {
     let mut times = Vec::new();
     while !stop.is_cancelled() {

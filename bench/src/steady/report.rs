@@ -1,12 +1,12 @@
 use super::{Arguments, Measured};
 use crate::{database::Kind, goals, report::heading, table::Table};
 
-/// A lag that has grown by less than this over the whole time counts as stable.
+/// If a lag has grown by less than this over the whole time, it counts as stable.
 const DRIFT_MS: i64 = 100;
 
 /// The duration that the goal requires.
 const GOAL_SECONDS: u32 = 600;
-/// The goal for many stored schedules: their number, and how many are created per minute.
+/// The number of stored schedules in the goal, and how many of them are created per minute.
 const GOAL_STORED: usize = 30_000_000;
 const GOAL_CREATED: u32 = 5_000;
 
@@ -39,7 +39,7 @@ pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
     }
 }
 
-/// The cost of many stored schedules for those that fire.
+/// Adds the effect of many stored schedules on those that fire.
 #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
 fn crowd(
     kind: Kind,
@@ -77,7 +77,7 @@ fn steady(kind: Kind, count: usize, rounds: &[&Measured]) -> Table {
         Kind::Sqlite => goals::P9_SQLITE,
     };
     let stored = rounds.first().map_or(0, |one| one.stored);
-    // A shorter measurement cannot show that a lag does not grow.
+    // Only a long measurement can show that a lag does not grow.
     let is_long = count > 100 && rounds.iter().all(|one| one.round.seconds >= GOAL_SECONDS);
     let beside = if stored > 0 { format!(", {stored} others stored") } else { String::new() };
     Table::new(format!("{}: {count} schedules every second{beside}", kind.name()))

@@ -18,7 +18,7 @@ use crate::{
     statements::Statements,
 };
 
-/// A few seconds of steady load, in a separate process.
+/// Arguments of the process that performs a few seconds of steady load.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     /// An empty, migrated database.
@@ -48,12 +48,13 @@ pub(crate) struct Round {
     pub(crate) p50_ms: i64,
     pub(crate) p99_ms: i64,
     pub(crate) max_ms: i64,
-    /// The median of the last quarter minus that of the first: whether it falls behind.
+    /// The median of the last quarter minus that of the first quarter. If it is large, the engine
+    /// falls behind.
     pub(crate) drift_ms: i64,
-    /// Measured in the same seconds.
+    /// The 99th percentile of the timer's delay, measured in the same seconds.
     pub(crate) timer_p99_ms: f64,
     pub(crate) commit_p99_ms: f64,
-    /// CPU in those seconds, including the probes'.
+    /// The CPU used in those seconds, including the probes'.
     pub(crate) cpu: Cpu,
     pub(crate) seconds: u32,
     /// The 99th percentile of the claim statement's duration, in milliseconds.
@@ -121,7 +122,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     })
 }
 
-/// Writes schedules that are stored and fire in a year at the earliest.
+/// Writes schedules that are only stored: they fire in a year at the earliest.
 async fn idle(store: &Store, clock: &Clock, stored: usize) -> Result<Seeded> {
     let seeded = seed::begin(store, clock.now()).await?;
     let timing = Timing { expression: "0 3 1 1 *", due: clock.now() + TimeDelta::days(365) };
@@ -134,8 +135,8 @@ fn median(late: &[i64]) -> Result<i64> {
     percentile(&sorted, 50).context("no fires, no median")
 }
 
-/// The lateness of each fire due from the first instant up to but not including the second, in
-/// milliseconds and in chronological order, once all of them have succeeded.
+/// Waits until all fires that are due from the first instant up to but not including the second
+/// have succeeded. Returns the lateness of each in milliseconds, in chronological order.
 async fn recorded(
     store: &Store,
     clock: &Clock,

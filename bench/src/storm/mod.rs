@@ -1,16 +1,16 @@
 //! The storm: many schedules due at one instant.
 //!
 //! Each round has a fresh database and a separate process. The schedules are written directly into
-//! the tables, all due at one instant a few seconds ahead, with a task that does nothing; the
+//! the tables, all due at one instant a few seconds ahead, with a task that does nothing. The
 //! engine runs in that process, as in a server. The scenario measures the time from the due instant
-//! until the commit that records the last completion, and its cost. A round with lost or duplicated
-//! work fails the whole measurement. Rounds of all sizes and databases are interleaved, and the
-//! limits are measured again between any two of them, so that figures and limits are affected by
-//! the same noise.
+//! until the commit that records the last completion, and the cost of the storm. A round with lost
+//! or duplicated work fails the whole measurement. Rounds of all sizes and databases are
+//! interleaved, and the limits are measured again between any two of them, so that figures and
+//! limits are affected by the same noise.
 //!
-//! - `round`: one storm.
-//! - `watch`: when it is over.
-//! - `tally`: how late everything was, and that nothing is missing.
+//! - `round`: performs one storm.
+//! - `watch`: finds the end of a storm.
+//! - `tally`: computes the lateness, and checks that nothing is missing.
 
 mod round;
 pub(crate) mod tally;

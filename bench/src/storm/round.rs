@@ -18,7 +18,8 @@ use crate::{
     statements::Statements,
 };
 
-/// One storm, in a separate process, so that its memory can be measured on its own.
+/// Arguments of the process that performs one storm. It is separate, so that its memory can be
+/// measured on its own.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     /// An empty, migrated database.
@@ -27,7 +28,7 @@ pub(crate) struct Arguments {
     /// Number of schedules that are due at one instant.
     #[arg(long)]
     schedules: usize,
-    /// What the schedules' task does, as JSON; by default nothing.
+    /// The target of the schedules' task, as JSON; by default a no-op.
     #[arg(long)]
     target: Option<String>,
 }
@@ -41,7 +42,7 @@ pub(crate) struct Round {
     pub(crate) cpu: Cpu,
     /// Peak memory of this process in that time.
     pub(crate) memory_mb: f64,
-    /// Commits in that time, and statements inside them.
+    /// The number of commits in that time, and of the statements inside them.
     pub(crate) commits: u64,
     pub(crate) statements: u64,
     /// Milliseconds from the due instant to the start, according to the tables.
@@ -63,7 +64,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let clock = Clock::system();
     let store = Store::open(&Options::new(&arguments.url)).await?;
     let due = due_instant(clock.now(), count);
-    // Daily from then on, so that the claim has to compute a next fire, as it does in production.
+    // The schedules fire daily after that, so that the claim has to compute a next fire, as it does
+    // in production.
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     let target = match &arguments.target {
         Some(text) => serde_json::from_str(text).context("--target")?,
@@ -75,9 +77,10 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let statements = Statements::default();
     let engine = engine::start(&statements.watch(&store), &clock).await?;
     let mut planner = engine.planner_reports();
-    // After its first round it knows what is due next: from then on it waits for the instant.
+    // After its first round, the planner knows which schedules are due next, and waits for that
+    // instant.
     planner.wait_for(|(rounds, _)| *rounds > 0).await?;
-    // The observer has its own connection, with its query prepared, so that it slows nothing down.
+    // The observer has its own connection with a prepared query, so that it slows nothing down.
     let aside = Store::open(&Options { connections: 2, ..Options::new(&arguments.url) }).await?;
     watch::is_outstanding(&aside, due.into()).await?;
     let meter = Meter::of(aside.read()).await?;

@@ -6,10 +6,10 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 /// The lateness of the fires, in milliseconds, ascending.
 #[derive(Debug)]
 pub(crate) struct Lateness {
-    /// The lateness of each hand-off that started a run, from the due instant.
+    /// The lateness of each hand-off that started a run, relative to the due instant.
     pub(crate) started: Vec<i64>,
-    /// The lateness of each handler's return, from the due instant. The handler itself takes no
-    /// time.
+    /// The lateness of each handler's return, relative to the due instant. The handler itself takes
+    /// no time.
     pub(crate) handled: Vec<i64>,
 }
 
@@ -33,8 +33,8 @@ pub(crate) async fn lateness(store: &Store) -> Result<Lateness> {
     Ok(Lateness { started, handled })
 }
 
-/// Checks that each of the `count` schedules fired once, ran once and succeeded: nothing lost,
-/// nothing duplicated. Losses and duplicates are reported separately, or one would hide the other.
+/// Checks that each of the `count` schedules fired once, ran once and succeeded. Losses and
+/// duplicates are reported separately, because one could hide the other.
 pub(crate) async fn check(store: &Store, count: usize) -> Result<()> {
     let count = i64::try_from(count)?;
     let mut wrong = Vec::new();
@@ -57,7 +57,8 @@ pub(crate) async fn check(store: &Store, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// The error if `count` are expected, `found` exist and `once` of them are distinct.
+/// The error for a count that is wrong: `count` were expected, `found` exist, and `once` of them
+/// are distinct.
 fn deviation(what: &str, count: i64, once: i64, found: i64) -> Option<String> {
     let (lost, doubled) = (count - once, found - once);
     let of = |number: i64, word: &str| (number != 0).then(|| format!("{number} {word}"));
@@ -72,7 +73,7 @@ pub(crate) async fn number(store: &Store, sql: &str) -> Result<i64> {
     Ok(row.context("a count is a row")?.try_get_by_index(0)?)
 }
 
-/// When the last end was recorded, according to the table: the moment before its commit.
+/// The time at which the last end was recorded, according to the table: just before its commit.
 pub(crate) async fn last_record(store: &Store) -> Result<DateTime<Utc>> {
     let ms = number(store, "SELECT max(finished_at) FROM run").await?;
     DateTime::from_timestamp_millis(ms).context("the last end is no instant")

@@ -25,8 +25,8 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// The maximum interval between two checks when there are no commits.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Waits until everything that is due at `due` has a recorded end, checked through `aside` after
-/// each commit of `store`; returns the moment of the commit that recorded the last one.
+/// Waits until everything that was due at `due` has a recorded end, checked through `aside` after
+/// each commit of `store`. Returns the moment of the commit that recorded the last end.
 pub(super) async fn until_recorded(
     store: &Store,
     aside: &Store,
@@ -35,7 +35,7 @@ pub(super) async fn until_recorded(
     due: Timestamp,
 ) -> Result<Moment> {
     let start = clock.instant();
-    // Each commit that may have ended a run is seen here, once it is durable.
+    // This notices each commit that may have ended a run, once the commit is durable.
     let mut commits = store.changes().follow();
     let mut last = moment(clock, meter, *commits.borrow_and_update())?;
     while is_outstanding(aside, due).await? {
@@ -52,10 +52,11 @@ pub(super) fn moment(clock: &Clock, meter: &Meter, commits: u64) -> Result<Momen
 }
 
 /// Whether a schedule waits to be claimed, a fire to be handed over or a run to end. Each step to
-/// the next is one transaction, so one snapshot misses none, and each has its own index, so the
-/// query costs little during the storm. If the ledger is partitioned, its days are named as
-/// constants: planning over all partitions would cost a sixth of the storm. SQLite would take the
-/// days for a better index, and read everything that has ended.
+/// the next is one transaction, so a single snapshot misses none. Each step also has its own index,
+/// so the query costs little during the storm. If the ledger is partitioned, its days are named as
+/// constants, because planning over all partitions would cost a sixth of the storm. On SQLite the
+/// days are left out: its planner would prefer them to the better index, and read everything that
+/// has ended.
 pub(crate) async fn is_outstanding(store: &Store, due: Timestamp) -> Result<bool> {
     let (fires, runs) = if store.dialect().is_postgres() {
         let [first, last] = [due.0 - HOUR_MS, due.0 + HOUR_MS].map(key_made_at);

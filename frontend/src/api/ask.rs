@@ -19,7 +19,7 @@ pub(crate) struct Ask<T> {
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) body: Value,
-    /// Where the answer is in the response's data, as a JSON pointer.
+    /// The position of the answer in the response's data, as a JSON pointer.
     pub(crate) at: &'static str,
 }
 
@@ -29,7 +29,7 @@ impl<T> Ask<T> {
         Self { request: Request { body, at: Q::AT }, answer: PhantomData }
     }
 
-    /// The same request without a field of the object at `place`. Without this, the field would be sent as null.
+    /// Removes a field from the object at `place`; an absent value would otherwise be sent as null.
     pub(super) fn without(mut self, place: &str, field: &str) -> Self {
         if let Some(object) = self.request.body.pointer_mut(place).and_then(Value::as_object_mut) {
             object.remove(field);
@@ -37,8 +37,7 @@ impl<T> Ask<T> {
         self
     }
 
-    /// The same request with the fields of `with` merged into the object at `place`, replacing
-    /// existing ones.
+    /// Merges the fields of `with` into the object at `place`, replacing existing ones.
     pub(super) fn with(mut self, place: &str, with: Value) -> Self {
         let object = self.request.body.pointer_mut(place).and_then(Value::as_object_mut);
         if let (Some(object), Value::Object(with)) = (object, with) {
@@ -69,7 +68,7 @@ impl Request {
     }
 }
 
-/// The answer to a request, as it arrived. Comparing two costs far less than reading one.
+/// The answer to a request, not deserialized yet. Comparing two answers costs far less than deserializing one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     reply: client::Reply,

@@ -38,7 +38,7 @@ pub(crate) struct ScheduleQuery {
     pub(crate) namespace: String,
     /// A search, in the search language.
     pub(crate) search: Option<String>,
-    /// Only the caller's favourites.
+    /// Whether to list only the caller's favourites.
     pub(crate) favourites: bool,
     /// The field to sort by, and whether descending.
     pub(crate) sort: Option<(ScheduleSortField, bool)>,
@@ -53,9 +53,9 @@ pub(crate) struct RunQuery {
     pub(crate) search: Option<String>,
     pub(crate) states: Vec<RunState>,
     pub(crate) schedule: Option<String>,
-    /// Scheduled at this instant or later.
+    /// Only runs scheduled at this instant or later.
     pub(crate) after: Option<Moment>,
-    /// Scheduled before this instant.
+    /// Only runs scheduled before this instant.
     pub(crate) before: Option<Moment>,
     /// The field to sort by, and whether descending.
     pub(crate) sort: Option<(RunSortField, bool)>,
@@ -109,7 +109,7 @@ pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {
     Ask::new::<operations::Cluster>(operations::cluster::Variables { health_of })
 }
 
-/// The filter that finds favourites only. Each operation has a type of its own for it.
+/// The filter for favourites. Each operation has its own generated type for it.
 macro_rules! favourites_of {
     ($query:ident, $operation:ident) => {
         $query.favourites.then_some(operations::$operation::ScheduleFilter {
@@ -125,7 +125,7 @@ macro_rules! favourites_of {
     };
 }
 
-/// How many of the schedules that match are in each group.
+/// The number of matching schedules in each group.
 pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask<ScheduleGroups> {
     let filter = favourites_of!(query, schedule_groups);
     let (namespace, search) = (within(query.namespace), query.search);
@@ -152,7 +152,7 @@ pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleR
     Ask::new::<Schedules>(variables)
 }
 
-/// How many schedules match, on whatever page: the server counts up to ten thousand.
+/// The number of matching schedules, on all pages together. The server counts up to ten thousand.
 pub(crate) fn schedule_count(query: ScheduleQuery) -> Ask<i64> {
     let filter = favourites_of!(query, schedule_count);
     let (namespace, search) = (within(query.namespace), query.search);
@@ -266,7 +266,7 @@ pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
     Ask::new::<operations::Ledger>(variables)
 }
 
-/// The totals of the same range, over all verdicts.
+/// The totals of a range of the ledger, over all verdicts.
 pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
     let filter = operations::ledger_totals::LedgerFilter {
         verdicts: None,
@@ -280,7 +280,7 @@ pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
     Ask::new::<operations::LedgerTotals>(variables)
 }
 
-/// What went wrong since an instant of the last 30 days, or in the last day.
+/// The problems since an instant of the last 30 days, or of the last day.
 pub(crate) fn problems(namespace: String, since: Option<Moment>) -> Ask<Vec<WorkProblem>> {
     let variables = operations::problems::Variables { namespace: within(namespace), since };
     Ask::new::<operations::Problems>(variables)
@@ -374,7 +374,8 @@ pub(crate) fn preview(
     })
 }
 
-/// What a timing would add to each minute of the next week, on top of all other schedules of the namespace.
+/// The starts that a timing would add to each minute of the next week, beside those of all other schedules of the
+/// namespace.
 pub(crate) fn candidate(
     timing: operations::candidate::TimingInput,
     namespace: String,
@@ -384,7 +385,7 @@ pub(crate) fn candidate(
     Ask::new::<operations::Candidate>(variables)
 }
 
-/// How another timing, with these calendars, would change a schedule's fires of the next 30 days.
+/// The effect of another timing, with these calendars, on a schedule's fires of the next 30 days.
 pub(crate) fn definition_effect(
     id: String,
     timing: operations::definition_effect::TimingInput,
@@ -422,7 +423,7 @@ pub(crate) fn groups(namespace: String) -> Ask<Vec<Named>> {
     Ask::new::<operations::Groups>(operations::groups::Variables { namespace })
 }
 
-/// What resuming a schedule would do, for each way to resume, with so many rows of each.
+/// The effect of resuming a schedule, for each policy for missed fires, with at most this many rows of each.
 pub(crate) fn resume_preview(id: String, first: i64) -> Ask<ResumeEffect> {
     Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id, first })
 }
@@ -437,7 +438,7 @@ pub(crate) fn paused_fires(id: String, first: i64) -> Ask<PausedFires> {
     Ask::new::<operations::PausedFires>(operations::paused_fires::Variables { id, first })
 }
 
-/// What deleting a schedule affects.
+/// The runs and waiting fires that the deletion of a schedule affects.
 pub(crate) fn schedule_impact(id: String) -> Ask<ScheduleImpact> {
     let namespace = None;
     Ask::new::<operations::ScheduleImpact>(operations::schedule_impact::Variables { id, namespace })
@@ -466,10 +467,10 @@ pub(crate) fn schedule_audit(
     })
 }
 
-// Mutations return the id of what they made or changed. A `key` makes a mutation take effect once, however often it
-// is sent.
+// Mutations return the id of the created or changed object. With a `key`, a mutation takes effect once, however often
+// it is sent.
 
-/// Records that the signed-in user has seen what happened up to this instant.
+/// Records that the signed-in user has seen all events up to this instant.
 pub(crate) fn mark_seen(until: Moment) -> Ask<String> {
     Ask::new::<operations::MarkSeen>(operations::mark_seen::Variables { until })
 }
@@ -479,7 +480,7 @@ pub(crate) fn views() -> Ask<Vec<SavedView>> {
     Ask::new::<operations::Views>(operations::views::Variables)
 }
 
-/// Saves a view; an existing one of the same page and name is replaced.
+/// Saves a view. An existing view of the same page and name is replaced.
 pub(crate) fn save_view(page: String, name: String, query: String) -> Ask<String> {
     let input = operations::save_view::SaveViewInput { page, name, query };
     Ask::new::<operations::SaveView>(operations::save_view::Variables { input })
@@ -489,7 +490,7 @@ pub(crate) fn delete_view(id: String) -> Ask<String> {
     Ask::new::<operations::DeleteView>(operations::delete_view::Variables { id })
 }
 
-/// The fires that pausing a schedule now would suppress, with so many of them listed.
+/// The fires that pausing a schedule now would suppress; at most this many of them are listed.
 pub(crate) fn pause_preview(id: String, until: Option<Moment>, first: i64) -> Ask<PauseEffect> {
     let variables = operations::pause_preview::Variables { ids: vec![id], until, first };
     Ask::new::<operations::PausePreview>(variables)

@@ -10,8 +10,8 @@ use web_sys::{AbortSignal, Headers, RequestInit, Response};
 use super::ask::{pluck, read};
 use crate::model::{Code, Failure, WireError, sentence};
 
-/// How long an answer may take. The server gives up after 30 seconds, whatever was asked: one that
-/// says nothing for longer is frozen or gone.
+/// How long an answer may take. The server itself gives up after 30 seconds, whatever the request. So a server that
+/// is silent for longer is frozen or gone.
 const PATIENCE_MS: u32 = 35_000;
 
 /// Posts JSON; returns the response's status and text.
@@ -39,7 +39,7 @@ async fn send(
     Ok((response.status(), text.as_string().unwrap_or_default()))
 }
 
-/// What the server answered to an operation, as it arrived.
+/// The server's response to an operation, not parsed yet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     status: u16,
@@ -71,7 +71,8 @@ impl Reply {
     }
 }
 
-/// The failure for an answer from a proxy, or from a layer of the server in front of GraphQL: it has only a status.
+/// The failure for a response without GraphQL, from a proxy or a layer of the server in front of the API: it only has
+/// a status.
 fn without_graphql(status: u16, why: serde_json::Error) -> Failure {
     match status {
         401 => Failure::new(Code::Unauthenticated, "Your session has ended."),
@@ -85,7 +86,7 @@ fn without_graphql(status: u16, why: serde_json::Error) -> Failure {
 /// Opens a session; the response sets its cookie.
 ///
 /// # Errors
-/// The server's own words when it refuses.
+/// The server's error text if it refuses.
 pub(crate) async fn sign_in(name: String, password: String) -> Result<(), Failure> {
     let body = serde_json::json!({ "name": name, "password": password }).to_string();
     let answer = send("/auth/login", &body, None).await;
@@ -105,7 +106,7 @@ pub(crate) async fn sign_in(name: String, password: String) -> Result<(), Failur
     Err(Failure::new(code, words))
 }
 
-/// What the sign-in page shows, as the server tells strangers.
+/// The server's answer about the ways to sign in, which the sign-in page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SignInMethods {
     /// The display name of the identity provider, if users can sign in through one.
@@ -114,7 +115,7 @@ pub(crate) struct SignInMethods {
     pub(crate) first_visit: Option<FirstVisit>,
 }
 
-/// Who can sign in on a new server.
+/// The state of a new server: whether anyone can sign in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FirstVisit {
     /// The name of the first administrator; `None` if there is none yet.

@@ -19,7 +19,7 @@ type Fields<'a> = BTreeMap<&'a str, &'a Type<'a, &'a str>>;
 /// The types of the schema.
 struct World<'a> {
     fields: BTreeMap<&'a str, Fields<'a>>,
-    /// An enum's first value.
+    /// The first value of each enum.
     enums: BTreeMap<&'a str, &'a str>,
     members: BTreeMap<&'a str, Vec<&'a str>>,
 }
@@ -50,7 +50,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// One way to build an answer: with or without optional fields, and with which member of each union.
+/// A way to build an answer: with or without optional fields, and with one of the members of each union.
 struct Sample<'a> {
     world: &'a World<'a>,
     fragments: BTreeMap<&'a str, &'a SelectionSet<'a, &'a str>>,
@@ -62,7 +62,7 @@ impl<'a> Sample<'a> {
     fn object(&self, name: &'a str, selection: &SelectionSet<'a, &'a str>) -> Value {
         let name = match self.world.members.get(name) {
             Some(members) => members[self.member % members.len()],
-            // Of an interface, the type that the query asks for.
+            // For an interface, take the type that the query names in a fragment.
             None => narrowed(selection).unwrap_or(name),
         };
         let mut object = Map::new();
@@ -153,7 +153,7 @@ fn root<'a>(document: &'a Document<'a, &'a str>) -> (&'a str, &'a SelectionSet<'
     }
 }
 
-/// Leaks the text, because the parser's types share one lifetime; in a test that is fine.
+/// Leaks a value, because all types of the parser share one lifetime. This is acceptable in a test.
 fn kept<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
@@ -180,7 +180,7 @@ fn every_answer_that_the_schema_promises_is_read() {
         for (is_full, member) in [(true, 0), (true, 1), (true, 2), (false, 0)] {
             let sample = Sample { world, fragments: fragments.clone(), is_full, member };
             let mut data = sample.object(root, selection);
-            // A null root means that nothing was found, so there is no answer to read.
+            // A null root means that nothing was found, so there is no answer to deserialize.
             let Some(answer) = pluck(&mut data, at) else {
                 assert!(!is_full, "{file}: nothing stands at {at}");
                 continue;

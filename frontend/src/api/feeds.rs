@@ -13,7 +13,7 @@ use crate::model::{ClusterEvent, HealthEvent, LogEvent, RunEvent, ScheduleEvent}
 /// A subscription whose events are `T`s.
 pub(crate) struct Feed<T> {
     pub(crate) events: Ask<T>,
-    /// Whether the server completes it, as it does for the log of a run that has ended.
+    /// Whether the server completes the feed, as it does for the log of a run that has ended.
     pub(crate) ends: bool,
 }
 

@@ -1,10 +1,10 @@
 //! All access to the server: GraphQL, typed against `server/schema.graphql` when the console is compiled.
 //!
 //! Pages never build a request by hand. `calls` has a function for each query and mutation, and `feeds` has one for
-//! each subscription; they return an `Ask`, which `data` loads, sends or follows. This module knows no pages and no
-//! state: it is given a request, and answers with the model's types or with a `Failure`.
+//! each subscription; they return an `Ask` or a `Feed`, which `data` loads, sends or follows. This module knows no
+//! pages and no state: it sends a request, and returns the model's types or a `Failure`.
 //!
-//! Answers travel as JSON, and only the last step reads them into a type. So the code that waits, retries, aborts and
+//! Answers stay JSON until a last step deserializes them into a type. So the code that waits, retries, aborts and
 //! merges is compiled once, rather than once for each operation.
 //!
 //! - `operations`: the operations of `graphql/`, and the type of each answer

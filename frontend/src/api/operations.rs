@@ -1,5 +1,5 @@
-//! The operations of `graphql/`, generated from the schema, and the answer of each: its type in the model, and its
-//! place in the response's data.
+//! The operations of `graphql/`, generated from the schema. Each has the type of its answer in the model, and the
+//! answer's position in the response's data.
 
 use graphql_client::GraphQLQuery;
 
@@ -15,7 +15,7 @@ use crate::model::{
 
 /// An instant in RFC 3339.
 type DateTime = crate::time::Moment;
-/// Opaque to the console.
+/// A key, which is an opaque text for the console.
 #[expect(clippy::upper_case_acronyms, reason = "the schema's name for it")]
 type UUID = String;
 #[expect(clippy::upper_case_acronyms, reason = "the schema's name for it")]
@@ -26,7 +26,7 @@ type Long = i64;
 /// An operation, with the type and the place of its answer.
 pub(in crate::api) trait Operation: GraphQLQuery {
     type Answer;
-    /// Where the answer is in the response's data, as a JSON pointer.
+    /// The position of the answer in the response's data, as a JSON pointer.
     const AT: &'static str;
 }
 
@@ -58,7 +58,8 @@ macro_rules! operations {
             }
         )+
 
-        /// Each operation's file and text, where its answer is, and a function that tries to read it.
+        /// Each operation's file and text, the position of its answer, and a function that tries to deserialize the
+        /// answer.
         #[cfg(test)]
         pub(in crate::api) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
             $(($file, $at, |answer| crate::api::ask::read::<$answer>(answer).err())),+

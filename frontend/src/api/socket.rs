@@ -1,10 +1,10 @@
 //! One WebSocket for all subscriptions, using the graphql-transport-ws protocol.
 //!
-//! It is open while a user is signed in, and reconnects on its own: each subscription remembers the cursor of its
-//! last event and is sent again with `since`, so a dropped socket neither loses nor repeats an event. Without a
-//! cursor, the server starts with the events after it receives the subscription, and changes between the page's query
-//! and that moment are in neither. So the subscriber is notified of a gap once the server has answered the ping that
-//! was sent after the subscription, and reloads.
+//! The socket is open while a user is signed in, and reconnects on its own. Each subscription remembers the cursor of
+//! its last event and is sent again with `since`, so a dropped socket neither loses nor repeats an event. Without a
+//! cursor, the server starts with the events after it receives the subscription. Changes between the page's query and
+//! that moment are then in neither. So the subscriber is notified of a gap, and reloads, once the server has answered
+//! the ping that was sent after the subscription.
 //!
 //! - `line`: one connection, from handshake to end
 //! - `book`: the subscriptions, and the cursor from which each continues
@@ -30,7 +30,7 @@ use crate::time::Moment;
 
 /// How often the connection is checked.
 const LOOK: Duration = Duration::from_secs(1);
-/// After how much silence a ping is sent.
+/// A ping is sent after this much silence.
 const QUIET_MS: i64 = 4_000;
 /// How long the answer to a ping, or to the handshake, may take. A socket whose peer is frozen or
 /// gone still looks open for minutes.
@@ -64,7 +64,7 @@ struct Inner {
 pub(crate) struct Socket(Rc<Inner>);
 
 impl Socket {
-    /// Creates the socket. Called once: from then on it listens to events of the window.
+    /// Creates the socket, which listens to events of the window from then on. Called once.
     pub(crate) fn new() -> Self {
         let now = Moment::now();
         let socket = Self(Rc::new(Inner {
@@ -94,7 +94,7 @@ impl Socket {
         self.open();
     }
 
-    /// Ends the connection: the next user to sign in has another session.
+    /// Ends the connection, because the next user to sign in has another session.
     pub(crate) fn disconnect(&self) {
         self.0.wanted.set(false);
         self.close(Link::Idle);
@@ -142,7 +142,7 @@ impl Socket {
         self.0.link.set(link);
     }
 
-    /// The connection was lost or could not be made: tries another one after a delay.
+    /// Handles a lost or failed connection: tries to connect again after a delay.
     fn lost(&self) {
         self.close(Link::Waiting);
         let failures = self.0.failures.get().saturating_add(1);
@@ -152,7 +152,7 @@ impl Socket {
         *self.0.retry.borrow_mut() = retry.ok();
     }
 
-    /// The window is active again: checks the connection at once.
+    /// Checks the connection at once, because the window is active again.
     fn wake(&self) {
         self.look();
         if self.0.wanted.get() {
@@ -182,7 +182,7 @@ impl Socket {
         }
     }
 
-    /// Sends a ping. A subscription that was sent before it is active once the pong arrives.
+    /// Sends a ping. When its pong arrives, a subscription that was sent before it is active.
     fn ping(&self, opens: Option<u64>) {
         self.0.asked_at.set(Moment::now());
         self.0.book.borrow_mut().ping(opens);
@@ -213,7 +213,7 @@ impl Socket {
             }
             (Some("next"), Some(wire)) => {
                 let data = message["payload"]["data"].take();
-                // An event without data is an error of its resolver.
+                // An event without data is an error of the event's resolver.
                 if data.is_null() { self.refused(wire) } else { self.event(wire, data) }
             }
             (Some("error"), Some(wire)) => self.refused(wire),
@@ -238,7 +238,7 @@ impl Socket {
         }
     }
 
-    // A subscriber may subscribe or unsubscribe while it handles this, so the book is not borrowed meanwhile.
+    // A subscriber may subscribe or unsubscribe while it handles the event, so the book is not borrowed meanwhile.
 
     fn event(&self, wire: u64, data: Value) {
         let found = self.0.book.borrow().listener(wire);
@@ -255,8 +255,8 @@ impl Socket {
         }
     }
 
-    /// The server cannot continue a subscription, most likely because it no longer knows the cursor. Without a cursor
-    /// it starts from now.
+    /// Handles a subscription that the server refuses to continue, most likely because it no longer knows the cursor.
+    /// Without a cursor, the subscription starts from now.
     fn refused(&self, wire: u64) {
         let again = self.0.book.borrow_mut().refused(wire);
         self.tell_of_gap(again.map(|(id, _)| id));
@@ -270,7 +270,7 @@ impl Socket {
     }
 }
 
-/// The result of a look at the connection.
+/// The state of a connection, as a check finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Fine,
@@ -278,11 +278,11 @@ enum Check {
     Lost,
 }
 
-/// Judges the connection by when the server was heard and last asked. Silence counts only after a
-/// question: a browser lets the timers of a hidden page rest for a minute.
+/// Judges the connection by the times of the last message and of the last ping. Silence counts only after a ping: a
+/// browser suspends the timers of a hidden page for up to a minute.
 fn check(now: Moment, heard_at: Moment, asked_at: Moment, is_live: bool) -> Check {
     if !is_live {
-        // The handshake has been a question since the connection was opened.
+        // Opening the connection counts as a ping, because the server must answer the handshake.
         return if now.since(heard_at) > PATIENCE_MS { Check::Lost } else { Check::Fine };
     }
     let is_unanswered = asked_at > heard_at;
@@ -314,10 +314,10 @@ mod tests {
         let at = Moment::from_millis;
         let (start, live) = (at(1_000_000), true);
         let after = |ms: i64| at(1_000_000 + ms);
-        // It was asked before it was heard.
+        // The last message is later than the last ping.
         assert_eq!(check(after(4_000), start, at(999_000), live), Check::Fine);
         assert_eq!(check(after(4_001), start, at(999_000), live), Check::Ping);
-        // A hidden page looks once a minute.
+        // The timers of a hidden page run once a minute.
         assert_eq!(check(after(60_000), start, at(999_000), live), Check::Ping);
         let asked = after(4_001);
         assert_eq!(check(after(10_001), start, asked, live), Check::Fine);

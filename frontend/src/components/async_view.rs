@@ -1,11 +1,11 @@
-//! Loading, empty, failed and loaded, shown the same way on every page.
+//! The states loading, empty, failed and loaded, shown the same way on every page.
 
 use leptos::prelude::*;
 
 use super::{Glyph, Look, button, icon, live};
 use crate::model::Failure;
 
-/// The loading state of anything, and a way to reload it.
+/// The loading state of some data, and a way to reload it.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     pub(crate) has_data: Signal<bool>,
@@ -21,8 +21,8 @@ enum Phase {
     Ready,
 }
 
-/// Draws its children when there is data. Data on the screen stays while newer data loads, and also if that fails;
-/// then a note says so.
+/// Draws its children when there is data. Data on the screen stays while newer data loads. It also stays if that
+/// fails; then a note says so.
 #[component]
 pub(crate) fn AsyncView(
     #[prop(into)] loading: Waiting,
@@ -64,7 +64,7 @@ pub(crate) fn AsyncView(
     }
 }
 
-/// An error, what to do about it, and a button to do it.
+/// An error, the advice for it, and a button that tries again.
 #[component]
 pub(crate) fn FailureNote(failure: Failure, retry: impl Fn() + 'static) -> impl IntoView {
     view! {

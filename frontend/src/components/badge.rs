@@ -1,4 +1,4 @@
-//! A state, with its word and its colour. States are mapped to either only here.
+//! A state, with its word and its colour. Only this module maps states to words and colours.
 
 use leptos::prelude::*;
 
@@ -119,7 +119,7 @@ pub(crate) fn badge(mark: Mark) -> AnyView {
     badge_of(mark.state(), mark.word())
 }
 
-/// The same for a state that only one page has.
+/// A badge for a state that only one page has.
 pub(crate) fn badge_of(state: &'static str, word: &'static str) -> AnyView {
     view! { <span class="badge" data-state=state>{word}</span> }.into_any()
 }

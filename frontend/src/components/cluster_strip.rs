@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{Mark, badge};
 use crate::{model::Node, route::Route, state::use_now, time::distance};
 
-/// Nodes that are present come first.
+/// The strip of tiles, with the nodes that are present first.
 pub(crate) fn cluster_strip(nodes: &[Node]) -> AnyView {
     let tiles: Vec<_> = nodes.iter().map(tile).collect();
     view! {

@@ -1,5 +1,5 @@
 //! A modal dialog, using the platform's own `<dialog>`: it traps the focus, Esc closes it, and the focus then returns
-//! to where it was.
+//! to the element that had it before.
 
 use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
@@ -11,7 +11,7 @@ use super::{Glyph, icon_button, live};
 #[component]
 pub(crate) fn Dialog(
     open: RwSignal<bool>,
-    /// Its accessible name, and its heading.
+    /// The dialog's accessible name, which is also its heading.
     title: &'static str,
     children: ChildrenFn,
 ) -> impl IntoView {
@@ -20,8 +20,8 @@ pub(crate) fn Dialog(
         let Some(dialog) = node.get() else { return };
         if open.get() && !dialog.open() {
             let _shown = dialog.show_modal();
-            // The browser would focus the first control, which is the close button: focus the field marked as first
-            // instead.
+            // The browser would focus the first control, which is the close button. Focus the field that is marked as
+            // first instead.
             let first = dialog.query_selector("[autofocus]").ok().flatten();
             if let Some(first) = first.and_then(|first| first.dyn_into::<HtmlElement>().ok()) {
                 let _hidden = first.focus();

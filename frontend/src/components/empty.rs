@@ -1,8 +1,8 @@
-//! The view of an empty list, and what to do about it.
+//! The view of an empty list, with a way to fill it.
 
 use leptos::prelude::*;
 
-/// A title, a sentence about what would be shown here, and optionally a way to continue.
+/// A title, a sentence about the purpose of the list, and optionally a way to continue.
 pub(crate) fn empty(
     title: &'static str,
     words: impl IntoView + 'static,

@@ -63,7 +63,7 @@ impl Field {
         Self { hint, ..self }
     }
 
-    /// A note below the hint while this says so.
+    /// Shows a note below the hint while the signal is true.
     pub(crate) fn note_while(
         self,
         note: &'static str,
@@ -72,12 +72,12 @@ impl Field {
         Self { note: Signal::derive(move || is_due().then_some(note)), ..self }
     }
 
-    /// `number`, `password`, `datetime-local`, ...
+    /// Sets the input type: `number`, `password`, `datetime-local`, ...
     pub(crate) fn kind(self, kind: &'static str) -> Self {
         Self { kind: Signal::stored(kind), ..self }
     }
 
-    /// Hides its text, as a password, while this says so.
+    /// Hides the field's text, as for a password, while the signal is true.
     pub(crate) fn hidden_while(self, is_hidden: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let kind = Signal::derive(move || if is_hidden() { "password" } else { "text" });
         Self { kind, ..self }

@@ -1,4 +1,4 @@
-//! A number and what it counts, as one of several figures.
+//! A number and its name, as one of several figures.
 
 use leptos::prelude::*;
 

@@ -9,8 +9,8 @@ use super::{
     shapes::{HEIGHT, column, outlines, slots, view_box},
 };
 
-/// The bars, by the states of the fires. Screen readers hear the summary; `title` is the tooltip of the fire at a
-/// place, for the bar under the pointer. Without fires, the space of the bars stays empty.
+/// The bars, by the states of the fires. Screen readers hear the summary. `title` returns the tooltip of the fire at
+/// a place, for the bar under the pointer. Without fires, the space of the bars stays empty.
 pub(crate) fn fire_history(
     fires: &[Mark],
     title: impl Fn(usize) -> Option<String> + 'static,

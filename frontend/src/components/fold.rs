@@ -1,8 +1,8 @@
-//! Which rows of a list are drawn at once.
+//! Decides which rows of a list are drawn immediately.
 //!
-//! A list may change as a whole, as it does with each key in a search. A window shows a part of its rows, so the rows
-//! that it can show are drawn first, and the rows below it once those have been painted. A row that is drawn already
-//! stays: nothing that the user has scrolled to goes away.
+//! A list may change as a whole, as it does with each key in a search. The window has room for only some of its rows.
+//! So the rows that fit are drawn first, and the rows below them once the first ones have been painted. A row that is
+//! already drawn stays, so that nothing that the user has scrolled to disappears.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -30,13 +30,13 @@ pub(super) fn use_drawn(list: List) -> Memo<Vec<String>> {
     };
     Effect::new(move |_| {
         if drawn.with(Vec::len) == list.len() {
-            // The next change starts over.
+            // The next change of the list starts again with the visible rows.
             if is_painted.get_untracked() {
                 is_painted.set(false);
             }
         } else if !waits.get_value() {
             waits.set_value(true);
-            // A timer that a frame sets runs when the frame has been painted.
+            // A timer that is set in an animation frame runs after the frame has been painted.
             request_animation_frame(move || set_timeout(painted, Duration::ZERO));
         }
     });
@@ -53,8 +53,8 @@ fn at_once(before: &[String], ids: Vec<String>, room: usize) -> Vec<String> {
     ids.into_iter().enumerate().filter(is_drawn).map(|(_, id)| id).collect()
 }
 
-/// The number of rows that fit between the top of the page and the lower end of the window, at most. It is measured when
-/// the window moves: while a list is drawn, the question would make the browser lay out the page.
+/// The maximum number of rows that fit between the top of the page and the lower end of the window. It is measured
+/// when the window changes size: while a list is drawn, measuring would force the browser to lay out the page.
 fn use_room() -> StoredValue<usize> {
     let room = StoredValue::new(measured());
     let measure = move || room.set_value(measured());

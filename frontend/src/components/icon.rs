@@ -1,4 +1,4 @@
-//! The icons, drawn on a grid of 16. They are decorative: the text beside them or the control's name carries the
+//! The icons, drawn on a grid of 16. They are decorative: the adjacent text or the control's name conveys the
 //! meaning.
 
 use leptos::{prelude::*, tachys::html::InertElement};
@@ -121,8 +121,8 @@ impl Glyph {
     }
 }
 
-/// An icon, hidden from screen readers. It is a copy of an element that is parsed once: a list has hundreds of icons, and
-/// building each by its attributes would take ten calls into the browser.
+/// An icon, hidden from screen readers. It is a copy of an element that is parsed once. A list has hundreds of icons,
+/// and building each from its attributes would take ten calls into the browser.
 pub(crate) fn icon(glyph: Glyph) -> AnyView {
     let frame = r#"class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true""#;
     let path = glyph.path();

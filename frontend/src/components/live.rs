@@ -1,4 +1,5 @@
-//! The few ways in which parts of a page follow signals; each is compiled once.
+//! The few ways in which parts of a page follow signals. They are functions that are compiled once,
+//! because generic code would be compiled for each use.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ pub(crate) fn live(draw: impl Fn() -> AnyView + Send + Sync + 'static) -> AnyVie
     view! { {move || draw()} }.into_any()
 }
 
-/// One part for each key. A part is kept as long as its key exists, even if the key moves.
+/// A part for each key. A part is kept as long as its key exists, even if the key moves.
 pub(crate) fn keyed(
     keys: impl Fn() -> Vec<String> + Send + Sync + 'static,
     part: impl Fn(String) -> AnyView + Send + Sync + 'static,

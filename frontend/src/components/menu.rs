@@ -8,8 +8,8 @@ use leptos::{
 use wasm_bindgen::JsCast;
 use web_sys::Node;
 
-/// The accessible name of the button if its face does not say it, the face, and the content of the
-/// popup.
+/// A menu. `name` is the accessible name of the button if its face has no text, `face` is the button's content, and
+/// `content` is that of the popup.
 pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyView {
     let frame = NodeRef::<html::Div>::new();
     let button = NodeRef::<html::Button>::new();
@@ -46,7 +46,7 @@ pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyVi
         }) {
             let focused = document().active_element();
             open.set(false);
-            // The focus would be lost with the hidden element.
+            // The focus would be lost together with the hidden element.
             if let Some(button) = button.get_untracked().filter(|_| holds(focused.map(Into::into)))
             {
                 let _hidden = button.focus();

@@ -1,11 +1,11 @@
-//! Views. A component gets values or signals and knows neither the API nor the URL; pages arrange components.
+//! Views. A component gets values or signals, and knows neither the API nor the URL; pages arrange components.
 //!
 //! A view that only draws is a function from values to a view, and is called again when the values change. The
-//! renderer patches the existing view with the new one, so focus and open details are kept. A view that listens to
-//! something or has state is a component.
+//! renderer patches the existing view with the new one, so the focus and open details are kept. A view that has
+//! state, or listens to events, is a component.
 //!
-//! Colour follows meaning alone: `badge` maps every state of every type in one place, and the style sheet knows only
-//! the resulting names, as `data-state`.
+//! Colours only express meaning. `badge` maps every state of every type to a name in one place, and the style sheet
+//! knows only these names, as `data-state`.
 
 mod async_view;
 mod badge;

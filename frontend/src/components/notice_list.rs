@@ -1,4 +1,4 @@
-//! The notices in the corner. Both regions always exist, so that screen readers announce what is added to them.
+//! The notices in the corner. Both regions always exist, so that screen readers announce new notices in them.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The head of a page: its name, its state, and its actions. The frame shows where the page belongs.
+//! The head of a page: its name, its state, and its actions. The breadcrumb is in the frame.
 
 use leptos::prelude::*;
 
@@ -15,12 +15,12 @@ impl PageHead {
         Self { title: title.into_any(), aside: ().into_any(), actions: ().into_any() }
     }
 
-    /// The content shown beside the name: a state, a count.
+    /// Shows a view beside the name: a state, a count.
     pub(crate) fn aside(self, aside: impl IntoView + 'static) -> Self {
         Self { aside: aside.into_any(), ..self }
     }
 
-    /// Buttons at the far end.
+    /// Shows buttons at the far end.
     pub(crate) fn actions(self, actions: impl IntoView + 'static) -> Self {
         Self { actions: actions.into_any(), ..self }
     }

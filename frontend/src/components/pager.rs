@@ -8,7 +8,7 @@ use crate::model::Place;
 /// The pages before and after the current one, as far as they exist.
 pub(crate) type Beside = Signal<(Option<Place>, Option<Place>)>;
 
-/// Links to newer and older rows; empty if all rows fit on one page. `what` is the list's name, for the navigation's
+/// Links to newer and older rows; empty if all rows fit on one page. `what` names the list, for the navigation's
 /// label.
 pub(crate) fn pager(
     beside: Beside,

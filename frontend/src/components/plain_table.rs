@@ -1,5 +1,5 @@
-//! A table in its own frame that scrolls sideways, with its name for screen readers. On a phone each row is a card,
-//! in which each cell is shown beside the heading of its column.
+//! A table in its own frame that scrolls sideways, with a name for screen readers. On a phone, each row is a card, in
+//! which each cell has the heading of its column beside it.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ pub(crate) fn heading(words: impl Into<Cow<'static, str>>, class: &'static str) 
     Heading { words: words.into(), class, is_seen: true }
 }
 
-/// A heading that only screen readers announce.
+/// A heading that is not visible, and that only screen readers announce.
 pub(crate) fn silent_heading(words: &'static str) -> Heading {
     Heading { words: words.into(), class: "", is_seen: false }
 }
 
-/// Headings over rows.
+/// A table with these headings and rows.
 pub(crate) fn table(
     caption: &'static str,
     class: &'static str,

@@ -11,7 +11,7 @@ pub(crate) fn reason_text(text: &str) -> AnyView {
         .map(|part| match part {
             Part::Words(words) => words.into_any(),
             Part::Run(id) => {
-                // Ids begin with a timestamp, so those of the same time differ only at the end.
+                // Ids begin with a timestamp, so ids of the same time differ only at the end.
                 let short = format!("…{}", id.get(28..).unwrap_or_default());
                 view! { <a href=Route::Run(id.clone()).path() title=id.clone()>{short}</a> }
                     .into_any()

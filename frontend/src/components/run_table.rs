@@ -10,14 +10,14 @@ use crate::{
     time::{Moment, duration},
 };
 
-/// The name of a row, and the ids by which tests find it.
+/// The name of a run's row, and the ids by which tests find it.
 pub(crate) fn run_name(run: &RunRow) -> RowName {
     let state = Mark::Run(run.state).state();
     RowName { name: format!("the run of {}", run.title()), test: "run-row", state }
 }
 
-/// The columns of a list of runs. A schedule's own page leaves out the schedule; across all namespaces, each row names
-/// its namespace.
+/// The columns of a list of runs. On a schedule's own page, the column of the schedule is left out; across all
+/// namespaces, there is a column of the namespace.
 pub(crate) fn run_columns(shows_schedule: bool, is_across: bool) -> Vec<Column> {
     let mut columns = vec![Column::new("state", "State", state)];
     if shows_schedule {
@@ -60,7 +60,7 @@ pub(crate) fn run_columns(shows_schedule: bool, is_across: bool) -> Vec<Column> 
     columns
 }
 
-/// Its first link leads to the run.
+/// The cell of the state. Its first link leads to the run.
 fn state(run: &RunRow) -> AnyView {
     let mark = Mark::Run(run.state);
     let name = format!("Run of {}, {}", run.title(), mark.word());
@@ -90,7 +90,7 @@ fn late(run: &RunRow) -> AnyView {
     run.lateness_ms.map_or_else(|| "–".to_owned(), duration).into_any()
 }
 
-/// The duration of a live run counts up; that of a settled one is fixed.
+/// The cell of the duration. It counts up for a live run, and is fixed for a settled one.
 fn took(run: &RunRow) -> AnyView {
     match (run.duration_ms, run.started_at) {
         (Some(millis), _) => duration(millis).into_any(),

@@ -1,7 +1,7 @@
 //! Copies text to the clipboard or saves it to a file.
 //!
-//! Browsers provide the clipboard only over HTTPS or on localhost. It is looked up through `Reflect`, since it does
-//! not exist otherwise.
+//! Browsers provide the clipboard only over HTTPS or on localhost. It is looked up through `Reflect`, because a
+//! direct access would fail where the clipboard does not exist.
 
 use js_sys::{Array, Function, Promise, Reflect};
 use leptos::{prelude::*, task::spawn_local};

@@ -1,4 +1,4 @@
-//! Which rows of a table are selected.
+//! The selected rows of a table.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use leptos::prelude::*;
 #[derive(Clone, Copy)]
 pub(crate) struct Selection {
     chosen: RwSignal<BTreeSet<String>>,
-    /// The row at which a range begins.
+    /// The row at which a range starts.
     anchor: StoredValue<Option<String>>,
 }
 
@@ -46,7 +46,8 @@ impl Selection {
         });
     }
 
-    /// Toggles a row; with `to_here`, all rows from the last toggled one to it get the same state.
+    /// Toggles a row. With `to_here`, all rows from the last toggled one up to this row get the
+    /// same state.
     pub(super) fn toggle(self, id: &str, order: &[String], to_here: bool) {
         let is_chosen = !self.chosen.with_untracked(|chosen| chosen.contains(id));
         let anchor = self.anchor.get_value().filter(|_| to_here);
@@ -56,8 +57,8 @@ impl Selection {
     }
 }
 
-/// The rows between two rows, in either order; only the remaining row if one of them no longer
-/// exists.
+/// The rows between two rows, in either order. If one of the two no longer exists, only the other
+/// one.
 fn range(order: &[String], from: &str, to: &str) -> Vec<String> {
     let place = |id: &str| order.iter().position(|known| known == id);
     match (place(from), place(to)) {

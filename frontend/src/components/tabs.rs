@@ -1,17 +1,17 @@
-//! The tabs of a page, as links: each has an address, so it can be shared and reached with the Back button.
+//! The tabs of a page. They are links: each tab has an address, so it can be shared and reached with the Back button.
 
 use leptos::prelude::*;
 
 use super::live;
 
-/// One tab: its name in the address and its words. The first has no name.
+/// A tab: its name in the address, and its label. The first tab has no name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tab {
     pub(crate) name: &'static str,
     pub(crate) words: &'static str,
 }
 
-/// The tab with this name; the first if there is none.
+/// The tab with this name; the first tab if no tab has it.
 pub(crate) fn tab_of(tabs: &'static [Tab], name: &str) -> &'static str {
     tabs.iter().find(|tab| tab.name == name).or(tabs.first()).map_or("", |tab| tab.name)
 }

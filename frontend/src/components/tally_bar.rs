@@ -6,10 +6,10 @@ use crate::model::Tally;
 
 /// The bar's length.
 const WIDTH: i64 = 1_000;
-/// The minimum length of a part: a single failure among thousands must still be visible.
+/// The minimum length of a part, so that a single failure among thousands is still visible.
 const LEAST: i64 = 40;
 
-/// The bar with the shares in colour; the numbers are in its name and tooltip.
+/// The bar with the shares in colour. The numbers are in its accessible name and tooltip.
 pub(crate) fn tally_bar(tally: Tally) -> AnyView {
     let parts = parts(tally);
     let mut at = 0;

@@ -1,18 +1,18 @@
-//! Searches while the user types: at a key at once, and after a pause if keys follow each other faster.
+//! Searches while the user types: at once for a single key, and after a pause if keys follow each other faster.
 
 use std::time::Duration;
 
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-/// Keys that follow each other within this time are searched together. Most people type slower; a key that is held down
-/// repeats faster.
+/// Keys that follow each other within this time cause one search. Most people type slower, but a key that is held
+/// down repeats faster.
 const PAUSE: Duration = Duration::from_millis(80);
 
 /// A field that searches while the user types.
 #[derive(Clone, Copy)]
 pub(crate) struct Typing {
     search: Callback<String>,
-    /// Runs while further keys may follow.
+    /// The timer; it runs while further keys may follow.
     timer: StoredValue<Option<TimeoutHandle>>,
     /// The text that was typed since the last search.
     waiting: StoredValue<Option<String>>,

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{Glyph, icon};
 use crate::model::{Warning, sentence};
 
-/// One line per warning, with its suggestion if there is one; empty without warnings.
+/// A line for each warning, with its suggestion if there is one; empty without warnings.
 pub(crate) fn warning_list<'a>(warnings: impl Iterator<Item = &'a Warning>) -> AnyView {
     let lines: Vec<AnyView> = warnings.map(line).collect();
     if lines.is_empty() {

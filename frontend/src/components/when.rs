@@ -1,8 +1,8 @@
 //! An instant as users read it: `Wed 25 Nov 02:30 Berlin`, and its distance from now.
 //!
 //! The zone picker determines the clock. The tooltip shows the exact instant in UTC, the schedule's zone and the
-//! browser's zone. A list has a hundred times and few of them are ever pointed at, so a tooltip is written when the
-//! pointer reaches its time.
+//! browser's zone. A list has a hundred times, and the user points at few of them, so a tooltip is written only when
+//! the pointer reaches its time.
 
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
@@ -40,7 +40,7 @@ impl When {
         Self { zone, ..self }
     }
 
-    /// Shows the instant to the minute, without seconds, where these do not matter.
+    /// Shows the instant without seconds, where they do not matter.
     pub(crate) fn minutes(self) -> Self {
         Self { has_seconds: false, ..self }
     }
@@ -50,8 +50,8 @@ impl When {
         Self { has_distance: true, ..self }
     }
 
-    /// Lets the tooltip open on focus as well, for an instant that stands alone. In a table, each
-    /// row is one tab stop.
+    /// Lets the tooltip open on focus as well, for an instant outside a table. In a table, each row has only one tab
+    /// stop.
     pub(crate) fn focusable(self) -> Self {
         Self { is_exact_by_focus: true, ..self }
     }
@@ -108,12 +108,12 @@ impl When {
     }
 }
 
-/// An instant. `zone` is the schedule's, if there is one.
+/// Shows an instant. `zone` is the schedule's zone, if there is a schedule.
 pub(crate) fn when(at: Moment, zone: Option<String>) -> AnyView {
     When::new(at).zone(zone).view()
 }
 
-/// The same with its distance from now.
+/// Shows an instant with its distance from now.
 pub(crate) fn when_relative(at: Moment, zone: Option<String>) -> AnyView {
     When::new(at).zone(zone).far().view()
 }
@@ -123,7 +123,7 @@ pub(crate) fn explain_times() {
     let _listener = window_event_listener(ev::pointerover, |event| {
         let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
         let time = target.and_then(|target| target.closest("time.when").ok().flatten());
-        // A time that takes the focus shows a tooltip of its own.
+        // A time with its own tab stop shows its tooltip itself.
         let Some(time) = time.filter(|time| !time.has_attribute("tabindex")) else { return };
         let at = time.get_attribute("datetime").and_then(|at| Moment::parse(&at));
         if let Some(at) = at {
@@ -133,7 +133,7 @@ pub(crate) fn explain_times() {
     });
 }
 
-/// The instant in UTC, the schedule's zone and the browser's, each once.
+/// The instant in UTC, the schedule's zone and the browser's; equal zones appear once.
 fn exact(at: Moment, zone: Option<String>) -> String {
     let mut zones = vec!["UTC".to_owned()];
     for zone in zone.into_iter().chain([browser_zone()]) {

@@ -1,7 +1,7 @@
 //! Sends changes to the server, and reports their outcome.
 //!
-//! A change outlives the page that sent it: it is not aborted, and the code that runs afterwards must not read the
-//! page's signals, which may no longer exist. Such values are read beforehand.
+//! A change outlives the page that sent it: leaving the page does not abort it. The code that runs afterwards must
+//! not read the page's signals, which may no longer exist. It gets their values beforehand.
 
 use leptos::{prelude::*, task::spawn_local};
 use serde::de::DeserializeOwned;
@@ -69,13 +69,14 @@ impl Actor {
     }
 }
 
-/// A new unique idempotency key: however often the server receives a change with it, it makes the change once.
+/// A new unique idempotency key. However often the server receives a change with the same key, it makes the change
+/// once.
 pub(crate) fn new_key() -> String {
     let chance = js_sys::Math::random() * 1e15;
     format!("console-{:x}-{:x}", Moment::now().millis(), chance as u64)
 }
 
-/// The idempotency key of a form. It stays the same while the server does not answer, so it is safe to press the
+/// The idempotency key of a form. The key stays the same until the server answers, so the user can safely press the
 /// button again.
 #[derive(Clone, Copy)]
 pub(crate) struct Once(StoredValue<String>);
@@ -89,7 +90,7 @@ impl Once {
         self.0.get_value()
     }
 
-    /// Once the server has answered, the next attempt is another change.
+    /// Takes a new key if the server has answered, because the next attempt is then another change.
     pub(crate) fn heard<T>(self, outcome: &Result<T, Failure>) {
         if !matches!(outcome, Err(failure) if failure.code == Code::Unreachable) {
             let _gone = self.0.try_update_value(|key| *key = new_key());

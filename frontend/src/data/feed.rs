@@ -1,8 +1,8 @@
 //! A subscription as a page sees it: events in batches, at most four a second, until the page is left.
 //!
-//! A burst of runs changes a list faster than anybody can read. An event after a pause is delivered at once; those that
-//! follow it within a quarter of a second are delivered together, so the page draws once for them. Nothing moves while
-//! the pointer is pressed or lists are held: events wait until then.
+//! A burst of runs changes a list faster than anyone can read. An event after a pause is delivered at once. Further
+//! events within a quarter of a second are delivered together, so the page draws once for all of them. Nothing moves
+//! while the pointer is pressed or lists are held: events wait until then.
 
 use std::{
     cell::{Cell, RefCell},
@@ -21,7 +21,7 @@ use crate::{
     time::Moment,
 };
 
-/// The least time between two batches, in milliseconds.
+/// The minimum time between two batches, in milliseconds.
 const BEAT_MS: i64 = 250;
 const BEAT: Duration = Duration::from_millis(BEAT_MS.unsigned_abs());
 
@@ -36,7 +36,7 @@ pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
     use_ending_feed(feed, on_batch, on_gap, || {});
 }
 
-/// The same for a feed that the server completes: `on_end` is called once it has sent everything.
+/// Subscribes to a feed that the server completes. `on_end` is called once the server has sent everything.
 pub(crate) fn use_ending_feed<T: DeserializeOwned + 'static>(
     feed: impl Fn() -> Feed<T> + 'static,
     on_batch: impl Fn(Vec<T>) + 'static,
@@ -47,7 +47,7 @@ pub(crate) fn use_ending_feed<T: DeserializeOwned + 'static>(
         on_batch(events.into_iter().filter_map(|event| read(event).ok()).collect());
     });
     let listeners = Listeners { on_batch, on_gap: Rc::new(on_gap), on_end: Rc::new(on_end) };
-    // Each feed belongs to its run of the effect, which also drops its subscription.
+    // Each run of the effect has its own feed, whose subscription ends with the run.
     Effect::new(move |_| {
         let Feed { events, ends } = feed();
         follow(events.request, ends, listeners.clone());
@@ -66,7 +66,7 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
     let Listeners { on_batch, on_gap, on_end } = listeners;
     let batch = Rc::new(RefCell::new(Vec::new()));
     let delivered_at = Rc::new(Cell::new(Moment::from_millis(0)));
-    // Lives as long as the page: a timer that fires later finds it disposed.
+    // This value lives as long as the page, so a timer that fires later finds it disposed.
     let here = StoredValue::new(());
     let (press, hold) = (use_press(), use_hold());
     let at = request.at;
@@ -100,7 +100,7 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
             None
         }
         Notice::End => {
-            // Called after the last batch, which may still be waiting.
+            // The callback runs after the last batch, which may still be waiting.
             let deliver = unless_left(on_end.clone());
             set_timeout(move || when_free(press, hold, deliver), BEAT);
             None
@@ -112,12 +112,12 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
 }
 
-/// How long the next batch has to wait, this many milliseconds after the last one.
+/// How long the next batch must wait, if the last batch was this many milliseconds ago.
 fn rest(since_last: i64) -> Duration {
     Duration::from_millis((BEAT_MS - since_last.clamp(0, BEAT_MS)).unsigned_abs())
 }
 
-/// Does the work once no pointer is pressed and nothing is held.
+/// Runs `work` once no pointer is pressed and no list is held.
 pub(super) fn when_free(press: Press, hold: Hold, work: impl FnOnce() + 'static) {
     if press.is_held() || untrack(|| hold.is_held()) {
         set_timeout(move || when_free(press, hold, work), BEAT);

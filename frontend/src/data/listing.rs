@@ -1,7 +1,7 @@
 //! A page of a list into which events are merged, by id.
 //!
-//! An answer may be older than events that arrived while it was loading. Those are merged into it again, so no row
-//! reverts to an older state.
+//! An answer may be older than events that arrived while it was loading. These events are merged into the answer
+//! again, so no row reverts to an older state.
 
 use std::{marker::PhantomData, rc::Rc, sync::Arc, time::Duration};
 
@@ -18,11 +18,12 @@ use crate::{
     state::{Change, Held, Item, List},
 };
 
-/// The rows of a page, and what loads them.
+/// The rows of a page, and the request that loads them.
 pub(crate) struct Listing<T> {
     pub(crate) load: Load<Page<T>>,
     pub(crate) list: List,
-    /// Counts the answers, each once its rows have been drawn: what belongs to the rows is loaded then.
+    /// Counts the answers. Each counts once its rows have been drawn, so that further data about the rows is loaded
+    /// only then.
     pub(crate) drawn: RwSignal<usize>,
     size: usize,
 }
@@ -56,7 +57,7 @@ impl<T: Row> Listing<T> {
         })
     }
 
-    /// Merges changed rows. A known row is replaced, or removed if it no longer `fits`; a new row that fits is added
+    /// Merges changed rows. A known row is replaced, or removed if it no longer `fits`. A new row that fits is added
     /// if the page `is_top`.
     pub(crate) fn merge(self, changed: Vec<T>, is_top: bool, fits: impl Fn(&T) -> bool) {
         let change = |row: T| {
@@ -71,7 +72,7 @@ impl<T: Row> Listing<T> {
         self.apply(vec![Change { id, row: None, enters: false }]);
     }
 
-    /// A page that has become too short is filled up from the next page.
+    /// Applies changes to the list. If the page has become too short, it is filled up from the next page.
     fn apply(self, changes: Vec<Change>) {
         let left = self.list.merge(changes);
         let has_next = untrack(|| self.load.with(|page| page.next.is_some()));
@@ -81,7 +82,7 @@ impl<T: Row> Listing<T> {
     }
 }
 
-/// Puts each answer into the list.
+/// Writes the rows of each answer into the list.
 struct Filler<T> {
     list: List,
     drawn: RwSignal<usize>,
@@ -103,7 +104,7 @@ impl<T: Row> Watcher for Filler<T> {
     }
 }
 
-/// A timer runs after everything that follows the list.
+/// Counts an answer once its rows are drawn: a timer runs after everything that depends on the list.
 fn count_once_drawn(drawn: RwSignal<usize>) {
     let next = move || {
         let _gone = drawn.try_update(|answers| *answers = answers.wrapping_add(1));

@@ -1,9 +1,9 @@
-//! A value filled by a request.
+//! A value that a request fills.
 //!
-//! The request's inputs are read inside `make`: when one changes, a new request is sent and the running one is
-//! aborted. A reload is different: it lets a running request end and sends one more after it, so a page that is often
-//! asked to reload still gets its answers. Old data stays on the screen while new data loads, so a panel that
-//! refreshes does not flicker. Leaving the page aborts the request.
+//! `make` reads the request's inputs. When one of them changes, a new request is sent and the running one is aborted.
+//! A reload is different: it lets a running request finish and sends one more after it, so a page that often reloads
+//! still gets its answers. Old data stays on the screen while new data loads, so a panel that reloads does not
+//! flicker. Leaving the page aborts the request.
 
 use std::{marker::PhantomData, rc::Rc, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
     state::{Held, Hold, Press, Session, Throttle, use_hold, use_press, use_session},
 };
 
-/// A request whose answer is read as a `T`.
+/// A request whose answer is deserialized as a `T`.
 pub(crate) struct Load<T> {
     pub(crate) loading: Loading,
     value: PhantomData<fn() -> T>,
@@ -51,7 +51,7 @@ impl<T: Send + Sync + 'static> Load<T> {
     }
 }
 
-/// The loading state of anything, and a way to reload it.
+/// The loading state of some data, and a way to reload the data.
 #[derive(Clone, Copy)]
 pub(crate) struct Loading {
     data: RwSignal<Option<Held>>,
@@ -66,19 +66,19 @@ struct Work {
     make: Rc<dyn Fn() -> Option<Request>>,
     read: fn(Value) -> Result<Held, Failure>,
     watcher: Option<Rc<dyn Watcher>>,
-    /// What the data was read from: an equal answer changes nothing, and is not read.
+    /// The answer that the data comes from. An equal answer changes nothing, so it is not deserialized.
     answer: Option<Answer>,
     under_way: Option<AbortController>,
-    /// Counts the requests: an answer to an older request is ignored.
+    /// The number of the latest request. The answer to an older request is ignored.
     turn: u32,
-    /// A reload was requested while a request was running.
+    /// Whether a reload was requested while a request was running.
     is_stale: bool,
-    /// A reload was requested while a pointer was pressed or lists were held: only one waits, however often it is
-    /// requested.
+    /// Whether a reload was requested while a pointer was pressed or lists were held. Only one reload waits, however
+    /// often it is requested.
     is_held_back: bool,
 }
 
-/// Is notified of each request, as a list needs to be.
+/// A listener for the beginning and end of each request, for lists.
 pub(super) trait Watcher {
     fn begun(&self);
     /// Called when the request has ended, with the data if it succeeded.
@@ -104,7 +104,7 @@ impl Loading {
         self.failure.get()
     }
 
-    /// Loads again: now, or once the running request has ended.
+    /// Reloads the data: now, or once the running request has ended.
     pub(crate) fn reload(self) {
         let make = self.work.try_update_value(|work| {
             work.is_stale = work.under_way.is_some();
@@ -115,7 +115,7 @@ impl Loading {
         }
     }
 
-    /// Loads again soon: all calls within a second lead to one request.
+    /// Reloads the data soon: all calls within a second cause one request.
     pub(crate) fn refresh(self) {
         let (press, hold) = self.calm;
         self.throttle.run(move || {
@@ -153,8 +153,7 @@ impl Loading {
             let is_wanted = work.turn == turn && work.under_way.take().is_some();
             is_wanted.then(|| (work.is_stale, work.watcher.clone()))
         });
-        // If there is no state, the page has been left; if the turn differs, a newer request is
-        // running.
+        // Without a state, the page has been left. If the turn differs, a newer request is running.
         let Some(Some((is_stale, watcher))) = ended else { return };
         let data = match outcome.and_then(|answer| self.take(answer)) {
             Ok(data) => {
@@ -207,7 +206,7 @@ where
     watched(make, None)
 }
 
-/// The same, for a watcher.
+/// Loads like `use_load`, and notifies a watcher.
 pub(super) fn watched<T>(
     make: impl Fn() -> Option<Ask<T>> + 'static,
     watcher: Option<Rc<dyn Watcher>>,

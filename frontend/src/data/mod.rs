@@ -1,11 +1,11 @@
 //! Joins `api` and `state`: the values that pages load, the lists that events update, the subscriptions that pages
 //! follow and the changes that they send. `api` and `state` know neither each other nor this module.
 //!
-//! When a page is left, its requests are aborted and its subscriptions end. Errors are `Failure`s, which know the
-//! field that they belong to and what to do about them. An error that says that the session has ended ends it here
-//! too.
+//! When a page is left, its requests are aborted and its subscriptions end. Errors are `Failure`s, which contain the
+//! field that they belong to and the advice for the user. If an error says that the session has ended, this module
+//! ends the session in the console, too.
 //!
-//! Answers travel as JSON, and only the last step reads them into a type. So the code that waits, retries, aborts and
+//! Answers stay JSON until a last step deserializes them into a type. So the code that waits, retries, aborts and
 //! merges is compiled once, rather than once for each operation.
 //!
 //! - `session`: loads the signed-in user, and signs out
@@ -13,7 +13,7 @@
 //! - `listing`: a page of a list into which events are merged
 //! - `total`: the length of a list, counted apart from its page
 //! - `actor`: sends changes, and reports their outcome
-//! - `feed`: a subscription as a page sees it, in batches
+//! - `feed`: a subscription of a page, whose events arrive in batches
 
 mod actor;
 mod feed;

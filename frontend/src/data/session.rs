@@ -8,7 +8,7 @@ use crate::{
     state::{Notices, Session, SessionState},
 };
 
-/// The codes by which the server says that the user is not signed in.
+/// The error codes that mean that the user is not signed in.
 const NOBODY: [Code; 2] = [Code::Unauthenticated, Code::NotFound];
 
 /// Loads the signed-in user.
@@ -30,7 +30,8 @@ pub(crate) fn sign_out(session: Session, notices: Notices) {
             Ok(elsewhere) => {
                 session.end();
                 if let Some(elsewhere) = elsewhere {
-                    // Even if the browser does not go there, the session here has ended.
+                    // If the browser does not go there, the session in the console has ended
+                    // anyway.
                     let _ = window().location().set_href(&elsewhere);
                 }
             }
@@ -39,7 +40,8 @@ pub(crate) fn sign_out(session: Session, notices: Notices) {
     });
 }
 
-/// Ends the session here if a request was refused because the server no longer knows it.
+/// Ends the session in the console if a request was refused because the server no longer knows the
+/// session.
 pub(super) fn notice(session: Session, failure: &Failure) {
     if failure.code == Code::Unauthenticated {
         session.end();

@@ -1,7 +1,8 @@
 //! The length of a list, counted apart from its page.
 //!
-//! A page reads its own rows, but a count reads all that match. So the page comes first; the length of a list that does
-//! not fit on it is requested once the page has been drawn. Until it is known, the last one stays.
+//! A page only reads its own rows, but a count reads all matches. So the page comes first. If the list does not fit
+//! on the page, its length is requested once the page has been drawn. Until the new length is known, the last one
+//! stays visible.
 
 use leptos::prelude::*;
 

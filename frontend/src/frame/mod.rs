@@ -1,8 +1,8 @@
-//! The frame around every page: the rail with the pages, the header with the current page and
-//! clock, and on a phone the bar at the bottom. It knows the address and the session, so that
-//! components need not.
+//! The frame around every page: the rail with the pages, the header with the current page and the
+//! clock, and on a phone the bar at the bottom. The frame knows the address and the session, so
+//! that components need not know them.
 //!
-//! - `rail`: the pages, group by group; a page that is not in it can only be reached by a link
+//! - `rail`: the pages, group by group. A page without an entry here can only be reached by a link
 //! - `header`: namespace, breadcrumb, range, connection, clock, person
 //! - `namespaces`: the picker of the namespace
 //! - `ranges`: the picker of the range of time
@@ -11,7 +11,7 @@
 //! - `tallies`: the counts that the rail shows beside its pages
 //! - `phone_bar`: the pages on a phone
 //! - `palette`: finds pages, schedules and actions by a few letters
-//! - `hold`: live lists held still
+//! - `hold`: the button that holds live lists still
 //! - `connection`: the mark of the live connection
 //! - `shortcut_keys`: single keys that work wherever nothing is being typed
 

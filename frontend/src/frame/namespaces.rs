@@ -1,4 +1,4 @@
-//! The namespace that is shown: one of those that the user may see, or all of them.
+//! The picker of the current namespace: one of those that the user may see, or all of them.
 
 use leptos::prelude::*;
 
@@ -31,7 +31,7 @@ pub(super) fn picker() -> AnyView {
         };
         let names = names.with(|names| names.iter().map(|named| named.name.clone()).collect());
         let names: Vec<String> = names.unwrap_or_default();
-        // With only one namespace, the choice of all is not needed.
+        // With only one namespace, the choice of all namespaces is not needed.
         let all = (names.len() > 1).then_some(Scope::All);
         let links: Vec<_> =
             all.into_iter().chain(names.into_iter().map(Scope::One)).map(link).collect();

@@ -1,5 +1,5 @@
-//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules, runs a schedule, and asks on a schedule's
-//! page whether to pause or resume it.
+//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules and runs a schedule. To pause or resume a
+//! schedule, it opens the schedule's page with the dialog.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -25,7 +25,7 @@ enum Act {
     Run { id: String, name: String },
 }
 
-/// A line: its action, in words.
+/// A line of the palette: an action and its words.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     words: String,
@@ -103,8 +103,8 @@ fn content(open: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The lines that match the text: pages at once, and schedules once the server has found them.
-/// `sought` follows the text with a delay.
+/// The lines that match the text: pages at once, and schedules once the server has found them. `sought` is the text
+/// after a delay.
 fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>> {
     let (address, session) = (use_address(), use_session());
     let found = use_load(move || {
@@ -148,8 +148,8 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
     })
 }
 
-/// What a schedule's page can be asked to do: the words, and the value in the address. None if the schedule has no
-/// fires left to keep back.
+/// The action that a schedule's page offers, pause or resume: its words, and its value in the address. `None` if the
+/// schedule has no fires left.
 fn switch(state: ScheduleState) -> Option<(&'static str, &'static str)> {
     match state {
         ScheduleState::Active => Some(("Pause", "pause")),

@@ -1,4 +1,4 @@
-//! The user's menu: how the console looks, one's profile, help, and signing out.
+//! The user's menu: appearance, profile, help, and signing out.
 
 use leptos::prelude::*;
 
@@ -27,7 +27,7 @@ pub(super) fn menu_of() -> AnyView {
         </label>
         <ul class="menu-list">
             <li><a href=Route::Profile.path()>"Profile"</a></li>
-            // The server's own pages open beside the console.
+            // The server's own pages open in another tab beside the console.
             <li><a href="/docs/" target="_blank" rel="noopener">"Documentation"</a></li>
             <li><a href="/graphiql" target="_blank" rel="noopener">"GraphQL"</a></li>
         </ul>

@@ -1,4 +1,4 @@
-//! The pages on a phone: those that a user needs away from a desk; the rest is behind "More".
+//! The pages on a phone: those that a user needs away from a desk. The others are behind "More".
 
 use leptos::prelude::*;
 

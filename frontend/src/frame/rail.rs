@@ -1,4 +1,4 @@
-//! The rail: every page with an entry of its own, group by group.
+//! The rail: every page that has an entry, group by group.
 
 use leptos::prelude::*;
 
@@ -126,12 +126,12 @@ pub(super) fn groups() -> Vec<AnyView> {
     Group::ALL.into_iter().map(group).collect()
 }
 
-/// A link to a page. A schedule's page belongs to the schedules, and marks their entry as current.
+/// A link to a page. On the page of one schedule, the entry of the schedules is marked as current.
 pub(super) fn link(page: &'static Entry) -> AnyView {
     let address = use_address();
     live(move || {
         let here = address.route();
-        // Links stay in the current namespace.
+        // Links lead to the current namespace, so they change with it.
         let _moves = address.scope();
         let current = if here.as_ref() == Some(&page.route) {
             Some("page")

@@ -61,7 +61,7 @@ fn bound(range: Range, label: &'static str, bound: Bound) -> AnyView {
     };
     let typed = move |text: String| {
         let at = Moment::parse_local(&text);
-        // While the user types the year, this is not an instant yet.
+        // While the user types the year, the text is not a valid instant yet.
         let is_unfinished = !text.is_empty() && at.is_none_or(|at| at.millis() < 0);
         if is_unfinished {
             return;

@@ -1,4 +1,4 @@
-//! Keyboard shortcuts: single keys that work wherever nothing is being typed.
+//! Keyboard shortcuts: single keys that work as long as the user is not typing into a field.
 
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
@@ -15,7 +15,7 @@ use crate::{
 /// How long `g` waits for its second key.
 const PREFIX_MS: i64 = 1_500;
 
-/// Shortcuts other than those that lead to a page of the rail.
+/// The shortcuts other than those that open a page of the rail.
 const KEYS: [(&str, &str); 8] = [
     ("/", "Search"),
     ("n", "New schedule"),

@@ -1,5 +1,5 @@
-//! The counts that the rail shows beside its pages: schedules in trouble, live runs, open alerts, findings about the
-//! server.
+//! The counts that the rail shows beside its pages: schedules with problems, live runs, open alerts, findings about
+//! the server.
 //!
 //! The rail and the phone's bar show the same counts, so the frame loads them once for both. It loads nothing while
 //! the window is hidden, and the counts do not change while lists are held.
@@ -18,9 +18,9 @@ use crate::{
 };
 
 const LOOK: Duration = Duration::from_secs(5);
-/// The server computes problems from a day of runs, which costs it more.
+/// How often problems are loaded. The server computes them from a day of runs, so they are more expensive.
 const LOOK_FOR_PROBLEMS: Duration = Duration::from_secs(30);
-/// Above this, a count shows `99+`.
+/// A count above this is shown as `99+`.
 const MAX_COUNT: usize = 99;
 
 /// The counts, for the rail and for the phone's bar.
@@ -39,7 +39,7 @@ pub(super) enum Counted {
     Findings,
 }
 
-/// How a count looks: work in progress, lost fires, or something broken.
+/// The meaning of a count, which determines its colour: work in progress, lost fires, or a failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tone {
     Calm,
@@ -47,7 +47,7 @@ enum Tone {
     Bad,
 }
 
-/// A count and its meaning, for users who cannot see where it is shown.
+/// A count, and its meaning for users who cannot see its position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Count {
     number: usize,
@@ -109,13 +109,12 @@ pub(crate) fn provide_counts() {
     provide_context(Counts { tallies, problems });
 }
 
-/// The name of the namespace to which the counts apply; none for all namespaces that the user may
-/// see. Tracked.
+/// The namespace to which the counts apply; `None` means all namespaces that the user may see. Tracked.
 fn counted_in(address: Address) -> Option<String> {
     address.scope().map(|_| address.namespace())
 }
 
-/// The count shown beside a page; empty if it is zero or the server does not answer.
+/// The count beside a page; empty if it is zero or the server does not answer.
 pub(super) fn count_of(counted: Counted) -> AnyView {
     let (counts, address) = (expect_context::<Counts>(), use_address());
     let count = Memo::new(move |_| counted_in(address).and_then(|_| counts.of(counted)));

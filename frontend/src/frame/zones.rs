@@ -1,4 +1,4 @@
-//! The clock on which times are shown.
+//! The picker of the clock on which times are shown.
 
 use leptos::prelude::*;
 
@@ -47,7 +47,7 @@ fn choices(zone: Zone) -> AnyView {
     .into_any()
 }
 
-/// Any zone that the server knows.
+/// A field for any zone that the server knows.
 fn another(zone: Zone) -> AnyView {
     let typed = RwSignal::new(match zone.get() {
         ZoneChoice::Named(name) => name,

@@ -31,7 +31,7 @@ pub(crate) struct Alert {
     pub(crate) acknowledged_until: Option<Moment>,
 }
 
-/// The rule of an alert, as far as the alert shows it.
+/// The rule of an alert, with the fields that the alert shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleRef {
@@ -52,7 +52,7 @@ impl Row for Alert {
     }
 }
 
-/// A rule: the events that it reports, and to whom.
+/// A rule: the events that it reports, and the channels that get the reports.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AlertRule {
@@ -107,7 +107,7 @@ pub(crate) struct AlertChannel {
     pub(crate) module: Option<String>,
 }
 
-/// What a rule would have sent.
+/// The messages that a rule would have sent.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RulePreview {

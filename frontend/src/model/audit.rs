@@ -1,4 +1,4 @@
-//! What was changed, by whom and why.
+//! The audit log: who changed what, and why.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -92,7 +92,7 @@ pub(crate) struct RunRef {
     pub(crate) id: String,
 }
 
-/// What a backfill of a window would run.
+/// The fires that a backfill of a window would run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct BackfillPreview {
     pub(crate) total: i64,
@@ -116,13 +116,13 @@ pub(crate) struct PastFire {
     pub(crate) fire: Option<FireReason>,
 }
 
-/// Why an instant did not run, according to the ledger.
+/// The reason, from the ledger, why an instant did not run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct FireReason {
     pub(crate) reason: Reason,
 }
 
-/// How long a run took.
+/// The duration of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Took {

@@ -1,4 +1,4 @@
-//! What schedules are built from: groups, workflows, modules.
+//! The objects that schedules are built from: groups, workflows, modules.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -83,7 +83,7 @@ pub(crate) struct Workflow {
     pub(crate) max_parallel: i64,
     pub(crate) runs_on: Vec<String>,
     pub(crate) tasks: Vec<Step>,
-    /// As in a module file; absent if it is too large for one.
+    /// The definition as in a module file; absent if it is too large for one.
     pub(crate) yaml: Option<String>,
     pub(crate) versions: WorkflowVersions,
 }
@@ -102,28 +102,29 @@ pub(crate) struct WorkflowDefinition {
     pub(crate) tasks: Vec<Step>,
 }
 
-/// What a workflow's text says.
+/// The result of reading a workflow's text.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct WorkflowReading {
-    /// In the shape of the API's input, without the namespace; absent if the text cannot be read.
+    /// The definition in the shape of the API's input, without the namespace; absent if the text
+    /// cannot be read.
     pub(crate) definition: Option<Value>,
     pub(crate) problems: Vec<TextProblem>,
 }
 
-/// What is wrong with a text, and where.
+/// A problem of a text, with its position.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct TextProblem {
-    /// Counted from one, as is the column, in characters.
+    /// The line, counted from one. The column is counted from one, too, in characters.
     pub(crate) line: Option<usize>,
     pub(crate) column: Option<usize>,
-    /// Empty if the text cannot be read.
+    /// The field's path; empty if the text cannot be read.
     pub(crate) field: String,
     pub(crate) value: String,
     pub(crate) problem: String,
     pub(crate) help: String,
 }
 
-/// A workflow that was saved, and what is likely wrong with it.
+/// A workflow that was saved, with warnings about probable mistakes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct SavedWorkflow {
     pub(crate) workflow: SavedName,
@@ -164,11 +165,11 @@ pub(crate) struct WorkflowVersion {
     pub(crate) version: i64,
     pub(crate) by: String,
     pub(crate) at: Moment,
-    /// As in a module file; absent if it is too large for one.
+    /// The definition as in a module file; absent if it is too large for one.
     pub(crate) yaml: Option<String>,
 }
 
-/// A module that has something deployed.
+/// A deployed module.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Module {
@@ -179,7 +180,7 @@ pub(crate) struct Module {
     pub(crate) changed_at: Moment,
 }
 
-/// What differs from a module's declaration.
+/// The differences between a module's objects and its declaration.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Drift {
@@ -219,7 +220,7 @@ pub(crate) struct Exported {
     pub(crate) source: String,
 }
 
-/// What a deployment would do.
+/// The effect of a deployment.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Plan {
     pub(crate) module: String,
@@ -227,7 +228,7 @@ pub(crate) struct Plan {
     pub(crate) effect: Option<Effect>,
 }
 
-/// What would happen to one object.
+/// The change of one object by a deployment.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct PlannedChange {
     pub(crate) action: ChangeAction,
@@ -238,7 +239,7 @@ pub(crate) struct PlannedChange {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What would happen to the upcoming fires.
+/// The effect of a deployment on the upcoming fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Effect {
@@ -261,7 +262,7 @@ pub(crate) struct ScheduleEffect {
     pub(crate) removed_sample: Vec<Moment>,
 }
 
-/// A schedule of which only the name and the zone are requested.
+/// A schedule with only its name and zone.
 pub(crate) type ScheduleName = ScheduleRef;
 
 impl Row for ScheduleName {

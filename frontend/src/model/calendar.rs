@@ -32,7 +32,7 @@ pub(crate) struct Range {
     pub(crate) to: String,
 }
 
-/// A range of time within the day; without weekdays, on every day.
+/// A range of time within the day; without weekdays, it applies to every day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Window {
     pub(crate) from: String,

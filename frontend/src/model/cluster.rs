@@ -22,7 +22,7 @@ pub(crate) struct Member {
     pub(crate) tags: Vec<String>,
     pub(crate) started_at: Moment,
     pub(crate) heartbeat_at: Moment,
-    /// Time since the node's last heartbeat, by the database's clock; null once it is gone.
+    /// Time since the node's last heartbeat, by the database's clock; null once the node is gone.
     pub(crate) silent_ms: Option<i64>,
     pub(crate) clock_offset_ms: i64,
     pub(crate) runs: i64,
@@ -35,7 +35,7 @@ pub(crate) struct Member {
     pub(crate) redis_problem: Option<String>,
     pub(crate) first_shards: i64,
     pub(crate) second_shards: i64,
-    /// Who drained it, unless it is in service.
+    /// Who drained the node, and why; absent for a node in service.
     pub(crate) drain: Option<Drain>,
     pub(crate) leases: Vec<Lease>,
 }
@@ -48,7 +48,8 @@ pub(crate) struct Drain {
     pub(crate) reason: String,
 }
 
-/// A share of the schedules, and the nodes that claim their due fires: the second one if the first does not.
+/// A share of the schedules, and the two nodes that claim its due fires: the second one does it only if the first
+/// does not.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Shard {
     pub(crate) number: i64,
@@ -56,8 +57,7 @@ pub(crate) struct Shard {
     pub(crate) second: Option<String>,
 }
 
-/// Something about a node has changed. Each node's share of the work depends on all nodes, so a subscriber reloads
-/// all of them.
+/// Some change of a node. Each node's share of the work depends on all nodes, so a subscriber reloads all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct ClusterEvent {}
 

@@ -1,8 +1,8 @@
-//! The failures of requests to the server, in the user's words.
+//! Failures of requests to the server, and their texts for users.
 
 use serde::Deserialize;
 
-/// The schema's error codes, and two for failures on the way to the server.
+/// The schema's error codes, and two codes for failures on the way to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     BadUserInput,
@@ -13,7 +13,7 @@ pub(crate) enum Code {
     RateLimited,
     /// The server did not answer.
     Unreachable,
-    /// The server failed, or its answer is not readable by this console.
+    /// The server failed, or this console cannot read its answer.
     Internal,
 }
 
@@ -78,7 +78,7 @@ impl Failure {
         )
     }
 
-    /// What the user can do about it.
+    /// The advice for the user.
     pub(crate) fn advice(&self) -> &'static str {
         match self.code {
             Code::BadUserInput => "Change what you entered and try again.",
@@ -106,7 +106,7 @@ impl From<WireError> for Failure {
             Some("UNAVAILABLE") => Code::Unreachable,
             _ => Code::Internal,
         };
-        // Shown under a field, the message need not repeat its name and value.
+        // The message appears under a field, so it need not repeat the field's name and value.
         let message = match (&field, problem, help) {
             (Some(_), Some(problem), Some(help)) => explain(&problem, &help),
             _ => sentence(&error.message),
@@ -120,8 +120,7 @@ impl From<WireError> for Failure {
     }
 }
 
-/// What is wrong with a field and what would be valid, both in the server's words, as two
-/// sentences.
+/// Two sentences made of the server's texts: the problem of a field, and a valid value.
 pub(crate) fn explain(problem: &str, help: &str) -> String {
     let lacks_subject =
         ["is ", "are ", "has ", "does "].iter().any(|verb| problem.starts_with(verb));
@@ -129,7 +128,7 @@ pub(crate) fn explain(problem: &str, help: &str) -> String {
     format!("{} {}", sentence(&format!("{subject}{problem}")), sentence(help))
 }
 
-/// Makes a sentence of one of the server's sentence fragments.
+/// Makes a sentence of a fragment from the server.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
@@ -137,8 +136,8 @@ pub(crate) fn sentence(text: &str) -> String {
     format!("{first}{}{end}", letters.as_str())
 }
 
-/// The form's name for a path of the input: `input.timing.zone` is `zone`, `input.task.target.http.url` is
-/// `target.http.url`.
+/// The form's name for a path of the input: `input.timing.zone` becomes `zone`, and `input.task.target.http.url`
+/// becomes `target.http.url`.
 pub(crate) fn field_name(path: &str) -> &str {
     let path = path.strip_prefix("input.").unwrap_or(path);
     path.strip_prefix("timing.").or_else(|| path.strip_prefix("task.")).unwrap_or(path)

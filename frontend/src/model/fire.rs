@@ -12,7 +12,7 @@ pub(crate) struct Fire {
     pub(crate) id: String,
     pub(crate) schedule_version: i64,
     pub(crate) scheduled_at: Moment,
-    /// The scheduled time plus jitter.
+    /// The scheduled time, with jitter added.
     pub(crate) due_at: Moment,
     pub(crate) claimed_at: Moment,
     pub(crate) decided_at: Option<Moment>,

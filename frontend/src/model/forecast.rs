@@ -1,4 +1,4 @@
-//! The upcoming fires of a window, and how a zone's clock changes affect them.
+//! The upcoming fires of a window, and the effect of a zone's clock changes on them.
 
 use serde::Deserialize;
 
@@ -12,13 +12,15 @@ pub(crate) struct Forecast {
     pub(crate) to: Moment,
     pub(crate) is_complete: bool,
     pub(crate) hours: Vec<ForecastHour>,
-    /// How many schedules start as often in each hour, at least once a minute.
+    /// The number of frequent schedules: those that start at least once a minute, equally often in
+    /// each hour.
     pub(crate) frequent_schedules: i64,
     pub(crate) fires: Vec<Upcoming>,
 }
 
 impl Forecast {
-    /// Whether frequent schedules can be left out: there are some, and other schedules start, too.
+    /// Whether the user can choose to leave out frequent schedules: there are some, and other
+    /// schedules start, too.
     pub(crate) fn has_frequent_and_others(&self) -> bool {
         self.frequent_schedules > 0
             && self.hours.iter().any(|hour| hour.fires > hour.frequent_fires)
@@ -26,11 +28,11 @@ impl Forecast {
 
     /// How often all frequent schedules start in an hour.
     pub(crate) fn frequent_fires(&self) -> i64 {
-        // The first hour has begun already.
+        // The first hour is incomplete, so take the maximum.
         self.hours.iter().map(|hour| hour.frequent_fires).max().unwrap_or_default()
     }
 
-    /// The hours as counted: with or without the frequent schedules.
+    /// The hours with their counts, with or without the frequent schedules.
     pub(crate) fn counted(&self, with_frequent: bool) -> Vec<ForecastHour> {
         if with_frequent {
             return self.hours.clone();
@@ -66,7 +68,7 @@ pub(crate) struct ForecastHour {
     pub(crate) at: Moment,
     pub(crate) fires: i64,
     pub(crate) schedules: i64,
-    /// Those of the fires, and of the schedules, that are frequent.
+    /// The part of `fires` that comes from frequent schedules.
     pub(crate) frequent_fires: i64,
     pub(crate) frequent_schedules: i64,
 }

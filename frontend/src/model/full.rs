@@ -1,9 +1,10 @@
-//! A row together with the fields that only its own page shows.
+//! A row together with the fields that only the object's own page shows.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error};
 use serde_json::Value;
 
-/// One object of the API, read as two values: the row that lists and events share, and the rest.
+/// One object of the API, deserialized as two values: the row that lists and events share, and the
+/// rest.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Full<R, M> {
     pub(crate) row: R,

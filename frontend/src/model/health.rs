@@ -1,4 +1,4 @@
-//! Health findings, and what to do about them.
+//! Health findings, with advice.
 
 use serde::Deserialize;
 
@@ -42,6 +42,6 @@ pub(crate) struct ScheduleLink {
     pub(crate) name: String,
 }
 
-/// Something about the health has changed.
+/// Some change of the health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct HealthEvent {}

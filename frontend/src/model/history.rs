@@ -12,7 +12,7 @@ use super::{RunState, Verdict, fire::Reason};
 pub(crate) struct ScheduleHistory {
     id: String,
     pub(crate) tally: Tally,
-    /// Newest first.
+    /// The fires, newest first.
     pub(crate) recent_fires: Vec<RecentFire>,
 }
 
@@ -36,17 +36,17 @@ pub(crate) struct RecentFire {
     pub(crate) run: Option<RecentRun>,
 }
 
-/// Its run.
+/// The run of a recent fire.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecentRun {
     pub(crate) state: RunState,
-    /// Null until it has started and ended.
+    /// The run's duration; null until it has started and ended.
     pub(crate) duration_ms: Option<i64>,
 }
 
 impl ScheduleHistory {
-    /// The 95th percentile of the durations of its recent runs, in milliseconds.
+    /// The 95th percentile of the durations of the schedule's recent runs, in milliseconds.
     pub(crate) fn p95(&self) -> Option<i64> {
         let ended = self.recent_fires.iter().filter_map(|fire| fire.run?.duration_ms);
         let mut durations: Vec<i64> = ended.collect();
@@ -68,7 +68,7 @@ impl ScheduleHistories {
 
 impl<'de> Deserialize<'de> for ScheduleHistories {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A schedule that has been deleted in the meantime is null.
+        // The answer contains null for a schedule that was deleted in the meantime.
         let found = Vec::<Option<ScheduleHistory>>::deserialize(deserializer)?;
         let by_id = |history: ScheduleHistory| (history.id.clone(), Arc::new(history));
         Ok(Self(found.into_iter().flatten().map(by_id).collect()))

@@ -1,16 +1,16 @@
-//! What deleting a schedule affects.
+//! The runs and waiting fires that the deletion of a schedule affects.
 
 use serde::Deserialize;
 
 use crate::time::{amount, grouped};
 
-/// The server stops counting there.
+/// The number at which the server stops counting.
 const MAX_TOTAL: i64 = 10_000;
 
 /// The runs and waiting fires of a schedule.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ScheduleImpact {
-    /// Absent if it is gone already.
+    /// The waiting fires; absent if the schedule is already deleted.
     schedule: Option<Waiting>,
     runs: Counted,
 }
@@ -29,7 +29,7 @@ struct Counted {
 }
 
 impl ScheduleImpact {
-    /// What becomes of them, as sentences.
+    /// Sentences about the runs and fires after a deletion.
     pub(crate) fn words(&self) -> String {
         let waiting = self.schedule.as_ref();
         let live = match waiting.map_or(0, |waiting| waiting.live_runs) {

@@ -19,7 +19,7 @@ impl Row for LedgerRow {
     }
 }
 
-/// How many instants of a range had each outcome.
+/// The number of instants of a range with each outcome.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LedgerTotals {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::Named;
 
-/// How many were matched, changed and refused; for a dry run, how many would be.
+/// How many objects were matched, changed and refused; for a dry run, how many would be.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ManyOutcome {
@@ -13,13 +13,13 @@ pub(crate) struct ManyOutcome {
     pub(crate) done: i64,
     pub(crate) refused: i64,
     pub(crate) refusals: Vec<Refusal>,
-    /// The number of objects that were not reached because the request ran out of time: sending the
+    /// The number of objects that were not reached because the request ran out of time. Sending the
     /// same action again continues with them.
     pub(crate) remaining: i64,
     pub(crate) sample: Vec<Match>,
 }
 
-/// One that was matched: a schedule, or a run, which is named after its schedule or workflow.
+/// A matched object: a schedule, or a run with the name of its schedule or workflow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Match {
     name: Option<String>,

@@ -16,7 +16,7 @@ pub(crate) struct RunStats {
     pub(crate) points: Vec<StatPoint>,
 }
 
-/// One step.
+/// The figures of one step.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StatPoint {
@@ -89,7 +89,7 @@ pub(crate) struct FireTrace {
     pub(crate) run: Option<RunTrace>,
 }
 
-/// The part of its run that a bar shows.
+/// The part of a fire's run that a bar shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunTrace {

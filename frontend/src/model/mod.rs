@@ -1,23 +1,23 @@
-//! The data that the pages show: the API's answers, deserialized as they come, with the schema's names.
+//! The data that the pages show: the API's answers, deserialized without conversion, with the schema's names.
 //!
-//! Lists, events and pages share these types, whatever operation an answer belongs to. Each operation in
-//! `api::operations` names the type of its answer. A test there reads, for every operation, an answer generated from
-//! the schema: a field that is renamed, or missing in a query, fails before anybody opens a page. Enums have no
-//! default: an unknown state is an error, not a guess.
+//! Lists, events and pages share these types, whichever operation an answer belongs to. Each operation in
+//! `api::operations` names the type of its answer. For every operation, a test there deserializes an answer that is
+//! generated from the schema. So a field that is renamed, or missing in a query, fails before anyone opens a page.
+//! Enums have no default: an unknown state is an error, not a guess.
 //!
 //! - `states`: the enums
 //! - `failure`: errors, with their field and position
 //! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun per file
-//! - `alert`, `calendar`, `backfill`, `build`, `forecast`, `people`, `namespace`: what the pages of Plan, Build and
-//!   Settings show
+//! - `alert`, `calendar`, `backfill`, `build`, `forecast`, `people`, `namespace`: the objects of the pages of Plan,
+//!   Build and Settings
 //! - `viewer`: the signed-in user
 //! - `workers`: worker programs and their queues
 //! - `timing`: previews, warnings, problems
 //! - `many`: the outcome of a bulk action
-//! - `audit`: what was changed by whom
+//! - `audit`: the audit log
 //! - `page`: one page of a list
 //! - `history`: the recent fires of schedules, which a list loads after its rows
-//! - `full`: a row together with the fields that only its own page shows
+//! - `full`: a row together with the fields that only the object's own page shows
 
 mod alert;
 mod audit;

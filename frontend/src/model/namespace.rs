@@ -64,7 +64,7 @@ pub(crate) struct OwnRetention {
     pub(crate) days: i64,
 }
 
-/// What retention would remove.
+/// The rows that retention would remove.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct RetentionPreview {
     pub(crate) tables: Vec<Figure>,

@@ -24,7 +24,7 @@ pub(crate) struct Overview {
     pub(crate) nodes: Vec<Node>,
 }
 
-/// What ended in the last day, and the fires that led to no run.
+/// The runs that ended in the last day, and the fires that led to no run.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Executions {
@@ -47,8 +47,8 @@ pub(crate) struct LiveRun {
     pub(crate) started_at: Option<Moment>,
     pub(crate) workflow: Named,
     pub(crate) schedule: Option<Named>,
-    /// The forecast; null before the run has started, and while there are too few runs to estimate
-    /// from.
+    /// The forecast; null before the run has started, and while there are too few earlier runs for
+    /// an estimate.
     pub(crate) forecast: Option<RunForecast>,
 }
 

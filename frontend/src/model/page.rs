@@ -18,11 +18,11 @@ pub(crate) struct Page<T> {
     /// The cursors of the next and the previous page.
     pub(crate) next: Option<String>,
     pub(crate) previous: Option<String>,
-    /// The total number, if the server counts it or the page holds all.
+    /// The total number, if the server counts the list or the page contains all of it.
     pub(crate) total: Option<i64>,
 }
 
-/// A page as it is received, whatever the type of its rows.
+/// A page as the API sends it, with rows of any type.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Connection {
@@ -56,10 +56,10 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
     }
 }
 
-/// Where a page of a list begins. Cursors are opaque to the console.
+/// The position at which a page of a list begins. Cursors are opaque to the console.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// From the top.
+    /// At the top.
     #[default]
     First,
     /// After a cursor.
@@ -69,7 +69,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// `first`, `after`, `last`, `before` as Relay connections take them.
+    /// The arguments `first`, `after`, `last` and `before` of a Relay connection.
     pub(crate) fn arguments(
         self,
         size: usize,
@@ -82,7 +82,8 @@ impl Place {
         }
     }
 
-    /// `first` and `after`, for lists that can only be read forward: going back leads to their first page.
+    /// The arguments `first` and `after`, for lists that can only be read forward. For them, going back leads to the
+    /// first page.
     pub(crate) fn forward(self, size: usize) -> (i64, Option<String>) {
         let after = match self {
             Self::After(cursor) => Some(cursor),

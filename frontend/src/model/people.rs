@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{FeedKind, Role, Row, SecretUserKind, ViewerKind};
 use crate::time::Moment;
 
-/// A user's role in a namespace, or in all without one.
+/// A user's role in a namespace; without a namespace, in all of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RoleGrant {
@@ -134,9 +134,9 @@ pub(crate) struct Secret {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SecretUse {
     pub(crate) count: i64,
-    /// The first objects that name it.
+    /// The first objects that name the secret.
     pub(crate) users: Vec<SecretUser>,
-    /// Whether there may be more than were counted.
+    /// Whether there may be more objects than were counted.
     pub(crate) is_cut: bool,
 }
 

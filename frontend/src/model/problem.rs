@@ -55,7 +55,8 @@ pub(crate) struct LastRun {
 }
 
 impl WorkProblem {
-    /// How many schedules are failing now, and how many are losing fires; each counts once.
+    /// How many schedules are currently failing, and how many are losing fires. Each schedule
+    /// counts once.
     pub(crate) fn schedules(problems: &[Self]) -> [usize; 2] {
         [ProblemKind::Failing, ProblemKind::LosingFires].map(|kind| {
             let open = problems.iter().filter(|problem| problem.kind == kind && problem.is_open);

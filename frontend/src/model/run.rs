@@ -9,7 +9,7 @@ use super::{
 };
 use crate::time::Moment;
 
-/// An object of which only the name is requested.
+/// An object with only its name.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Named {
     pub(crate) name: String,
@@ -23,7 +23,7 @@ pub(crate) struct ScheduleRef {
     pub(crate) timing: ZoneRef,
 }
 
-/// A timing of which only the zone is requested.
+/// A timing with only its zone.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ZoneRef {
     pub(crate) zone: String,
@@ -71,7 +71,7 @@ impl Ending {
 }
 
 impl RunRow {
-    /// The schedule's name, or the workflow's for a run without a schedule.
+    /// The schedule's name, or the workflow's name for a run without a schedule.
     pub(crate) fn title(&self) -> &str {
         self.schedule.as_ref().map_or(&self.workflow.name, |schedule| &schedule.name)
     }
@@ -96,7 +96,7 @@ pub(crate) struct RunEvent {
 /// Everything that the run's page shows, except its log.
 pub(crate) type RunDetail = Full<RunRow, RunMore>;
 
-/// The fields that a row does not show.
+/// The fields of a run that a row does not show.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunMore {
@@ -115,7 +115,7 @@ pub(crate) struct RunMore {
     pub(crate) output: Option<Value>,
 }
 
-/// Something that a run waits for.
+/// A condition that a run waits for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Wait {
     pub(crate) text: String,
@@ -142,7 +142,7 @@ pub(crate) struct RunTask {
     pub(crate) needs: Vec<String>,
     pub(crate) when: TaskCondition,
     pub(crate) state: RunTaskState,
-    /// Whether the task was not run again because it had succeeded in the run that this one
+    /// Whether the task was not run again, because it had succeeded in the run that this one
     /// repeats.
     pub(crate) kept: bool,
     pub(crate) attempts: Vec<Attempt>,
@@ -204,7 +204,7 @@ pub(crate) struct LogEvent {
     pub(crate) line: Line,
 }
 
-/// One line.
+/// One line of a log.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Line {
     pub(crate) task: String,

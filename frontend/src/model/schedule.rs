@@ -1,4 +1,4 @@
-//! Schedules, in a row and in full.
+//! Schedules, as a row and in full.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub(crate) struct Pause {
     pub(crate) until: Option<Moment>,
 }
 
-/// The schedules of a list by tag or by module.
+/// The numbers of a list's schedules, by tag or by module.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleGroups {
@@ -57,7 +57,7 @@ pub(crate) struct ScheduleRow {
     /// unchanged.
     #[serde(default)]
     pub(crate) is_favourite: bool,
-    /// The module that declares it, if one does; only lists request it.
+    /// The module that declares the schedule, if one does; only lists request it.
     #[serde(default)]
     pub(crate) module: Option<String>,
 }
@@ -84,12 +84,12 @@ pub(crate) struct PausedSchedule {
 pub(crate) struct SearchPauseEffect {
     pub(crate) fires: i64,
     pub(crate) until: Moment,
-    /// Whether there are more schedules than are listed; the fires are those of the listed ones.
+    /// Whether there are more schedules than are listed. The fires are those of the listed ones.
     pub(crate) has_more: bool,
     pub(crate) schedules: Vec<FoundPausedSchedule>,
 }
 
-/// The effect on one of them.
+/// The effect of the pause on one of the found schedules.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct FoundPausedSchedule {
     pub(crate) schedule: ScheduleRef,
@@ -147,7 +147,7 @@ impl Row for ScheduleRow {
     }
 }
 
-/// A schedule that changed; it was deleted if there is no row.
+/// A schedule that changed; without a row, it was deleted.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleEvent {
@@ -158,7 +158,7 @@ pub(crate) struct ScheduleEvent {
 /// Everything that the schedule's page shows, except its ledger and runs.
 pub(crate) type ScheduleDetail = Full<ScheduleRow, ScheduleMore>;
 
-/// The fields that a row does not show.
+/// The fields of a schedule that a row does not show.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleMore {
@@ -174,7 +174,7 @@ pub(crate) struct ScheduleMore {
     /// How many days the schedule's history is kept, if that differs from its namespace.
     pub(crate) retention_days: Option<i64>,
     pub(crate) context: Value,
-    /// Calendars that suppress some of its fires.
+    /// Calendars that suppress some of the schedule's fires.
     pub(crate) calendars: Vec<CalendarLink>,
     pub(crate) max_fires: Option<i64>,
     /// The module that declares the schedule, if any.
@@ -236,11 +236,11 @@ pub(crate) struct DeletedSchedule {
     pub(crate) tags: Vec<String>,
     pub(crate) deleted_at: Moment,
     pub(crate) kept_until: Moment,
-    /// The module that declared it.
+    /// The module that declared the schedule.
     pub(crate) module: Option<String>,
 }
 
-/// What resuming would do, for each way to resume.
+/// The effect of resuming, for each policy for missed fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ResumeEffect {
     pub(crate) choices: Vec<ResumeChoice>,
@@ -251,23 +251,23 @@ pub(crate) struct ResumeEffect {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeChoice {
     pub(crate) missed: CatchUp,
-    /// The number of these fires that would run.
+    /// The number of fires in the pause that would run.
     pub(crate) runs: i64,
-    /// The number of these fires that would not run.
+    /// The number of fires in the pause that would not run.
     pub(crate) others: i64,
     pub(crate) next_fire_at: Option<Moment>,
-    /// Number of rows that the ledger would get.
+    /// The number of rows that the ledger would get.
     pub(crate) row_count: i64,
     pub(crate) rows: ResumeRows,
 }
 
-/// The first of these rows, in order.
+/// The first rows that the ledger would get, in order.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ResumeRows {
     pub(crate) nodes: Vec<PausedFire>,
 }
 
-/// One entry of the history.
+/// One version in the history.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Version {
     /// The whole definition, with secrets masked.

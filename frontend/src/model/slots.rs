@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::Percentiles;
 use crate::time::{duration, seconds};
 
-/// The instants of a range by outcome, and an interval in which the runs would fit.
+/// The instants of a range by outcome, and an interval that is long enough for the runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SlotAccount {
@@ -20,7 +20,7 @@ pub(crate) struct SlotAccount {
     pub(crate) durations: Option<Percentiles>,
     /// The average time between two instants.
     pub(crate) interval_seconds: Option<i64>,
-    /// If runs block each other: an interval with which they would not.
+    /// An interval with which runs would not block each other; only set if they do.
     pub(crate) suggested_interval_seconds: Option<i64>,
 }
 
@@ -35,7 +35,7 @@ impl SlotAccount {
         })
     }
 
-    /// A suggestion, if runs block each other.
+    /// A suggestion for a schedule whose runs block each other.
     pub(crate) fn advice(&self) -> Option<String> {
         let (now, better) = (self.interval_seconds?, self.suggested_interval_seconds?);
         let (now, better) = (seconds(now), seconds(better));

@@ -169,7 +169,7 @@ impl Role {
         }
     }
 
-    /// The role with this name.
+    /// Parses the name of a role.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.word() == word)
     }

@@ -52,7 +52,8 @@ impl Tallies {
         self.overview.live_runs
     }
 
-    /// Alerts that nobody has acknowledged and whose rule is not muted: those on the first tab of the Alerts page.
+    /// The number of alerts that no one has acknowledged and whose rule is not muted: those on the first tab of the
+    /// Alerts page.
     pub(crate) fn open_alerts(&self, now: Moment) -> usize {
         let is_open = |alert: &&Alert| {
             let muted_until = alert.rule.as_ref().and_then(|rule| rule.muted_until);

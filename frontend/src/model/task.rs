@@ -28,7 +28,7 @@ pub(crate) struct Retry {
     pub(crate) jitter: f64,
 }
 
-/// What a task does.
+/// The action of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Target {
     Http(Http),
@@ -90,7 +90,7 @@ pub(crate) struct Http {
     pub(crate) expected_status: Vec<String>,
     pub(crate) output: HttpAnswer,
     pub(crate) signed: bool,
-    /// Only the workflow editor requests these three.
+    /// This field and the next two are only requested by the workflow editor.
     #[serde(default)]
     pub(crate) expected_body: Option<String>,
     #[serde(default)]
@@ -153,7 +153,7 @@ impl Publish {
     }
 }
 
-/// A broker and a place in it.
+/// A broker, and a destination in it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "__typename", rename_all_fields = "camelCase")]
 pub(crate) enum Broker {
@@ -191,15 +191,15 @@ pub(crate) struct Noop {
     pub(crate) note: String,
 }
 
-/// A header or a variable. The server masks the values of secret ones.
+/// A header or a variable. The server masks secret values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pair {
     pub(crate) name: String,
     pub(crate) value: String,
 }
 
-/// Converts the API's output for an event into its input: the broker goes under the name of its kind, and absent
-/// fields are dropped. The aliases that the query needs for the two fields called `stream` are undone.
+/// Converts the API's output for an event into its input: the broker is stored under the name of its kind, and absent
+/// fields are dropped. It also undoes the aliases that the query needs for the two fields called `stream`.
 fn publish_input(target: &Value) -> Value {
     let kind = match target["to"]["__typename"].as_str() {
         Some("KafkaTopic") => "kafka",

@@ -13,6 +13,6 @@ pub(crate) struct TestCall {
     pub(crate) http_status: Option<i64>,
     pub(crate) duration_ms: i64,
     pub(crate) output: Option<Value>,
-    /// The first two hundred lines.
+    /// The first two hundred lines of the log.
     pub(crate) log: Vec<String>,
 }

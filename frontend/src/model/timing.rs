@@ -28,14 +28,14 @@ pub(crate) struct Warning {
 }
 
 impl Warning {
-    /// Whether the warning says that no fire will ever come, which every list shows.
+    /// Whether the warning says that the schedule will never fire. Every list shows such a warning.
     pub(crate) fn is_never(&self) -> bool {
         let never = ["never_fires", "never_allowed", "outside_bounds"];
         never.iter().any(|code| self.code.eq_ignore_ascii_case(code))
     }
 }
 
-/// Why a timing is invalid, and where.
+/// Why a timing is invalid, with the position of the mistake.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Problem {
     pub(crate) field: String,
@@ -46,15 +46,15 @@ pub(crate) struct Problem {
     pub(crate) end: Option<usize>,
 }
 
-/// How another timing would change a schedule's fires of the next 30 days.
+/// The effect of another timing on a schedule's fires of the next 30 days.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DefinitionEffect {
-    /// Why the timing cannot be used; then the rest is empty.
+    /// The reason why the timing cannot be used; then all other fields are empty.
     pub(crate) problem: Option<Problem>,
     pub(crate) added: i64,
     pub(crate) removed: i64,
-    /// The first of them, at most 20 each.
+    /// The first added fires, at most 20. The same limit applies to removed fires.
     pub(crate) added_fires: Vec<PreviewFire>,
     pub(crate) removed_fires: Vec<PreviewFire>,
     pub(crate) compared_until: Moment,
@@ -62,7 +62,7 @@ pub(crate) struct DefinitionEffect {
     pub(crate) is_complete: bool,
 }
 
-/// The preview of a timing while it is typed.
+/// The preview of a timing while the user types it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Preview {
@@ -73,12 +73,12 @@ pub(crate) struct Preview {
     pub(crate) fires_per_year: Option<i64>,
 }
 
-/// What an unsaved timing would add to each minute of the next week.
+/// The starts that an unsaved timing would add to each minute of the next week.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Candidate {
-    /// The busiest minute in which the timing fires; null if it does not fire in that week.
+    /// The busiest minute in which the timing fires; null if the timing does not fire in that week.
     pub(crate) busiest: Option<CandidateStart>,
-    /// The shifts that lead to quieter minutes, quietest first.
+    /// The shifts that lead to quieter minutes, the quietest first.
     pub(crate) quieter: Vec<QuieterShift>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct CandidateStart {
     pub(crate) after: i64,
 }
 
-/// A shift in minutes, negative for earlier, with which the busiest minute has fewer starts.
+/// A shift in minutes, negative for earlier, after which the busiest minute has fewer starts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct QuieterShift {
     pub(crate) minutes: i64,

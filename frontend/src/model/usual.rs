@@ -8,11 +8,11 @@ use crate::time::{Moment, distance, duration};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunForecast {
-    /// The median of the durations of these runs.
+    /// The median duration of the schedule's successful runs.
     pub(crate) usual_ms: i64,
-    /// The 95th percentile of the durations of these runs.
+    /// The 95th percentile of the durations of the schedule's successful runs.
     pub(crate) p95_ms: i64,
-    /// When the run is likely to end; null if it has taken longer than all of these runs.
+    /// When the run is likely to end; null if it has taken longer than all successful runs.
     pub(crate) likely_end_at: Option<Moment>,
     pub(crate) next_fire_at: Option<Moment>,
     /// Whether the run is likely to be still running at the next fire.
@@ -25,7 +25,7 @@ impl RunForecast {
         elapsed > self.p95_ms
     }
 
-    /// How the run compares: `usually 10 min`, or `2.3× its usual 10 min`.
+    /// A comparison with earlier runs: `usually 10 min`, or `2.3× its usual 10 min`.
     pub(crate) fn comparison(&self, elapsed: i64) -> String {
         let usual = duration(self.usual_ms);
         if self.is_slow(elapsed) {

@@ -11,12 +11,12 @@ pub(crate) struct Viewer {
     pub(crate) name: String,
     /// The highest role held anywhere.
     pub(crate) role: Role,
-    /// The role in every namespace.
+    /// The role that applies in every namespace, if any.
     pub(crate) role_everywhere: Option<Role>,
     pub(crate) grants: Vec<Grant>,
 }
 
-/// The role in one namespace, in addition to that.
+/// A role in one namespace, in addition to the role everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Grant {
     pub(crate) namespace: String,
@@ -40,8 +40,8 @@ impl Viewer {
         granted.map(|grant| grant.role).max(self.role_everywhere)
     }
 
-    /// The namespace to open if the address names none: the last visited one, or the default one, or the first that
-    /// the user may see.
+    /// The namespace to open if the address does not name one: the last visited one, or else the default one, or else
+    /// the first that the user may see.
     pub(crate) fn home(&self, remembered: Option<String>) -> String {
         let sees = |namespace: &String| self.role_in(namespace).is_some();
         let first = self.grants.first().map(|grant| grant.namespace.clone());

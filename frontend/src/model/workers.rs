@@ -10,7 +10,7 @@ pub(crate) struct Pulling {
     pub(crate) workers: Vec<WorkerProgram>,
 }
 
-/// The jobs that wait for workers under one name.
+/// A queue, with its waiting and held jobs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkerQueue {
@@ -24,7 +24,7 @@ pub(crate) struct WorkerQueue {
 }
 
 impl WorkerQueue {
-    /// Whether jobs wait in the queue and no worker serves it.
+    /// Whether jobs wait in the queue although no worker serves it.
     pub(crate) fn is_unserved(&self) -> bool {
         self.waiting > 0 && self.workers == 0
     }

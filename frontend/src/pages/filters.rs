@@ -1,4 +1,5 @@
-//! The filters of a page, kept in its address: a view can be bookmarked and sent to a colleague.
+//! The filters of a page. They are kept in the page's address, so that a view can be bookmarked and
+//! sent to a colleague.
 
 use leptos::prelude::*;
 
@@ -8,8 +9,8 @@ use crate::{
     state::{Address, range_query, ranged_path, use_address},
 };
 
-/// The parameters that a page keeps in its address, to read and to change. The page's range of time
-/// stays as it is.
+/// The parameters that a page keeps in its address, to read and to change. Changing them keeps the
+/// page's range of time.
 #[derive(Clone, Copy)]
 pub(super) struct Filters {
     address: Address,
@@ -22,12 +23,12 @@ pub(super) fn use_filters(route: Route, names: &'static [&'static str]) -> Filte
 }
 
 impl Filters {
-    /// A value, empty if there is none; tracked.
+    /// The value of a parameter, empty if it is absent; tracked.
     pub(super) fn get(self, name: &str) -> String {
         self.address.query(name)
     }
 
-    /// The same, unless it is empty.
+    /// The value of a parameter, `None` if it is empty; tracked.
     pub(super) fn some(self, name: &str) -> Option<String> {
         Some(self.get(name)).filter(|value| !value.is_empty())
     }
@@ -36,17 +37,17 @@ impl Filters {
         self.address
     }
 
-    /// Whether a filter besides the range applies to the page; tracked.
+    /// Whether any filter other than the range applies; tracked.
     pub(super) fn is_narrowed(self) -> bool {
         self.names.iter().any(|name| self.some(name).is_some())
     }
 
-    /// The address of the page without filters, in the same range; tracked.
+    /// The address of the page in the same range without filters; tracked.
     pub(super) fn cleared(self) -> String {
         self.route.with_value(|route| ranged_path(self.address, route))
     }
 
-    /// Changes values without adding to the history. The list returns to its first page.
+    /// Changes values without adding to the browser's history. The list returns to its first page.
     pub(super) fn set(self, changes: &[(&str, &str)]) {
         let to = untrack(|| self.href(changes));
         self.address.replace(&to);
@@ -76,7 +77,7 @@ impl Filters {
         let route = self.route.get_value();
         let range = range_query(self.address, &route);
         let range = range.iter().map(|(name, value)| (*name, value.as_str()));
-        // Cursors, and other parameters that a page does not keep when a filter changes.
+        // The names that a page does not keep when a filter changes, such as cursors.
         let passing = changes.iter().copied().filter(|(name, _)| !self.names.contains(name));
         let query: Vec<(&str, &str)> = known.chain(range).chain(passing).collect();
         route.narrowed(&query)

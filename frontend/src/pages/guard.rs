@@ -1,4 +1,5 @@
-//! In front of the forms: whoever may not use one is told which role it needs, instead of filling it in for nothing.
+//! Guards the forms: a user whose role is too low is told the required role, instead of filling in a form for
+//! nothing.
 
 use leptos::prelude::*;
 
@@ -8,8 +9,8 @@ use crate::{
     state::{use_address, use_session, use_title},
 };
 
-/// The role without which a page is of no use. Pages that show something to everyone need none; what they offer to
-/// change depends on the role.
+/// The role without which a page is of no use. Pages that show something to every user need none; the actions on them
+/// depend on the role.
 pub(crate) fn needed_role(route: &Route) -> Option<Role> {
     match route {
         Route::NewSchedule
@@ -52,7 +53,7 @@ pub(crate) fn needed_role(route: &Route) -> Option<Role> {
     }
 }
 
-/// Who has at least a role.
+/// The words for the users who have at least a role.
 fn holders(needed: Role) -> &'static str {
     match needed {
         Role::Viewer => "Everyone in it has it",
@@ -100,7 +101,7 @@ mod tests {
     fn forms_need_a_role_and_what_they_list_does_not() {
         assert_eq!(needed_role(&Route::NewSchedule), Some(Role::Editor));
         assert_eq!(needed_role(&Route::NewBackfill), Some(Role::Operator));
-        // Shown to everyone; only who edits may save.
+        // The page is shown to every user, but only editors may save.
         assert_eq!(needed_role(&Route::EditCalendar("x".to_owned())), None);
         for route in [Route::NewSchedule, Route::NewBackfill, Route::DeployModule] {
             assert_eq!(needed_role(&route.care()), None);

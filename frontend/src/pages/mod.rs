@@ -1,7 +1,7 @@
 //! The pages: each loads its data, follows changes, and arranges components.
 //!
 //! Filters and cursors are in the address, so a view can be bookmarked and sent to a colleague. A page gets its data
-//! from queries; events are only merged into that, or make it load again.
+//! from queries; events are merged into that data, or make the page load it again.
 
 mod actions;
 mod alert_rules;
@@ -82,7 +82,7 @@ use leptos::prelude::*;
 
 use crate::{components::Kept, model::Place, state::Address};
 
-/// The page of a list that the address names; tracked.
+/// The place that the address names in a list; tracked.
 fn place(address: Address) -> Place {
     match (address.query("after"), address.query("before")) {
         (after, before) if after.is_empty() && before.is_empty() => Place::First,
@@ -91,7 +91,7 @@ fn place(address: Address) -> Place {
     }
 }
 
-/// The same as two parameters of a query string.
+/// A place as two parameters of a query string.
 fn cursors(place: &Place) -> [(&str, &str); 2] {
     match place {
         Place::First => [("after", ""), ("before", "")],
@@ -100,8 +100,8 @@ fn cursors(place: &Place) -> [(&str, &str); 2] {
     }
 }
 
-/// A text that is kept in the address under a name, such as an order, columns or a tab. A change
-/// returns the list to its first page.
+/// A text that is stored in the address under a name, such as an order, columns or a tab. Changing it returns the
+/// list to its first page.
 fn kept(address: Address, name: &'static str) -> Kept {
     let value = Memo::new(move |_| address.query(name));
     let change = move |text: String| {

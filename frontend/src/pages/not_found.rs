@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{route::Route, state::use_title};
 
-/// 404.
+/// The page for an unknown address.
 #[component]
 pub(crate) fn NotFound() -> impl IntoView {
     use_title(|| "Not found".to_owned());

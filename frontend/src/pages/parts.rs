@@ -1,6 +1,6 @@
 //! The parts of the console's code, each loaded when the first of its pages is opened.
 //!
-//! The frame and everything that all pages share are loaded at the start; the code of pages that are used together
+//! The frame and the code that all pages share are loaded at the start. The code of pages that are used together
 //! forms one part. With the feature `split`, the build moves the parts out of the WebAssembly module
 //! (`scripts/split-console`); without it, everything is one module, which builds faster.
 
@@ -23,7 +23,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Loads the code; completes at once if it is already loaded.
+    /// Loads the code; completes at once if the code is already loaded.
     pub(crate) fn load(&self) -> Loading<()> {
         (self.load)()
     }
@@ -38,8 +38,8 @@ impl Page {
     }
 }
 
-/// Lists the pages of each part. Each page becomes a function in its own module, because the function that loads it
-/// is generated beside it, under the same name in each module.
+/// Lists the pages of each part. Each page becomes a function in its own module, because the generated function that
+/// loads it has the same name in each module.
 macro_rules! parts {
     ($($part:ident { $($route:ident $(($value:ident))?),+ $(,)? })+) => {
         $($(
@@ -79,8 +79,7 @@ macro_rules! parts {
     };
 }
 
-// Code that two parts share becomes a separate file, so each further part adds requests for all
-// parts.
+// The build puts code that two parts share into a separate file, so each further part adds requests to all parts.
 parts! {
     overview { Overview }
     lists { Schedules, Runs, Ledger, Audit }

@@ -1,4 +1,4 @@
-//! The actions on a run, wherever it is in a list: look at its log, run it again, cancel it.
+//! The actions on a run in a list: open its log, run it again, cancel it.
 
 use leptos::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct RunActions {
     session: Session,
     actor: Actor,
-    /// The list, which is loaded again after an action.
+    /// The list, which is reloaded after an action.
     list: Loading,
     cancels: Asked<RunRow>,
 }
@@ -27,8 +27,8 @@ pub(super) fn use_run_actions(list: Loading) -> RunActions {
 }
 
 impl RunActions {
-    /// The buttons of a row. They never change places: a run that settles while the pointer is on its way to one must
-    /// not be run again by mistake, so the one that does not apply is dimmed.
+    /// The buttons of a row. They never change places, and one that does not apply is dimmed. Otherwise a user could
+    /// run a run again by mistake that settles just before the click.
     pub(super) fn buttons(self, run: &RunRow) -> AnyView {
         let title = run.title();
         let (href, name) =
@@ -49,7 +49,7 @@ impl RunActions {
         .into_any()
     }
 
-    /// Returns a callback that runs it again, and links to the new run.
+    /// Returns a callback that runs the run again, and links to the new run.
     fn again(self, run: &RunRow) -> impl Fn() + use<> {
         let (id, title) = (run.id.clone(), run.title().to_owned());
         move || {
@@ -96,7 +96,7 @@ fn dimmed(
     .into_any()
 }
 
-/// Asks for confirmation and a reason before a run is cancelled. `run` returns its id, and `shown` is loaded again.
+/// Asks for confirmation and a reason before a run is cancelled. `run` returns the run's id, and `shown` is reloaded.
 pub(super) fn cancel_form(
     open: RwSignal<bool>,
     run: impl Fn() -> Option<String> + Clone + 'static,

@@ -1,5 +1,5 @@
-//! Signing in, by password or through the identity provider. The form is shown in place of the requested page, so
-//! after signing in the page is simply shown.
+//! Signing in, by password or through the identity provider. The form replaces the requested page, so after signing
+//! in that page is shown.
 
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
@@ -69,7 +69,7 @@ pub(crate) fn SignIn() -> impl IntoView {
     }
 }
 
-/// Who can sign in, for the first visitor of a new server.
+/// Instructions for the first visitor of a new server: the name of the administrator who can sign in.
 fn welcome(visit: FirstVisit) -> AnyView {
     match visit.administrator {
         Some(name) => view! {

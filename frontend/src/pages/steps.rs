@@ -3,7 +3,7 @@
 use crate::time::{Moment, Wall};
 
 const MINUTE: i64 = 60;
-/// The lengths of a step, in seconds, that match the marks of a clock.
+/// The possible lengths of a step, in seconds. They match the marks of a clock.
 const LENGTHS: [i64; 13] = [
     MINUTE,
     2 * MINUTE,
@@ -19,7 +19,7 @@ const LENGTHS: [i64; 13] = [
     1_440 * MINUTE,
     10_080 * MINUTE,
 ];
-/// Number of steps that can be told apart, roughly.
+/// Approximate number of steps that a reader can distinguish.
 const STEPS: i64 = 90;
 
 /// The step, in seconds, that suits a range of this many milliseconds best.
@@ -58,7 +58,7 @@ fn minute(wall: &Wall) -> String {
     wall.time.get(..5).unwrap_or_default().to_owned()
 }
 
-/// The weekday of an instant, from Monday on, and its hour.
+/// The weekday of an instant, 0 for Monday, and its hour.
 pub(super) fn weekday_and_hour(at: Moment, zone: &str) -> Option<(usize, usize)> {
     let wall = wall(at, zone);
     Some((weekday(&wall.date)?, wall.time.get(..2)?.parse().ok()?))
@@ -68,7 +68,7 @@ const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// `2026-11-25` as `Wed 25 Nov`.
+/// Converts `2026-11-25` to `Wed 25 Nov`.
 fn day(date: &str) -> String {
     let name = || {
         let day = DAYS.get(weekday(date)?)?;
@@ -84,7 +84,8 @@ fn parts(date: &str) -> Option<(i64, i64, i64)> {
     Some((parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?))
 }
 
-/// By Zeller's rule: January and February count as months of the previous year.
+/// The weekday by Zeller's rule, in which January and February count as months of the previous
+/// year.
 fn weekday(date: &str) -> Option<usize> {
     let (year, month, day) = parts(date)?;
     let (year, month) = if month < 3 { (year - 1, month + 12) } else { (year, month) };

@@ -34,7 +34,7 @@ pub(super) fn use_views(page: &'static str) -> OwnViews {
             let found = untrack(|| views.with(found)).flatten();
             let Some(SavedView { name, query, .. }) = found else { return };
             let said = Said::new(format!("The view {name} is removed."));
-            // Saved again, it is another view of the same name and query.
+            // Undo saves the view again: a new view with the same name and query.
             let said = said.undo(move || {
                 actor.send(api::save_view(page.to_owned(), name.clone(), query.clone()), changed);
             });

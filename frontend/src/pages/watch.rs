@@ -1,4 +1,4 @@
-//! Leads from a problem to a rule that would report it: the form of a new alert rule, filled in.
+//! A link from a problem to a form for a new alert rule that would report it.
 
 use leptos::prelude::*;
 
@@ -17,7 +17,7 @@ pub(super) fn watch(on: &'static str, search: Option<String>) -> AnyView {
     link(Route::NewAlertRule.narrowed(&[("on", on), ("search", &search)]))
 }
 
-/// The same of all schedules of a namespace, wherever one looks.
+/// A link to a new rule for all schedules of a namespace, whichever namespace is shown.
 pub(super) fn watch_in(namespace: &str, on: &'static str) -> AnyView {
     if !use_session().edits_in(namespace) {
         return ().into_any();

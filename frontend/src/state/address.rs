@@ -1,6 +1,6 @@
 //! The browser's address, and navigation.
 //!
-//! A link is a plain `<a href>`; a click on a link to a page of the console is intercepted here and changes the
+//! A link is a plain `<a href>`. A click on a link to a page of the console is intercepted here, and changes the
 //! address without loading anything. Filters of a list are in the query string, which is also read from here, so a
 //! view can be bookmarked and sent to a colleague.
 
@@ -11,7 +11,7 @@ use web_sys::{Element, MouseEvent, Url, UrlSearchParams};
 use super::memory;
 use crate::route::{Route, Scope};
 
-/// The key of the last visited namespace.
+/// The storage key of the last visited namespace.
 const KEY: &str = "carillon.namespace";
 
 /// The address, to read and to change.
@@ -28,12 +28,12 @@ impl Address {
         self.path.with(|path| Route::parse(path)).map(|(_, route)| route)
     }
 
-    /// The scope that the address names, if it names one. Tracked.
+    /// The scope in the address, if there is one; tracked.
     pub(crate) fn scope(self) -> Option<Scope> {
         self.scope.get()
     }
 
-    /// The current namespace, as the API takes it; tracked.
+    /// The current namespace in the form that the API takes; tracked.
     pub(crate) fn namespace(self) -> String {
         match self.scope.get() {
             Some(Scope::One(namespace)) => namespace,
@@ -46,12 +46,12 @@ impl Address {
         self.scope.get() == Some(Scope::All)
     }
 
-    /// The last visited namespace, even from an earlier visit.
+    /// The last visited namespace, even from an earlier session.
     pub(crate) fn remembered(self) -> Option<String> {
         memory::recall(KEY)
     }
 
-    /// Enters a scope, on the page that the address already names.
+    /// Enters a scope, and stays on the page that the address names.
     pub(crate) fn complete(self, scope: &Scope) {
         if let Some(route) = untrack(|| self.route()) {
             self.replace(&format!("{}{}", route.path_in(scope), self.query.get_untracked()));
@@ -69,7 +69,7 @@ impl Address {
         untrack(|| self.href(changes))
     }
 
-    /// The same for a link; tracked.
+    /// The address with changed values, for a link; tracked.
     pub(crate) fn href(self, changes: &[(&str, &str)]) -> String {
         let (path, query) = (self.path.get(), self.query.get());
         let Ok(params) = UrlSearchParams::new_with_str(&query) else { return path };
@@ -80,7 +80,7 @@ impl Address {
         if query.is_empty() { path } else { format!("{path}?{query}") }
     }
 
-    /// Goes to another page, or to another view of this one, and adds it to the history.
+    /// Goes to another page, or to another view of this one, and adds an entry to the history.
     pub(crate) fn go(self, to: &str) {
         self.enter(to, false);
         window().scroll_to_with_x_and_y(0.0, 0.0);
@@ -103,7 +103,7 @@ impl Address {
         }
     }
 
-    /// Reads the browser's address. The query comes first: a page that is created by the new path reads it.
+    /// Reads the browser's address. The query is set first, because a page that the new path creates reads it.
     fn read(self) {
         let location = window().location();
         let (path, query) = (location.pathname(), location.search());
@@ -123,7 +123,7 @@ impl Address {
         }
     }
 
-    /// Follows a link within the console; every other click is left to the browser.
+    /// Follows a link within the console. Every other click is left to the browser.
     fn follow(self, event: &MouseEvent) {
         let is_plain = event.button() == 0
             && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key())

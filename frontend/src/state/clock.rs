@@ -1,4 +1,4 @@
-//! The ticks that "3 s ago" follows. They send no requests.
+//! The ticking clock behind texts like "3 s ago". It sends no requests.
 
 use std::time::Duration;
 

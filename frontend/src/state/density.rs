@@ -1,4 +1,4 @@
-//! The height of table rows: 32 pixels, or 44. Remembered.
+//! The height of table rows: 32 or 44 pixels. The browser stores the choice.
 
 use leptos::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Unsent input of forms. It survives leaving the page, a lost connection, an ended session and the sign-in after it,
-//! until it is sent or discarded.
+//! Unsent input of forms. It survives leaving the page, a lost connection, and the end of a session, until it is sent
+//! or discarded.
 
 use leptos::prelude::*;
 
@@ -15,8 +15,8 @@ pub(crate) struct Kept {
     blank: StoredValue<String>,
 }
 
-/// Restores the earlier input, and saves further input. `read` returns the form as a text, and
-/// tracks it; `write` puts such a text into the form.
+/// Restores the earlier input, and saves further input. `read` returns the form as a text and tracks its fields;
+/// `write` puts such a text into the form.
 pub(crate) fn use_draft(
     key: &str,
     read: impl Fn() -> String + 'static,

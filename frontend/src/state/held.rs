@@ -1,11 +1,11 @@
 //! A value of any type behind a pointer.
 //!
-//! Signals and memos are compiled again for each type that they hold. The data of pages and lists is held as this one
-//! type, so the console contains that code only once.
+//! The compiler generates the code of signals and memos again for each type that they hold. Data of pages and lists
+//! is held as this one type, so the console contains that code only once.
 
 use std::{any::Any, sync::Arc};
 
-/// The value; equal only to itself.
+/// A value of any type. It is equal only to itself.
 #[derive(Clone)]
 pub(crate) struct Held(Arc<dyn Any + Send + Sync>);
 
@@ -14,7 +14,7 @@ impl Held {
         Self(value)
     }
 
-    /// The value, for a caller that knows its type.
+    /// The value as a type that the caller knows.
     pub(crate) fn get<T: Send + Sync + 'static>(self) -> Option<Arc<T>> {
         self.0.downcast().ok()
     }

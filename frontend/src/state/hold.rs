@@ -1,4 +1,5 @@
-//! Holds live lists still. Changes that arrive meanwhile are counted, and shown on release.
+//! Holds live lists still. Changes that arrive meanwhile are counted, and shown when the lists are
+//! released.
 
 use leptos::prelude::*;
 
@@ -24,7 +25,7 @@ impl Hold {
         self.waiting.set(0);
     }
 
-    /// Releases the lists: a new page starts with current data.
+    /// Releases the lists, because a new page starts with current data.
     pub(crate) fn let_go(self) {
         if self.held.get_untracked() {
             self.turn();

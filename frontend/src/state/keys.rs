@@ -1,4 +1,5 @@
-//! Whether single-key shortcuts are enabled. Users of voice control, or with a tremor, can turn them off. Remembered.
+//! Whether single-key shortcuts are enabled. Users of voice control, or with a tremor, can turn them off. The browser
+//! stores the choice.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -31,7 +32,7 @@ pub(crate) fn use_keys() -> Keys {
     expect_context()
 }
 
-/// Whether a key belongs to something else: a field, an open dialog, or the browser.
+/// Whether a key press is not meant for shortcuts: it goes to a field, to an open dialog, or to the browser.
 pub(crate) fn is_typing(event: &KeyboardEvent) -> bool {
     const TYPING: &str = "input:not([type=radio]):not([type=checkbox]), textarea, select";
     let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());

@@ -1,4 +1,5 @@
-//! The browser's storage. If it is forbidden or full, a choice only lasts until the page is left.
+//! The browser's storage. If storage is forbidden or full, a choice only lasts until the page is
+//! left.
 
 use leptos::prelude::window;
 

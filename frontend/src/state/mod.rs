@@ -1,8 +1,8 @@
-//! State that outlives a page, as contexts: one newtype each, set by `provide` and read with its `use_...()`.
+//! State that outlives a page. Each kind is a newtype in a context, set by `provide` and read with its `use_...()`.
 //!
 //! - `address`: the current address
 //! - `session`: the signed-in user
-//! - `clock`: the ticks that relative times follow
+//! - `clock`: the ticking clock behind relative times
 //! - `every`: repeats an action
 //! - `zone`: the clock on which times are shown
 //! - `theme`: light, dark, or the system's
@@ -13,10 +13,10 @@
 //! - `memory`: the browser's storage
 //! - `press`: whether a pointer is held down
 //! - `range`: the range of time that a page shows
-//! - `rows`: a list that events merge into
-//! - `hold`: live lists held still
+//! - `rows`: a list into which events are merged
+//! - `hold`: holds live lists still
 //! - `held`: a value of any type behind a pointer
-//! - `throttle`: many calls, one action
+//! - `throttle`: combines many calls into one action
 //! - `remembered`: a choice that outlives the page
 //! - `title`: the page's name
 

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::model::Failure;
 
 const SHOWN: Duration = Duration::from_secs(6);
-/// A notice with an undo button stays long enough to notice a mistake.
+/// How long a notice with an undo button stays, so that the user can notice a mistake.
 const UNDOABLE: Duration = Duration::from_secs(20);
 
 /// One notice.
@@ -56,7 +56,7 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    /// Shows that something was done.
+    /// Shows a notice of success.
     pub(crate) fn done(self, said: impl Into<Said>) {
         let said = said.into();
         let shown = if said.undo.is_some() { UNDOABLE } else { SHOWN };
@@ -64,7 +64,7 @@ impl Notices {
         set_timeout(move || self.dismiss(id), shown);
     }
 
-    /// Shows that something failed, and what to do. The notice stays until it is dismissed.
+    /// Shows a notice of a failure, with advice. It stays until it is dismissed.
     pub(crate) fn failed(self, failure: &Failure) {
         self.push(Said::new(format!("{} {}", failure.message, failure.advice())), true);
     }

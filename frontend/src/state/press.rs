@@ -1,6 +1,6 @@
 //! Whether a pointer is pressed.
 //!
-//! The rows of a live list move. If a row moves away between press and release, the click is lost, so changes that
+//! The rows of a live list move. If a row moves away between press and release, the click is lost. So changes that
 //! arrive while a pointer is pressed are shown after its release.
 
 use leptos::{ev, prelude::*};
@@ -17,11 +17,12 @@ impl Press {
 
 pub(super) fn provide() {
     let held = StoredValue::new(false);
-    // Listens as long as the app exists. A press that ends outside the window ends when the window loses the focus.
+    // These listeners exist as long as the app. A press that ends outside the window ends when the window loses the
+    // focus.
     let _listener = window_event_listener(ev::pointerdown, move |event| {
         held.set_value(event.button() == 0);
     });
-    // If the browser's context menu swallows the release, the next move without a button shows it.
+    // If the browser's context menu swallows the release, the next move without a pressed button reveals it.
     let _listener = window_event_listener(ev::pointermove, move |event| {
         if event.buttons() == 0 {
             held.set_value(false);

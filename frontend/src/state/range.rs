@@ -35,7 +35,7 @@ const fn last(name: &'static str, words: &'static str, length: i64) -> Preset {
     Preset { name, words, length: Some(length) }
 }
 
-/// The preset that a page shows if its address names none; none for a page without a range.
+/// The default preset of a page; `None` for a page without a range.
 fn usual(route: &Route) -> Option<&'static str> {
     if matches!(route, Route::Overview | Route::Ledger | Route::Metrics) {
         return Some("24h");
@@ -60,13 +60,13 @@ pub(crate) fn use_range(route: &Route) -> Range {
 }
 
 impl Range {
-    /// The choices of the page.
+    /// The presets that the page offers.
     pub(crate) fn presets(self) -> Vec<Preset> {
         let any_time = (self.usual == ALL).then_some(ANY_TIME);
         any_time.into_iter().chain(PRESETS).collect()
     }
 
-    /// The preset that is shown; none between two instants. Tracked.
+    /// The current preset; `None` for a range between two instants. Tracked.
     pub(crate) fn preset(self) -> Option<Preset> {
         let [named, from, until] = NAMES.map(|name| self.address.query(name));
         let is_between = !from.is_empty() || !until.is_empty();
@@ -87,7 +87,7 @@ impl Range {
         self.preset().is_some_and(|preset| preset.name == self.usual)
     }
 
-    /// The address of this view with a preset; tracked. A list begins at its top again.
+    /// The address of this view with a preset; tracked. The list returns to its first page.
     pub(crate) fn href(self, preset: Preset) -> String {
         self.address.href(&within(preset.name, "", ""))
     }
@@ -100,7 +100,7 @@ impl Range {
     }
 }
 
-/// A range as changes of the address. They also return a list to its first page.
+/// A range as changes of the address, which also return a list to its first page.
 fn within<'a>(name: &'a str, from: &'a str, until: &'a str) -> [(&'static str, &'a str); 5] {
     [("range", name), ("from", from), ("until", until), ("after", ""), ("before", "")]
 }
@@ -110,10 +110,10 @@ fn named_or_usual(presets: &[Preset], named: &str, usual: &str) -> Option<Preset
     of(named).or_else(|| of(usual))
 }
 
-/// The current range, for a link to another page that has one: names and values of its query.
+/// The current range as names and values of a query, for a link to another page with a range.
 /// Tracked.
 pub(crate) fn range_query(address: Address, route: &Route) -> Vec<(&'static str, String)> {
-    // Elsewhere these names may mean something else.
+    // On pages without a range, these names may have another meaning.
     let passes = has_range(route) && address.route().is_some_and(|here| has_range(&here));
     let names = NAMES.into_iter().filter(|_| passes);
     names.map(|name| (name, address.query(name))).collect()
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(name("7d", "24h"), Some("7d"));
         assert_eq!(name("", "24h"), Some("24h"));
         assert_eq!(name("soon", "24h"), Some("24h"));
-        // A page whose range is always bounded does not take over an unbounded one.
+        // A page whose range is always bounded does not take over an unbounded range.
         assert_eq!(name(ALL, "24h"), Some("24h"));
     }
 

@@ -12,7 +12,7 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    /// The choice; empty if nothing was chosen; tracked.
+    /// The choice; empty if nothing was chosen. Tracked.
     pub(crate) fn get(self) -> String {
         self.value.get()
     }

@@ -1,4 +1,4 @@
-//! The rows of a list, whatever their type.
+//! The rows of a list, independent of their type.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use super::Held;
 #[derive(Clone, Copy)]
 pub(crate) struct List {
     items: RwSignal<Vec<Item>>,
-    /// Changes since the running request began.
+    /// The changes since the running request began.
     journal: StoredValue<Option<Vec<Change>>>,
     size: usize,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Item {
 #[derive(Clone)]
 pub(crate) struct Change {
     pub(crate) id: String,
-    /// The current row; `None` when it no longer belongs to the list.
+    /// The current row; `None` if it no longer belongs to the list.
     pub(crate) row: Option<Held>,
     /// Whether the row is added if it is not in the list yet.
     pub(crate) enters: bool,
@@ -61,8 +61,8 @@ impl List {
         self.items.with_untracked(row)
     }
 
-    /// Follows the row with this id. A row that has left the page keeps its last state: it need not be drawn once more
-    /// before its part is removed.
+    /// The row with this id, tracked. A row that has left the page keeps its last state, so that it is not redrawn
+    /// just before it is removed.
     pub(crate) fn row(self, id: String) -> Memo<Option<Held>> {
         Memo::new(move |before: Option<&Option<Held>>| {
             let row = |items: &Vec<Item>| {
@@ -72,12 +72,12 @@ impl List {
         })
     }
 
-    /// A request begins: its answer will contain all earlier changes.
+    /// Records that a request begins: its answer will contain all earlier changes.
     pub(crate) fn begin(self) {
         self.journal.set_value(Some(Vec::new()));
     }
 
-    /// The request has ended. Later changes may be missing from its answer, so they are merged again.
+    /// Records that a request has ended. Its answer may lack later changes, so they are merged again.
     pub(crate) fn end(self, answer: Option<Vec<Item>>) {
         let journal = self.journal.try_update_value(Option::take).flatten();
         if let Some(mut items) = answer {
@@ -101,8 +101,8 @@ impl List {
     }
 }
 
-/// A known row is replaced in place, or removed. A new one is inserted by its id: ids begin with a timestamp, and the
-/// newest row comes first.
+/// Merges changes. A known row is replaced in place, or removed. A new row is inserted by its id: ids begin with a
+/// timestamp, and the newest row comes first.
 fn merge(items: &mut Vec<Item>, changes: Vec<Change>, size: usize) {
     for Change { id, row, enters } in changes {
         let place = items.iter().position(|item| item.id == id);

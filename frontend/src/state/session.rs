@@ -1,4 +1,4 @@
-//! The signed-in user. The session cookie is not readable here; this is only the answer to `me`.
+//! The signed-in user. Scripts cannot read the session cookie, so the state comes from the answer to `me`.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     route::Scope,
 };
 
-/// What is known about the session.
+/// The known state of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SessionState {
     Asking,
@@ -55,8 +55,8 @@ impl Session {
         }
     }
 
-    /// The scope of the health that is shown: all namespaces if the user may see them all, otherwise the current one;
-    /// across all of them, those that the user may see. Tracked.
+    /// The namespace whose health is shown; tracked. `None` means all namespaces: for a user who may see them all,
+    /// and in the view of all namespaces.
     pub(crate) fn health_of(self) -> Option<String> {
         match self.address.scope() {
             Some(Scope::One(namespace)) if !self.sees_all() => Some(namespace),
@@ -69,28 +69,29 @@ impl Session {
         self.viewer().is_some_and(|viewer| viewer.role_everywhere.is_some())
     }
 
-    /// Whether they are an administrator of the instance; tracked.
+    /// Whether the user is an administrator of the instance; tracked.
     pub(crate) fn administers_all(self) -> bool {
         let everywhere = self.viewer().and_then(|viewer| viewer.role_everywhere);
         everywhere.is_some_and(Role::administers)
     }
 
-    /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server checks again in any case.
+    /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server checks the permission
+    /// again.
     pub(crate) fn operates(self) -> bool {
         self.role().is_some_and(Role::operates)
     }
 
-    /// The same for the objects of a given namespace, whichever scope is shown.
+    /// Whether pages should offer these actions for objects of a given namespace, whichever scope is shown.
     pub(crate) fn operates_in(self, namespace: &str) -> bool {
         self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::operates)
     }
 
-    /// Whether they are an administrator of a namespace, wherever one looks; tracked.
+    /// Whether the user is an administrator of a namespace, whichever scope is shown; tracked.
     pub(crate) fn administers_in(self, namespace: &str) -> bool {
         self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::administers)
     }
 
-    /// Whether pages should offer to change what lies in a namespace, wherever one looks.
+    /// Whether pages should offer to change objects of a namespace, whichever scope is shown.
     pub(crate) fn edits_in(self, namespace: &str) -> bool {
         self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::edits)
     }

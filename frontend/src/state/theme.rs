@@ -1,4 +1,5 @@
-//! Light, dark, or the system's. Remembered; `boot.js` reads the same key before the first paint.
+//! The theme: light, dark, or the system's. The browser stores the choice; `boot.js` reads the same
+//! key before the first paint.
 
 use leptos::prelude::*;
 
@@ -6,7 +7,7 @@ use super::memory;
 
 const KEY: &str = "carillon.theme";
 
-/// The theme switch's three positions.
+/// The three positions of the theme switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
     System,

@@ -1,5 +1,5 @@
-//! Combines many calls into one action: at once for the first, and once more at the end of the window for all others
-//! in it.
+//! Combines many calls into one action. The action runs at once for the first call, and once more at the end of the
+//! time window if there were further calls.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use leptos::prelude::*;
 
 use crate::time::Moment;
 
-/// Lets a action through at most once per window.
+/// Lets an action run at most once per time window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throttle {
     window_ms: i64,
-    /// The end of the open window, and whether an action waits for it.
+    /// The end of the current time window, and whether an action waits for it.
     open: StoredValue<(i64, bool)>,
 }
 
@@ -20,7 +20,7 @@ impl Throttle {
         Self { window_ms, open: StoredValue::new((0, false)) }
     }
 
-    /// Runs the action now, or at the end of the window unless the owner is disposed by then.
+    /// Runs the action now, or at the end of the time window unless the owner is disposed by then.
     pub(crate) fn run(self, action: impl FnOnce() + 'static) {
         let now = Moment::now().millis();
         let Some((until, waits)) = self.open.try_get_value() else { return };

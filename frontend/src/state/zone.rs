@@ -1,4 +1,4 @@
-//! The clock on which times are shown. Remembered.
+//! The clock on which times are shown. The browser stores the choice.
 
 use leptos::prelude::*;
 
@@ -38,7 +38,7 @@ impl ZoneChoice {
         }
     }
 
-    /// The IANA zone in which to show a time of a schedule in `schedule`.
+    /// The IANA zone in which to show a time of a schedule whose zone is `schedule`.
     pub(crate) fn zone(&self, schedule: Option<&str>) -> String {
         match self {
             Self::Utc => "UTC".to_owned(),

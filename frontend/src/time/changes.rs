@@ -1,10 +1,10 @@
-//! When the clocks of a zone change, by this browser's data: used to find times worth showing, never to decide when
-//! something fires.
+//! The clock changes of a zone, by this browser's data. They only find times that are worth showing, and never decide
+//! when something fires.
 
 use super::{Moment, Wall};
 
 const DAY_MS: i64 = 86_400_000;
-/// How many days to look ahead.
+/// How many days ahead changes are searched.
 const DAYS: i64 = 400;
 
 /// The next changes of a zone's offset from `now` on, to the minute.

@@ -32,7 +32,7 @@ impl Day {
         )
     }
 
-    /// Parses `2026-12-24`, and any text that begins like it.
+    /// Parses a day from the beginning of a text: `2026-12-24`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
         let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -63,13 +63,13 @@ impl Day {
         usize::try_from((self.0 + 3).rem_euclid(7)).unwrap_or_default()
     }
 
-    /// `12-24`
+    /// The day of the year: `12-24`.
     pub(crate) fn of_year(self) -> String {
         let (_, month, day) = self.parts();
         format!("{month:02}-{day:02}")
     }
 
-    /// `24 December 2026`
+    /// The day in words: `24 December 2026`.
     pub(crate) fn words(self) -> String {
         let (year, month, day) = self.parts();
         format!("{day} {} {year}", month_name(month))
@@ -83,7 +83,7 @@ impl fmt::Display for Day {
     }
 }
 
-/// `December` for 12.
+/// The name of a month: `December` for 12.
 pub(crate) fn month_name(month: i64) -> &'static str {
     let place = usize::try_from(month - 1).unwrap_or_default();
     MONTHS.get(place).copied().unwrap_or_default()

@@ -22,7 +22,7 @@ fn words(date: &str, today: &str) -> Option<String> {
     Some(format!("{weekday} {day} {name}{year}"))
 }
 
-/// The last part of a zone's name, by which users know it: `Europe/Berlin` is `Berlin`.
+/// The last part of a zone's name, by which users know it: `Berlin` for `Europe/Berlin`.
 pub(crate) fn city(zone: &str) -> String {
     zone.rsplit('/').next().unwrap_or(zone).replace('_', " ")
 }

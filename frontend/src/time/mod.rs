@@ -1,12 +1,12 @@
-//! Time as users read it. The server uses instants in UTC; here they become wall-clock times.
+//! Time as users read it. The server uses instants in UTC; this module converts them to wall-clock times.
 //!
-//! The browser's own `Intl` converts between zones: it knows their rules, and the console stays small. Nothing here
-//! decides when anything fires; only the server does, so a page never disagrees with it.
+//! The browser's own `Intl` converts between zones: it knows their rules, so the console stays small. Nothing here
+//! decides when something fires. Only the server does, so a page never disagrees with it.
 //!
 //! - `day`: a calendar day, without a zone
 //! - `moment`: an instant, as the API sends it
 //! - `wall`: an instant on the clock of a zone
-//! - `changes`: when the clocks of a zone change
+//! - `changes`: the clock changes of a zone
 //! - `days`: days in words, and zones by their city
 //! - `words`: durations and distances in words (pure)
 

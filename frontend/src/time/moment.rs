@@ -4,12 +4,12 @@ use js_sys::Date;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use wasm_bindgen::JsValue;
 
-/// An instant: milliseconds since 1970 in UTC; RFC 3339 in JSON.
+/// An instant: milliseconds since 1970 in UTC. In JSON it is RFC 3339.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(i64);
 
 impl Moment {
-    /// The current time of this browser's clock; used only for "3 s ago", never for a decision.
+    /// The current time of this browser's clock. It is only used for texts like "3 s ago", never for a decision.
     pub(crate) fn now() -> Self {
         Self(Date::now() as i64)
     }
@@ -43,7 +43,7 @@ impl Moment {
         self.0 - earlier.0
     }
 
-    /// This instant shifted by this many milliseconds, earlier if negative.
+    /// This instant shifted by this many milliseconds; negative values make it earlier.
     pub(crate) fn later(self, millis: i64) -> Self {
         Self(self.0 + millis)
     }
@@ -93,7 +93,7 @@ fn millis(text: &str) -> Option<i64> {
     Some((minutes * 60 + second) * 1_000 + fraction)
 }
 
-/// Days from 1970 to a date. A year begins in March here, so that a leap day is its last day.
+/// Days from 1970 to a date. For the calculation, a year begins in March, so that a leap day is its last day.
 pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -1,7 +1,7 @@
 //! An instant on the clock of a zone.
 //!
-//! `Intl` knows the offset of a zone at an instant, and is asked for that alone; the rest is arithmetic. If it wrote the
-//! whole time, each of its parts would be an object, from which two texts have to be picked.
+//! `Intl` is only asked for the offset of a zone at an instant; the rest is arithmetic. If it formatted the whole
+//! time, it would return an object for each part, of which only two texts are needed.
 //!
 //! Creating an `Intl.DateTimeFormat` costs a hundred times as much as using one, so one is cached for each zone in
 //! use. It is created through `Reflect`, because the constructor throws for a zone that this browser does not know.
@@ -14,8 +14,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::{Day, Moment};
 
 thread_local! {
-    /// The function that writes an instant with its offset, for each zone; none for a zone that this browser does not
-    /// know.
+    /// For each zone, the function that formats an instant with its offset; `None` for a zone that this browser does
+    /// not know.
     static FORMATS: RefCell<BTreeMap<String, Option<Function>>> = RefCell::default();
     static BROWSER_ZONE: String = make("").ok().and_then(|format| zone_of(&format)).unwrap_or_else(|| "UTC".to_owned());
 }
@@ -23,11 +23,11 @@ thread_local! {
 /// The wall-clock time of a zone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wall {
-    /// `2026-11-21`
+    /// The date: `2026-11-21`.
     pub(crate) date: String,
-    /// `09:33:30`
+    /// The time: `09:33:30`.
     pub(crate) time: String,
-    /// `+01:00`, or `UTC`
+    /// The offset: `+01:00`, or `UTC`.
     pub(crate) offset: String,
 }
 
@@ -40,7 +40,7 @@ impl Wall {
         Self::ahead(at, &offset(at, zone)?)
     }
 
-    /// The time at an offset as `Intl` writes it: `+01:00`, or nothing for UTC.
+    /// The wall-clock time at an offset as `Intl` writes it: `+01:00`, or an empty text for UTC.
     fn ahead(at: Moment, offset: &str) -> Option<Self> {
         const DAY: i64 = 86_400;
         let local = at.millis().div_euclid(1_000).checked_add(seconds(offset)?)?;
@@ -68,7 +68,7 @@ fn zone_of(format: &Intl::DateTimeFormat) -> Option<String> {
     Reflect::get(&format.resolved_options(), &"timeZone".into()).ok()?.as_string()
 }
 
-/// The offset of a zone at an instant: `+01:00`, or nothing for UTC.
+/// The offset of a zone at an instant: `+01:00`, or an empty text for UTC.
 fn offset(at: Moment, zone: &str) -> Option<String> {
     let known = FORMATS.with_borrow(|formats| formats.get(zone).cloned());
     let format = known.unwrap_or_else(|| {
@@ -77,19 +77,19 @@ fn offset(at: Moment, zone: &str) -> Option<String> {
         format
     })?;
     let millis = JsValue::from_f64(at.millis() as f64);
-    // `11/21/2026, GMT+01:00`
+    // `Intl` returns a text such as `11/21/2026, GMT+01:00`.
     let text = format.call1(&JsValue::UNDEFINED, &millis).ok()?.as_string()?;
     text.rsplit_once("GMT").map(|(_, offset)| offset.to_owned())
 }
 
-/// The seconds of an offset: `+05:30`, or `-00:44:30` as some zones had in the past.
+/// The seconds of an offset such as `+05:30`, or `-00:44:30`, which some zones had in the past.
 fn seconds(offset: &str) -> Option<i64> {
     if offset.is_empty() {
         return Some(0);
     }
     let (sign, clock) = match offset.strip_prefix('+') {
         Some(clock) => (1, clock),
-        // A hyphen or a minus sign, as the browser has it.
+        // Some browsers write a hyphen, others a minus sign.
         None => (-1, offset.strip_prefix(['-', '\u{2212}'])?),
     };
     let mut units = [3_600, 60, 1].into_iter();

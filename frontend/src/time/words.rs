@@ -1,6 +1,6 @@
 //! Durations and distances in words: short, and never more than two units.
 
-/// How long something took: `830 ms`, `4.2 s`, `2 min 5 s`, `1 h 3 min`, `2 d 4 h`.
+/// A duration in words: `830 ms`, `4.2 s`, `2 min 5 s`, `1 h 3 min`, `2 d 4 h`.
 pub(crate) fn duration(millis: i64) -> String {
     let millis = millis.max(0);
     let tenths = (millis + 50) / 100;
@@ -13,7 +13,7 @@ pub(crate) fn duration(millis: i64) -> String {
     }
 }
 
-/// A whole number of seconds, as in settings: `90 s` is `1 min 30 s`.
+/// A whole number of seconds in words, as in settings: `1 min 30 s` for 90.
 pub(crate) fn seconds(total: i64) -> String {
     const UNITS: [(i64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     for (index, (size, name)) in UNITS.iter().enumerate() {
@@ -43,7 +43,7 @@ pub(crate) fn distance(millis: i64) -> String {
     if millis > 0 { format!("in {words}") } else { format!("{words} ago") }
 }
 
-/// A number as users type it: `300`, `0.2`. The JSON serializer writes it, since it is compiled in anyway.
+/// A number as users type it: `300`, `0.2`. The JSON serializer formats it, because it is compiled in anyway.
 pub(crate) fn decimal(value: f64) -> String {
     let text = serde_json::Value::from(value).to_string();
     text.strip_suffix(".0").unwrap_or(&text).to_owned()

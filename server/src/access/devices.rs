@@ -26,13 +26,13 @@ impl Device {
         Ok(Self(random.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// Parses a cookie from a browser; `None` if it cannot be one of ours.
+    /// Parses the cookie of a browser; `None` if this server cannot have set it.
     pub fn parse(text: &str) -> Option<Self> {
         let is_ours = text.len() == 48 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_ours.then(|| Self(text.to_owned()))
     }
 
-    /// The value of its cookie.
+    /// The value of this device's cookie.
     pub fn cookie(&self) -> &str {
         &self.0
     }
@@ -42,12 +42,12 @@ impl Device {
         format!("{:x}", Sha256::digest(format!("device\0{name}\0{}", self.0)))
     }
 
-    /// Whether the user with this name has signed in with it.
+    /// Whether the user with this name has signed in from this device before.
     pub async fn is_known(&self, store: &Store, name: &str) -> Result<bool, StoreError> {
         devices::is_known(store.read(), &self.id(name)).await
     }
 
-    /// Remembers that the user has signed in with it.
+    /// Remembers that the user with this name has signed in from this device.
     pub async fn remember(
         &self,
         store: &Store,
@@ -66,7 +66,7 @@ impl Device {
         guesses.count(&[LimiterKey::Device(self.id(name))]).await
     }
 
-    /// The attempt was the right password: it does not count.
+    /// Takes back an attempt whose password was correct.
     pub async fn forgive(&self, guesses: &Guesses, name: &str) {
         guesses.forgive_keys(&[LimiterKey::Device(self.id(name))]).await;
     }

@@ -57,7 +57,7 @@ fn quoted(value: &str) -> String {
 }
 
 impl PeopleError {
-    /// Converts a store error from adding `name`.
+    /// Converts the store's error after a failed addition of `name`.
     pub(super) fn adding(what: &'static str, name: &str) -> impl FnOnce(StoreError) -> Self {
         let name = name.to_owned();
         move |error| {

@@ -11,9 +11,9 @@ use crate::{
     store::{Store, StoreError, memberships},
 };
 
-/// Limits on the grants from groups at an identity provider. The provider is queried only at a
-/// sign-in, so its grants must not outlive that sign-in for long, nor the configuration of the
-/// provider. Otherwise, tokens would keep them for ever.
+/// Limits on grants from a user's groups at an identity provider. The server learns the groups only
+/// at a sign-in. So the grants expire some time after the sign-in, or when the provider is no
+/// longer configured; otherwise tokens would keep them for ever.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Elsewhere<'a> {
     /// The provider of this server.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use entity::user::Role;
 use uuid::Uuid;
 
-/// The permissions in one place.
+/// What a caller may do in one namespace or everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The role there.
@@ -25,7 +25,7 @@ impl Grant {
         self.sees_payloads || self.role >= Role::Editor
     }
 
-    /// The union of both.
+    /// Combines two grants that apply in the same place: what either allows.
     fn joined(self, other: Self) -> Self {
         Self {
             role: self.role.max(other.role),
@@ -33,7 +33,7 @@ impl Grant {
         }
     }
 
-    /// The intersection of both.
+    /// Restricts a grant by another: what both allow.
     fn met(self, other: Self) -> Self {
         Self {
             role: self.role.min(other.role),

@@ -32,7 +32,7 @@ const MANY: u32 = 1_000;
 pub enum Hindrance {
     /// There were too many guesses; the next is allowed after this time.
     Wait(Duration),
-    /// The number of guesses is unknown.
+    /// The database could not tell the number of guesses.
     Unknown(StoreError),
 }
 
@@ -53,7 +53,7 @@ struct LastPrune {
 }
 
 impl Guesses {
-    /// Guesses counted in that database.
+    /// Counts guesses in the database of `store`.
     pub fn new(store: Store, clock: Clock) -> Self {
         let known = Limiter::new(clock.clone());
         Self { store, clock, known, looked: Mutex::default() }
@@ -96,7 +96,7 @@ impl Guesses {
         if is_taken { Ok(()) } else { Err(Hindrance::Wait(wait)) }
     }
 
-    /// The attempt was the right password: it does not count.
+    /// Takes back an attempt whose password was correct.
     pub async fn forgive(&self, name: &str, address: IpAddr) {
         self.forgive_keys(&keys(name, address)).await;
     }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{clock::Clock, store::guesses::Guess};
 
-/// A number of attempts at once, and one more after each pause.
+/// `burst` attempts at once, and one more after each `pause`.
 #[derive(Clone, Copy, Debug)]
 struct Allowance {
     burst: f64,
@@ -56,7 +56,7 @@ impl LimiterKey {
         }
     }
 
-    /// The same for the database. Everything that a user typed is hashed.
+    /// This key as the database stores it, with everything that a user typed hashed.
     pub(super) fn guess(&self) -> Guess {
         let text = match self {
             Self::Pair(name, address) => format!("pair\0{address}\0{name}"),
@@ -71,7 +71,7 @@ impl LimiterKey {
     }
 }
 
-/// The rest of an allowance at an instant; it refills over time.
+/// The unused part of an allowance at an instant. It refills over time.
 #[derive(Clone, Copy, Debug)]
 struct TokenBucket {
     left: f64,
@@ -125,7 +125,7 @@ impl Limiter {
         if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
-    /// Adopts the database's state: how much time is missing until the allowance is full.
+    /// Adopts the database's state of an allowance: `missing` is the time until it is full.
     pub(super) fn learn(&self, key: &LimiterKey, missing: Duration) {
         let Allowance { burst, pause } = key.allowance();
         let left = burst - missing.as_secs_f64() / pause.as_secs_f64();
@@ -133,7 +133,7 @@ impl Limiter {
         self.locked().insert(key.clone(), bucket);
     }
 
-    /// The attempt was the right password: it does not count.
+    /// Takes back an attempt whose password was correct.
     pub fn forgive(&self, name: &str, address: IpAddr) {
         self.give_back(&keys(name, address));
     }
@@ -160,8 +160,8 @@ pub(super) fn keys(name: &str, address: IpAddr) -> [LimiterKey; 3] {
     [LimiterKey::Pair(name.clone(), address), LimiterKey::Address(address), LimiterKey::Name(name)]
 }
 
-/// What counts as one address: an IPv4 address, in whichever form, or a /64 network of IPv6, all of
-/// which usually belongs to one owner.
+/// The unit that counts as one address: an IPv4 address in any notation, or a whole /64 network of
+/// IPv6, which usually belongs to one owner.
 pub fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -1,9 +1,9 @@
 //! How long a node caches what it looked up about a caller.
 //!
 //! Nodes do not look up a token for each request: a result is valid for a tenth of a second from
-//! the start of the lookup. And a change of rights is answered that much after the commit. So the
-//! change applies to every request after the response, on all nodes, and no node has to notify the
-//! others.
+//! the start of the lookup. A change of rights therefore waits for the same time after its commit
+//! before its caller gets the response. So the change applies to every request after the response,
+//! on all nodes, and no node has to notify the others.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ impl LookupMoment {
         Self { instant: clock.instant(), at: clock.now() }
     }
 
-    /// Whether it is not earlier than the other moment.
+    /// Whether this moment is not earlier than `other`.
     pub fn is_since(&self, other: Self) -> bool {
         self.instant >= other.instant
     }

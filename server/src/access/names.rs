@@ -26,7 +26,8 @@ pub(crate) fn check_name(field: &'static str, name: &str) -> Result<(), PeopleEr
 }
 
 /// A key shared by names that look alike: `Admin`, `admin` and `аdmin` with a Cyrillic `а` have the
-/// same key (the skeleton of Unicode's TS 39 over the lower-case name). Two users never do.
+/// same key (the skeleton of Unicode's TS 39 over the lower-case name). No two users have the same
+/// key.
 pub(crate) fn name_key(name: &str) -> String {
     skeleton(&name.to_lowercase()).collect()
 }

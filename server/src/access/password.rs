@@ -10,7 +10,7 @@ use zxcvbn::{Score, zxcvbn};
 
 use super::PeopleError;
 
-/// The number of concurrent hashes, because each one occupies a core for a while and 19 MiB.
+/// Limits concurrent hashes, because each one occupies a core for a while and 19 MiB.
 static AT_ONCE: Semaphore = Semaphore::const_new(4);
 
 /// A hash that does not belong to a user, so that an unknown name takes as long as a known one.
@@ -64,7 +64,7 @@ pub(crate) async fn hash(password: SecretString) -> Result<String, PeopleError> 
     .await
 }
 
-/// Distinguishes two password hashes without revealing anything about them.
+/// A short digest of a password hash: it differs between hashes and reveals nothing about them.
 pub fn mark(password_hash: &str) -> String {
     let digest = Sha256::digest(password_hash);
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
@@ -77,8 +77,8 @@ pub(crate) async fn verify(
 ) -> Result<bool, PeopleError> {
     off_the_reactor(move || {
         let stored = PasswordHash::new(hash.as_deref().unwrap_or(NOBODY))?;
-        // The same line for every user, because the test that an unknown name takes as long counts
-        // these lines.
+        // Every user's check logs this line. A test counts the lines to show that an unknown name
+        // takes as long as a known one.
         tracing::debug!(cost = %stored.params, "computes a password's hash");
         let given = password.expose_secret().as_bytes();
         match Argon2::default().verify_password(given, &stored) {

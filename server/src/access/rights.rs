@@ -2,9 +2,10 @@
 //!
 //! A permission can only be created here, from a viewer with sufficient grants. So a caller with
 //! less cannot call a command that takes an [`Operator`], and forgetting the check does not
-//! compile. The permission says that its holder may do something somewhere; its [`Permit`] says
-//! whether they may do it in the namespace of the named object, and no command reads a row for them
-//! without it. To a caller who is not a member of a namespace, its contents seem not to exist.
+//! compile. The permission says that its holder may do something somewhere. Its [`Permit`] says
+//! whether the holder may do it in the namespace of the named object; a command must ask it before
+//! it reads a row for the caller. To a caller who is not a member of a namespace, its contents seem
+//! not to exist.
 
 use entity::user::Role;
 use uuid::Uuid;
@@ -77,8 +78,8 @@ impl Viewer {
         }
     }
 
-    /// Fails unless they may pull tasks from these queues of a namespace: a worker's token from its
-    /// own queues, other callers as an operator.
+    /// Fails unless the viewer may pull tasks from these queues of a namespace: a worker's token
+    /// from its own queues, other callers as an operator.
     pub fn pulls(&self, namespace: Uuid, queues: &[String]) -> Result<(), Refused> {
         let grants = self.queues.as_ref().map_or(&self.grants, |own| &own.grants);
         let Some(grant) = grants.within(namespace) else {
@@ -97,7 +98,7 @@ impl Viewer {
         }
     }
 
-    /// Whether they may see contexts, outputs and logs of a namespace.
+    /// Whether the viewer may see contexts, outputs and logs of a namespace.
     pub fn sees_payloads(&self, namespace: Uuid) -> bool {
         self.grants.within(namespace).is_some_and(super::Grant::shows_payloads)
     }

@@ -115,7 +115,7 @@ pub(crate) fn random(prefix: &str) -> Result<String, PeopleError> {
     Ok(format!("{prefix}{}", hex(&random)))
 }
 
-/// Revokes a token, by its name or as `owner/name`; false if it was already revoked.
+/// Revokes a token, named as `name` or as `owner/name`; returns false if it was already revoked.
 pub async fn revoke_token(
     owner: &Owner,
     store: &Store,
@@ -167,7 +167,7 @@ impl TokenHolder {
             let viewer = Viewer::new(id, name, ViewerKind::Token, grants, source);
             return Viewer { caller, ..viewer };
         };
-        // It only gives access to queues.
+        // A worker's token has no grants: it gives access to its queues only.
         let viewer = Viewer::new(id, name, ViewerKind::Token, Grants::default(), source);
         Viewer { caller, queues: Some(Queues { grants, names }), ..viewer }
     }
@@ -204,7 +204,7 @@ pub async fn token_holder(
                 Some(namespace) => Grants::new(None, [(namespace, limit)]),
                 None => Grants::new(Some(limit), []),
             };
-            // The prefix keeps a token from passing for a person with the same name.
+            // The prefix keeps a token from being mistaken for a person with the same name.
             (format!("token/{}", found.name), grants)
         }
         Some(owner) => {

@@ -102,11 +102,11 @@ pub async fn set_password(
 /// Whether a user may sign in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The user may see payloads.
+    /// The user may sign in.
     Given,
-    /// The user may not; refused for the last administrator who can sign in.
+    /// The user may not sign in. Refused for the last administrator who can sign in.
     Taken,
-    /// The user may not, even if it is the last administrator.
+    /// The user may not sign in, even if this is the last administrator.
     TakenByForce,
 }
 

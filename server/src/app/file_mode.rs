@@ -1,12 +1,12 @@
-//! Tells of a database file that other users of the machine may read.
+//! Warns of a database file that other users of the machine may read.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 /// Permission bits of a file for others.
 const OTHERS: u32 = 0o007;
 
-/// Warns of a database file that is open to other users of this machine. New files are not; one of
-/// an earlier version, or one that was copied, may be.
+/// Warns of a database file that is open to other users of this machine. New files are private, but
+/// a copied file, or one from an earlier version, may not be.
 pub(super) fn warn_of_readers(file: &Path) {
     let Ok(found) = fs::metadata(file) else { return };
     let mode = found.permissions().mode() & 0o777;

@@ -1,7 +1,8 @@
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Raises the open-file limit as far as this process may, because runs, connections and followers
-/// need files. Programs that it starts get the usual limit again (`commands.max_open_files`).
+/// Raises the open-file limit as far as this process may, because runs, connections and subscribers
+/// need files. Programs that this process starts get the usual limit again
+/// (`commands.max_open_files`).
 pub(super) fn raise_open_files() {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
     if soft < hard

@@ -1,5 +1,6 @@
-//! The encryption key that a server creates itself, so that secrets and alert channels work at once
-//! if no key is configured: on SQLite, at the first start, next to the database.
+//! The encryption key that a server creates itself if none is configured, so that secrets and alert
+//! channels work at once. It does so only on SQLite, at the first start, and stores the key next to
+//! the database.
 
 use std::{
     fs::{self, OpenOptions},

@@ -42,8 +42,8 @@ pub(super) struct AppParts {
 }
 
 impl AppParts {
-    /// Sets up targets, keys and heartbeats, and then opens the database. If a part is missing,
-    /// nothing must be left half done.
+    /// Sets up targets, keys and heartbeats, and opens the database last: if a part is missing, the
+    /// database must not be left half set up.
     pub(super) async fn set_up(
         config: Config,
         telemetry: &Arc<Telemetry>,
@@ -139,8 +139,8 @@ impl AppParts {
     }
 }
 
-/// Protects the contents of this process from the programs that it starts, and logs it if that is
-/// impossible.
+/// Protects the memory of this process from the programs that it starts. If that is impossible, it
+/// logs so.
 fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
     drop_dumpable().map_err(AppError::Dumpable)?;
     for (namespace, user) in &command.user_of {

@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// The runtimes in addition to the caller's, which is the API's. Cheap to clone.
+/// The two additional runtimes. The API uses the caller's. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Runtimes {
     engine: Arc<Owned>,

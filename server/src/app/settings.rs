@@ -34,8 +34,8 @@ pub fn database(config: &Config) -> Options {
     Options {
         migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
         connections: config.database.connections,
-        // A node that counts as dead must keep no locks, and must not keep the row of a lease
-        // locked past its term. But a short expiry must not end a transaction that is merely slow.
+        // A node that counts as dead must hold no locks: in particular, it must not lock the row of
+        // a lease past its term. But a short expiry must not end a transaction that is merely slow.
         idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
@@ -86,7 +86,7 @@ fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
     })
 }
 
-/// The retention of old history.
+/// The configured retention of old history.
 pub fn retention(config: &Config) -> crate::model::Retention {
     let retention = &config.retention;
     crate::model::Retention {

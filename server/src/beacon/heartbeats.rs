@@ -11,9 +11,9 @@ use uuid::Uuid;
 pub struct Heartbeat {
     /// The number of this heartbeat in the node's life.
     pub beat: u64,
-    /// How many runs it holds.
+    /// How many runs the node holds.
     pub held: i32,
-    /// How far its clock was ahead of the database's.
+    /// How far the node's clock was ahead of the database's.
     pub clock_offset_ms: i64,
 }
 
@@ -32,11 +32,11 @@ impl Heartbeat {
 pub struct LastHeartbeat {
     /// The payload of the heartbeat.
     pub heartbeat: Heartbeat,
-    /// How long ago it was received.
+    /// The time since the heartbeat was received.
     pub silence: Duration,
 }
 
-/// The last heartbeat of each node, and when this node's monotonic clock showed that it arrived.
+/// The last heartbeat of each node, and when it arrived by this node's monotonic clock.
 #[derive(Debug, Default)]
 pub(super) struct HeartbeatLog(HashMap<Uuid, (Heartbeat, Instant)>);
 
@@ -50,7 +50,7 @@ impl HeartbeatLog {
         }
     }
 
-    /// Forgets all other nodes.
+    /// Forgets the nodes that are not among `lives`.
     pub(super) fn keep(&mut self, lives: &[Uuid]) {
         self.0.retain(|life, _| lives.contains(life));
     }

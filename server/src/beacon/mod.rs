@@ -37,10 +37,10 @@ use crate::{clock::Clock, config::RedisUrl};
 
 /// How long Redis may take to answer when the node starts.
 const FIRST_PATIENCE: Duration = Duration::from_secs(5);
-/// How long Redis may take to answer later. After that, the heartbeat goes into the database, and
-/// must not be late.
+/// How long Redis may take to answer later. Without an answer, the node sends its heartbeat to the
+/// database, and that heartbeat must not be late.
 const MAX_PATIENCE: Duration = Duration::from_secs(1);
-/// How long a claim waits for its lock, without which it can proceed.
+/// How long a claim waits for its lock. Without an answer, the claim proceeds without a lock.
 const LOCK_PATIENCE: Duration = Duration::from_millis(250);
 
 /// How long to wait for answers from Redis.
@@ -132,7 +132,7 @@ impl Beacon {
         for command in ["GET", "PTTL", "MGET"] {
             probe.cmd(command).arg(&key).ignore();
         }
-        // Not the probe itself, which another node may be using at this moment.
+        // Deletes another key than the probe's, which another node may be using at this moment.
         probe.cmd("DEL").arg(format!("{key}:none")).ignore();
         let reached = async {
             link.connect(FIRST_PATIENCE).await?;
@@ -212,8 +212,8 @@ impl Beacon {
         let _ = self.inner.link.ask::<()>(&request).await;
     }
 
-    /// Which of `claims` `own` may attempt first, each for `term`. All of them if Redis does not
-    /// answer, because the locks only save work.
+    /// The claims that the node `own` may attempt first, each locked for `term`. Returns all
+    /// `claims` if Redis does not answer, because the locks only save work.
     pub async fn first_to(
         &self,
         own: Uuid,

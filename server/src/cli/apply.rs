@@ -59,7 +59,8 @@ const DRIFT: &str = "query ($namespace: String!, $name: String!) {
 
 impl Apply {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        // All files are read before the first one changes anything.
+        // All files are read before the first deployment, so that an unreadable file changes
+        // nothing.
         let sources = self.files.iter().map(|file| Ok((file, ModuleFile::read(file)?)));
         let sources: Vec<(&PathBuf, ModuleFile)> = sources.collect::<Result<_, CliError>>()?;
         let mut differs = false;
@@ -125,12 +126,12 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The word for a kind of object.
+/// The word for an object's kind.
 fn kind(thing: &Value) -> String {
     text(&thing["kind"]).replace('_', " ")
 }
 
-/// The word for what happened.
+/// The word for the action on an object.
 fn word(action: &str) -> &str {
     match action {
         "CREATE" => "create",
@@ -145,7 +146,7 @@ fn word(action: &str) -> &str {
 fn print(deployed: &Value) -> Result<(), CliError> {
     let would = if deployed["dryRun"] == Value::Bool(true) { " (nothing was changed)" } else { "" };
     output::line(format!("module {}{would}", text(&deployed["module"])))?;
-    // Warnings about unchanged objects are shown, too, as long as they remain.
+    // Warnings are shown even for unchanged objects, as long as the warnings remain.
     let is_shown = |change: &&Value| {
         change["action"] != "UNCHANGED" || items(change, "warnings").next().is_some()
     };

@@ -56,7 +56,7 @@ enum Format {
 
 /// The default number of entries in a table.
 const USUAL: u64 = 50;
-/// Entries read at once.
+/// Number of entries read at once.
 const BATCH: u64 = 500;
 
 impl Audit {

@@ -39,8 +39,8 @@ impl Backup {
             return Err(BackupError::Exists { file: to }.into());
         }
         let began = clock.instant();
-        // It has a name of its own until it is complete. Only its owner may read it, because it
-        // contains everything that the database contains.
+        // The copy has a temporary name until it is complete. Only its owner may read the copy,
+        // because it contains everything that the database contains.
         let temporary = temporary(&to, ".carillon-backup-")?;
         let quiet = self.json;
         let line = progress::ProgressLine::begin("make the backup");

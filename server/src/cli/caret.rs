@@ -3,11 +3,10 @@ use std::ops::Range;
 /// How much of a long text is shown on each side of the marked position.
 const AROUND: usize = 48;
 
-/// The text with marks under the bytes `at`, as two indented lines. None if a terminal could not
-/// align the two.
+/// The text with marks under the bytes `at`, as two indented lines; `None` if a terminal could not
+/// align the two lines.
 pub(super) fn mark(text: &str, at: Range<usize>) -> Option<String> {
-    // Requires one column per character, because wider or narrower characters would shift the
-    // marks.
+    // Requires that each character takes one column: others would shift the marks.
     if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || at.start > text.len() {
         return None;
     }

@@ -11,7 +11,7 @@ use crate::config::{Config, Sources};
 /// The header with the reason for a change.
 const REASON: &str = "carillon-reason";
 
-/// The server takes less time than this for any response.
+/// Timeout of a request. The server takes less time than this for any response.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why a request to a server failed. Messages read after "failed to".
@@ -103,7 +103,7 @@ impl Server {
             return Ok(Connection { server: address(server)?, token: Some(token.clone()) });
         }
         let profiles = Profiles::read()?;
-        // If no profile is named, one is read only if no server is given either.
+        // Without a named profile, the current one is read only if no server is given.
         let profile = match &self.server {
             Some(_) if self.profile.is_none() => None,
             _ => profiles.chosen(self.profile.as_deref())?,
@@ -113,7 +113,7 @@ impl Server {
             (None, Some(profile)) => address(&profile.server)?,
             (None, None) => configured()?,
         };
-        // A token is sent only to its own server.
+        // A profile's token is sent only to the profile's own server.
         let own = profile.filter(|profile| profile.server == server);
         let own = own.map(|profile| profile.token.clone());
         Ok(Connection { server, token: self.token.clone().or(own) })
@@ -142,7 +142,8 @@ impl Server {
         let mut request = connection.signed(request);
         let server = connection.server;
         if let Some(reason) = &why.reason {
-            // A single line, because it was read as one. The server accepts UTF-8 bytes.
+            // The reason was read as a single line, as a header requires. The server accepts UTF-8
+            // bytes.
             let reason = HeaderValue::from_bytes(reason.as_bytes());
             let reason = reason.map_err(|error| CliError::Usage(format!("--reason: {error}")))?;
             request = request.header(REASON, reason);
@@ -207,8 +208,8 @@ const PAGE: usize = 200;
 pub(super) const MAX_LISTED: u32 = 100_000;
 
 impl Server {
-    /// The first `limit` entries of a list, and what remains. The query takes `$first`, `$after`
-    /// and `$count` in addition to the variables, and returns the list as `all`.
+    /// The first `limit` entries of a list, and how many more there are. The query takes `$first`,
+    /// `$after` and `$count` in addition to the variables, and returns the list as `all`.
     pub(super) async fn pages(
         &self,
         action: &'static str,
@@ -220,7 +221,7 @@ impl Server {
         self.pages_of(action, query, variables, limit, list).await
     }
 
-    /// The same of a list that `list` takes out of the answer.
+    /// Reads a list like [`Self::pages`]; `list` takes the list out of the answer.
     pub(super) async fn pages_of(
         &self,
         action: &'static str,
@@ -234,7 +235,8 @@ impl Server {
         loop {
             let first = PAGE.min(limit - all.len());
             variables["first"] = json!(first);
-            // Counted only once, together with the page that may be the last one shown.
+            // The total is counted only once, together with the page that may be the last one
+            // shown.
             variables["count"] = json!(first == limit - all.len());
             let mut page = list(self.ask(action, query, variables.clone()).await?)?;
             if let Value::Array(nodes) = page["nodes"].take() {
@@ -252,11 +254,11 @@ impl Server {
     }
 }
 
-/// The rest of a list after the entries shown.
+/// The entries of a list beyond those shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreEntries {
     Nothing,
-    /// More entries, with the total number if it is known.
+    /// There are more entries; the total number if it is known.
     Some {
         total: Option<u64>,
     },
@@ -266,13 +268,12 @@ pub(super) enum MoreEntries {
 const MAX_COUNTED: u64 = 10_000;
 
 impl MoreEntries {
-    /// Reports on standard error that a list was cut, so that standard output stays
-    /// machine-readable.
+    /// Reports on standard error that a list was cut. Standard output must stay machine-readable.
     pub(super) fn tell(self, shown: usize) {
         self.tell_up_to(shown, MAX_LISTED);
     }
 
-    /// The same of a list that prints at most `most` entries.
+    /// Reports that a list was cut which prints at most `most` entries.
     pub(super) fn tell_up_to(self, shown: usize, most: u32) {
         let Self::Some { total } = self else { return };
         let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
@@ -293,7 +294,7 @@ fn problem(answer: &Value) -> Option<&str> {
 
 /// A client for `server`.
 pub(super) fn http(server: &str) -> Result<reqwest::Client, CliError> {
-    // Only the first call has an effect; later calls find the same provider.
+    // Only the first call installs the provider; later calls fail, because it is already there.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().timeout(PATIENCE).build();
     Ok(client.map_err(unreachable(server))?)

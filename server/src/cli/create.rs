@@ -45,7 +45,7 @@ impl Create {
         let variables = json!({ "input": input });
         let action = "make the schedule";
         let done = self.server.order(action, &query, variables, &self.why).await?["done"].take();
-        // There was no version before, so any version is a change.
+        // The schedule had no version before, so any version counts as a change.
         revised::tell(done, &json!(null), self.json, str::to_owned)
     }
 }

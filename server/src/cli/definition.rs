@@ -1,14 +1,14 @@
-//! The definition of the whole command, for help, completions, man pages and the reference.
+//! The definition of all commands, for help, completions, man pages and the reference.
 
 use anstyle::{Effects, Style};
 use clap::{ArgMatches, CommandFactory, builder::StyledStr, error::ErrorKind, parser::ValueSource};
 
 use super::{Cli, guide::GUIDE};
 
-/// The command with its help in groups, an example for each subcommand, and the flags that may also
-/// precede the subcommand.
+/// The command, with its help in groups, an example for each subcommand, and the flags that may
+/// also precede the subcommand.
 pub(super) fn command() -> clap::Command {
-    // A subcommand with such a flag shows its own; for the others it is useless.
+    // Subcommands that support such a flag show it in their own help; for the others it is useless.
     let mut command = Cli::command().mut_args(|arg| {
         let is_everywhere = arg.is_global_set();
         arg.hide(is_everywhere)

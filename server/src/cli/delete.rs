@@ -65,7 +65,7 @@ impl Kind {
             Self::Schedule | Self::Workflow | Self::Calendar => {
                 format!("{}(namespace: $namespace, name: $name)", self.word())
             }
-            // There are few groups, and the API has no query for a single one.
+            // A namespace has few groups, and the API has no query for a single group.
             Self::Group => {
                 return "query ($namespace: String!) {
                     found: concurrencyGroups(namespace: $namespace) { id name version }
@@ -114,7 +114,7 @@ impl Delete {
             return Err(ClientError::Refused { action: kind.action(), problem }.into());
         };
         // If the object has changed since the lookup, it may no longer be the one that the user
-        // meant to delete.
+        // wanted to delete.
         let asked = json!({ "id": found["id"], "seen": found["version"] });
         let mut done = server.order(kind.action(), &kind.mutation(), asked, &self.why).await?;
         if self.json {

@@ -19,7 +19,7 @@ pub(super) enum CliError {
     /// A timing was refused: one line, with the position marked below it.
     #[error("{0}")]
     Timing(String),
-    /// A search was refused, reported in the same way.
+    /// A search was refused, reported like a timing.
     #[error("{0}")]
     Search(String),
     /// Linting in strict mode found warnings.
@@ -139,7 +139,7 @@ impl CliError {
         Self::Profiles { what, file: file.display().to_string(), problem: problem.to_string() }
     }
 
-    /// The same error, with the file that it concerns.
+    /// Adds the file that the error concerns.
     pub(super) fn about(mut self, file: &Path) -> Self {
         if let Self::Client(
             ClientError::Refused { problem, .. } | ClientError::Failed { problem, .. },
@@ -152,7 +152,7 @@ impl CliError {
 
     /// Prints the error, and returns the exit code.
     pub(super) fn report(self) -> ExitCode {
-        // If the reader has closed the pipe, it has read enough.
+        // If the reader closed the pipe, it does not want more output: this is not an error.
         if let Self::Io { source, .. } = &self
             && source.kind() == io::ErrorKind::BrokenPipe
         {

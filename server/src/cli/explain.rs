@@ -36,7 +36,7 @@ pub(super) struct Explain {
 
 const ACTION: &str = "explain the fire";
 
-/// The fields of a fire that are shown.
+/// The fields of a fire that the command shows.
 const FACTS: &str = "id scheduleId scheduleVersion scheduledAt dueAt local offset kind verdict
     reason { code text } count lastScheduledAt claimedAt decidedAt node recoveryAttempts
     run { id state startedAt finishedAt durationMs latenessMs error }";
@@ -53,7 +53,7 @@ impl Explain {
             return output::json(&fire);
         }
         let asked = json!({ "id": fire["scheduleId"] });
-        // A deleted schedule can no longer be found, but its fires can.
+        // The fires of a deleted schedule can still be found, but not the schedule itself.
         let schedule = self.server.ask(ACTION, SCHEDULE, asked).await?["schedule"].take();
         print(&fire, &schedule)
     }
@@ -79,7 +79,7 @@ impl Explain {
         );
         let id = find(&self.server, ACTION, &self.namespace, &self.which).await?;
         let at = self.at.unwrap_or_else(|| Clock::system().now());
-        // The ledger stores milliseconds, and the requested instant is included.
+        // The ledger stores milliseconds, and the query excludes `before`, so this includes `at`.
         let before = at + TimeDelta::milliseconds(1);
         let asked = json!({ "id": id, "before": before });
         let mut answer = self.server.ask(ACTION, &query, asked).await?;

@@ -88,8 +88,8 @@ impl Export {
     }
 }
 
-/// The file name of each module. If two modules would have the same file, nothing is written,
-/// because the second would replace the first.
+/// The file name of each module. If two modules would get the same file name, nothing is written,
+/// because the second would overwrite the first.
 fn places(modules: &[(&str, bool)], extension: &str) -> Result<Vec<String>, CliError> {
     let mut taken = BTreeMap::new();
     let place = |(name, is_by_hand): &(&str, bool)| {

@@ -72,7 +72,7 @@ pub(super) struct Settings {
 }
 
 impl SettingsArgs {
-    /// The configuration, with these flags.
+    /// The configuration with these flags applied.
     pub(super) fn config(&self) -> Result<Config, CliError> {
         Ok(Config::load(&self.sources())?)
     }
@@ -104,7 +104,7 @@ impl SettingsArgs {
 }
 
 impl Settings {
-    /// The configuration, with these flags.
+    /// The configuration with these flags applied.
     pub(super) fn config(&self) -> Result<Config, CliError> {
         let mut sources = self.place.sources();
         let text = |value: &Option<String>| value.as_ref().map(|value| json!(value));

@@ -1,9 +1,9 @@
 //! The groups of the help, with an example for each command.
 
-/// Commands of one purpose.
+/// Commands with a common purpose.
 pub(super) struct CommandGroup {
     pub(super) title: &'static str,
-    /// Name and example, in the order of the help.
+    /// Name and example of each command, in the order of the help.
     pub(super) commands: &'static [(&'static str, &'static str)],
 }
 

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::CliError;
 
-/// Parses `given` as a JSON object, or standard input if it is `-`. `what` names the argument.
+/// Parses `given` as a JSON object; if it is `-`, parses standard input instead. `what` names the
+/// argument.
 pub(super) fn object(what: &str, given: &str) -> Result<Value, CliError> {
     let mut read = String::new();
     let text = if given == "-" {

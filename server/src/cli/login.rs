@@ -55,7 +55,7 @@ pub(super) struct Logout {
     name: Option<String>,
 }
 
-/// Queries the caller.
+/// The query for the caller's name and role.
 const ME: &str = "{ me { name role } }";
 
 const MAKE: &str = "mutation ($input: CreateApiTokenInput!) {
@@ -121,7 +121,7 @@ impl Login {
     }
 }
 
-/// A unique name that shows the machine to which the token belongs.
+/// A unique name for a token, which shows the machine that it belongs to.
 fn token_name() -> String {
     let host = nix::unistd::gethostname()
         .map(|host| host.to_string_lossy().into_owned())
@@ -144,7 +144,8 @@ impl Logout {
         if all.current.as_ref() == Some(&name) {
             all.current = None;
         }
-        // The profile is removed first, so that signing out works even if the server is gone.
+        // The profile is removed first, so that signing out works even if the server is
+        // unreachable.
         all.write()?;
         output::line(format!("forgot the token of '{name}' ({})", profile.server))?;
         let Some(id) = profile.token_id else {

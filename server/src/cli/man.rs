@@ -58,7 +58,7 @@ fn reference() -> String {
     text
 }
 
-/// A command and its subcommands.
+/// Appends a command and its subcommands to the page.
 fn describe(command: &Command, path: &str, depth: usize, everywhere: &[&Id], text: &mut String) {
     let about = command.get_long_about().or_else(|| command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! The command line: one binary, many subcommands.
 //!
 //! Promises: results go to standard output, everything else to standard error. `--json` prints
-//! results as JSON for other tools. An error is one line that says what failed and what to do. Exit
-//! codes: 0 done, 1 failed, 2 the command line or an expression is wrong, 3 something differs (if
-//! requested), 4 an awaited run did not succeed.
+//! results as JSON for other tools. An error is one line with the failed operation and a way to fix
+//! it. Exit codes: 0 done, 1 failed, 2 the command line or an expression is wrong, 3 something
+//! differs (if requested), 4 an awaited run did not succeed.
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`),
 //! those that work on the configured database (`serve`, `doctor`, `upgrade`, `migrate`, `backup`,
@@ -13,7 +13,8 @@
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `guide`: the command groups of the help, with an example for each subcommand
-//! - `definition`: the whole command, for help, completions, man pages and the reference
+//! - `definition`: the definition of all commands, for help, completions, man pages and the
+//!   reference
 //! - `output`, `table`, `progress`: printing, tables that fit the terminal, and progress lines
 //! - `when`: instants and durations on the command line
 //! - `flags`: settings as flags
@@ -23,8 +24,7 @@
 //!   to settle; `revised`: reports a change of a schedule
 //! - `why`: the reason for a change, for the audit log; `json`: an object on the command line
 //! - `modules`: reads and writes module files
-//! - `timing`, `search`, `caret`: a timing or search on the command line, and marking an error in
-//!   it
+//! - `timing`, `search`, `caret`: a timing or search on the command line, and marks at its errors
 //! - `lint_files`: checks module files without a server
 //! - `user_sessions`: the part of `user` about sessions
 //! - one file per subcommand
@@ -118,7 +118,7 @@ struct Cli {
     command: Command,
 }
 
-/// Flags that may precede the subcommand as well as follow it, if the subcommand has them.
+/// Flags that may also precede the subcommand, if the subcommand supports them.
 #[derive(Debug, Args)]
 struct Everywhere {
     #[command(flatten)]
@@ -191,8 +191,7 @@ pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
-/// Executes `arguments`, the first of which is the program's name, for programs that embed this
-/// one.
+/// Executes `arguments` for programs that embed this one. The first argument is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(code) = crate::target::start_programs(&arguments) {

@@ -8,7 +8,7 @@ use std::{
 use super::CliError;
 use crate::commands::{Format, modules::file::MAX_BYTES};
 
-/// A module's file as it was read.
+/// The text and the format of a module's file.
 pub(super) struct ModuleFile {
     pub(super) text: String,
     pub(super) format: Format,
@@ -19,7 +19,7 @@ impl ModuleFile {
         Ok(Self { text: text(file, "module file")?, format: format_of(file) })
     }
 
-    /// The format in the API's spelling.
+    /// The format as the API spells it.
     pub(super) fn spelt(&self) -> &'static str {
         spelt(self.format)
     }

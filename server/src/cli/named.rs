@@ -29,7 +29,7 @@ impl NamedSchedule {
         id(&self.server, action, &self.namespace, &self.schedule).await
     }
 
-    /// The `schedule` field of a query by `$id`.
+    /// Executes a query by `$id`, and returns its field `schedule`.
     pub(super) async fn ask(
         &self,
         action: &'static str,
@@ -40,8 +40,9 @@ impl NamedSchedule {
         self.found(action, self.server.ask(action, query, variables).await?)
     }
 
-    /// The first `limit` entries of one of its lists, and what is left. The query is that of
-    /// [`Server::pages`], but by `$id`, and returns the list as `all` of the `schedule`.
+    /// The first `limit` entries of one of the schedule's lists, and how many more there are. The
+    /// query is like that of [`Server::pages`], but takes `$id`, and returns the list as `all` of
+    /// the `schedule`.
     pub(super) async fn pages(
         &self,
         action: &'static str,
@@ -54,7 +55,7 @@ impl NamedSchedule {
         self.server.pages_of(action, query, variables, limit, list).await
     }
 
-    /// The `schedule` of an answer.
+    /// The `schedule` of an answer; an error if it is null.
     fn found(&self, action: &'static str, mut answer: Value) -> Result<Value, CliError> {
         let schedule = answer["schedule"].take();
         if schedule.is_null() {
@@ -106,7 +107,7 @@ pub(super) async fn find(
     Ok(id)
 }
 
-/// The text about a schedule's next fire after a change.
+/// A text about the next fire of a changed schedule.
 pub(super) fn next(schedule: &Value) -> String {
     match schedule["nextFireAt"].as_str() {
         Some(next) => format!("next {next}"),

@@ -19,7 +19,7 @@ use crate::{
     target::{Executor, Policy},
 };
 
-/// The configured database, for a user with a shell on this machine.
+/// Access to the configured database, for a user with a shell on this machine.
 pub(super) struct Office {
     pub(super) store: Store,
     pub(super) clock: Clock,
@@ -28,8 +28,8 @@ pub(super) struct Office {
 }
 
 impl Office {
-    /// Opens the database, which a server may be using. A missing one is created only on request,
-    /// because the user may just be in the wrong folder.
+    /// Opens the database, which a server may be using. A missing database is created only on
+    /// request, because the user may just be in the wrong folder.
     pub(super) async fn open(Existing { place, init }: &Existing) -> Result<Self, CliError> {
         let config = place.config()?;
         let options = app::database(&config);
@@ -41,12 +41,12 @@ impl Office {
         Ok(Self { store, clock: Clock::system(), owner: local_operator().owner()?, config })
     }
 
-    /// The same commands that the API offers, with the keys for secrets.
+    /// The commands, with the keys for secrets.
     pub(super) fn commands_with_keys(&self) -> Result<Commands, CliError> {
         Ok(self.commands()?.with_vault(app::vault(&self.config)?))
     }
 
-    /// The same for commands that need no keys, so that they work even if the keys cannot be read.
+    /// The commands without keys, so that they work even if the keys cannot be read.
     pub(super) fn commands(&self) -> Result<Commands, CliError> {
         let executor = Executor::new(Policy::default(), self.clock.clone());
         let executor = Arc::new(executor.map_err(AppError::from)?);
@@ -58,7 +58,7 @@ impl Office {
     }
 }
 
-/// The place of a missing database: there is no file, or there are no Carillon tables on the
+/// The location of a missing database: there is no file, or there are no Carillon tables on the
 /// server.
 async fn missing(config: &Config, options: &Options) -> Result<Option<String>, CliError> {
     match backup::file_of(config.database.url.expose_secret()) {
@@ -67,13 +67,13 @@ async fn missing(config: &Config, options: &Options) -> Result<Option<String>, C
             let is_empty = Store::schema(options).await?.applied.is_empty();
             Ok(is_empty.then(|| format!("'{url}'")))
         }
-        // Opening the database will report what is wrong.
+        // Opening the database will report the error.
         Err(_) => Ok(None),
     }
 }
 
-/// Anyone who can run this program on this machine may do everything; the audit log calls them
-/// `cli`.
+/// The viewer for users of this program. Anyone who can run it on this machine may do everything;
+/// the audit log calls them `cli`.
 pub(super) fn local_operator() -> Viewer {
     Viewer::new(Uuid::nil(), "cli", ViewerKind::User, Grants::everywhere(Role::Admin), "cli")
 }

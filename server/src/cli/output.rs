@@ -25,7 +25,7 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
     line(text)
 }
 
-/// A text field of a response as a table cell.
+/// A text field of a response, as a table cell.
 pub(super) fn cell(value: &Value) -> String {
     value.as_str().unwrap_or("-").to_owned()
 }

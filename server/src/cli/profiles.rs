@@ -1,8 +1,8 @@
 //! Servers that the user has signed in to, each with its token, in the user's configuration folder:
 //! `$XDG_CONFIG_HOME/carillon/profiles.toml`, or `~/.config/carillon/profiles.toml`.
 //!
-//! The file contains tokens, so only its owner may read it (0600). It is written to a new file that
-//! then replaces the old one: an interrupted write loses nothing.
+//! The file contains tokens, so only its owner may read it (0600). Each write creates a new file
+//! that then replaces the old one, so an interrupted write loses nothing.
 
 use std::{
     collections::BTreeMap,
@@ -47,7 +47,7 @@ pub(super) struct Profile {
     pub(super) server: String,
     #[serde(serialize_with = "exposed")]
     pub(super) token: SecretString,
-    /// The id of the token, if signing in created it: signing out revokes it.
+    /// The id of the token, if signing in created the token: then signing out revokes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) token_id: Option<Uuid>,
 }
@@ -80,7 +80,8 @@ impl Profiles {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(CliError::profiles("read", path, &error)),
         };
-        // The parser's full message may show the line, which contains a token.
+        // Only the first line of the parser's message is used: the rest may show a line with a
+        // token.
         toml::from_str(&text)
             .map_err(|error: toml::de::Error| CliError::profiles("read", path, &error.message()))
     }
@@ -135,7 +136,7 @@ impl Profiles {
 
 /// The path of the file.
 fn file() -> Option<PathBuf> {
-    // The specification says to ignore a relative folder.
+    // The XDG specification says to ignore a relative path.
     let folder = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = folder.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))?;
     Some(folder.join("carillon").join("profiles.toml"))

@@ -1,22 +1,22 @@
 //! Progress of a slow command: one line on standard error that is updated, and removed at the end.
-//! Nothing if standard error is not a terminal.
+//! If standard error is not a terminal, nothing is shown.
 
 use std::{fmt::Display, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The delay before the line is shown. Most commands finish sooner, and a line that flashes up does
-/// not help.
+/// The delay before the line is shown. Most commands finish sooner, and a line that appears only
+/// briefly does not help.
 const BEGINS: Duration = Duration::from_millis(400);
 
-/// The line of one command.
+/// The progress line of one command.
 pub(super) struct ProgressLine {
     bar: ProgressBar,
     action: &'static str,
 }
 
 impl ProgressLine {
-    /// Begins a slow operation: `action` as in "failed to ACTION".
+    /// Begins a slow operation. `action` reads as in "failed to ACTION".
     pub(super) fn begin(action: &'static str) -> Self {
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {

@@ -48,7 +48,7 @@ impl Restore {
             std::fs::create_dir_all(folder).map_err(BackupError::io("make the folder", folder))?;
         }
         let copy = fetch(&self.from, &file)?;
-        // The copy is checked, not the original, because the copy is put in place.
+        // Checks the copy instead of the original, because the copy becomes the database.
         let sound = backup::examine(&copy).await.map_err(|error| named(error, &self.from))?;
         let kept = backup::kept_name(&file, &stamp(&Clock::system()));
         backup::replace(&file, &copy, &kept).await?;
@@ -86,7 +86,7 @@ fn fetch(from: &Path, database: &Path) -> Result<TempPath, BackupError> {
     Ok(copy.into_temp_path())
 }
 
-/// Names the backup in an error, not its copy.
+/// Makes an error name the backup instead of its copy.
 fn named(error: BackupError, from: &Path) -> BackupError {
     match error {
         BackupError::Unsound { problem, .. } => {

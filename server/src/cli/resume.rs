@@ -118,7 +118,7 @@ impl Resume {
     }
 }
 
-/// How many of these rows are listed individually.
+/// Maximum number of these rows that are listed individually.
 fn shown(rows: u64) -> usize {
     usize::try_from(rows).unwrap_or(usize::MAX).min(MAX_FORESEEN)
 }

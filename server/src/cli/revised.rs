@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::{CliError, named::next, output};
 
-/// The requested fields. If the version has not changed, neither has the schedule.
+/// The fields to request after a change. If the version is unchanged, so is the schedule.
 pub(super) const REVISED: &str = "schedule {
         id name version nextFireAt versions(first: 1) { nodes { change } }
     }
     warnings { code message }";
 
-/// Prints the result. `before` is the previous version, and `same` makes the message for an
-/// unchanged schedule.
+/// Prints the result of a change. `before` is the previous version, and `same` makes the message
+/// for an unchanged schedule.
 pub(super) fn tell(
     mut done: Value,
     before: &Value,

@@ -1,7 +1,7 @@
 use super::{CliError, caret};
 use crate::search::{List, Search};
 
-/// Refuses a search that the server would refuse, and shows the mistake. `name` is the name of the
+/// Refuses a search that the server would refuse, and marks the mistake. `name` is the name of the
 /// argument.
 pub(super) fn check(list: List, name: &str, text: Option<&str>) -> Result<(), CliError> {
     let Some(text) = text else { return Ok(()) };

@@ -111,8 +111,8 @@ async fn rotate(office: &Office, why: Why) -> Result<(), CliError> {
     if failed == 0 { Ok(()) } else { Err(CliError::Warnings(failed)) }
 }
 
-/// Repeats batches until nothing is left; returns how many values were re-encrypted, and how many
-/// cannot be decrypted.
+/// Re-encrypts in batches until nothing is left. Returns the number of re-encrypted values, and the
+/// number of values that cannot be decrypted.
 async fn to_the_end(
     turn: impl AsyncFn(Option<Uuid>) -> Result<Rotated, CommandError>,
 ) -> Result<(usize, usize), CliError> {
@@ -168,7 +168,8 @@ fn value() -> Result<SecretString, CliError> {
         return Ok(typed.map_err(CliError::io("ask for the value"))?.into());
     }
     let mut text = String::new();
-    // A value that is too long is refused because of its length.
+    // The limit is above the maximum length of a value, so a longer value is still refused because
+    // of its length.
     let read = io::stdin().lock().take(128 * 1024).read_to_string(&mut text);
     read.map_err(CliError::io("read the value from standard input"))?;
     let end = text.strip_suffix('\n').map_or(text.len(), str::len);

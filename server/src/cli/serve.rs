@@ -34,17 +34,16 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let config = self.settings.config()?;
-        // A missing file must stop the start, not the running server.
+        // The files are read before the start, so that a missing file prevents the start.
         let sources = self.apply.iter().map(|file| Ok((file, ModuleFile::read(file)?)));
         let sources: Vec<(&PathBuf, ModuleFile)> = sources.collect::<Result<_, CliError>>()?;
         let clock = Clock::system();
         let node = config.node_name(config.listen);
         let telemetry = Telemetry::start(&config.log, &config.otlp, &node, clock.clone())?;
-        // Signals are handled from the beginning, so that one that arrives during the start is not
-        // lost.
+        // Signals are handled from here on, so that a signal during the start is not lost.
         let app = App::start(config, Arc::new(telemetry), clock.clone()).await?;
         if let Err(error) = self.prepare(&app, &clock, sources).await {
-            // Services that have started shut down cleanly before the error is reported.
+            // The services that have started shut down cleanly before the error is reported.
             app.run_until(std::future::ready(())).await?;
             return Err(error);
         }
@@ -112,7 +111,7 @@ fn of(kind: SignalKind) -> Result<Signal, CliError> {
     signal(kind).map_err(CliError::io("listen for signals"))
 }
 
-/// Returns at the first signal. At the second, the process exits immediately.
+/// Returns at the first signal. A second signal makes the process exit immediately.
 async fn asked_to_stop(mut interrupt: Signal, mut terminate: Signal) {
     tokio::select! {
         _ = interrupt.recv() => {}

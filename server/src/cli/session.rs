@@ -28,7 +28,7 @@ pub(super) fn typed(prompt: &str, stdin: bool) -> Result<SecretString, CliError>
     Ok(text.to_owned().into())
 }
 
-/// A session like a browser's, for operations that tokens may not perform.
+/// A session like a browser's.
 pub(super) struct Session<'a> {
     server: &'a str,
     http: reqwest::Client,
@@ -82,7 +82,7 @@ impl<'a> Session<'a> {
         Ok(answer["data"].take())
     }
 
-    /// Ends the session, whatever the outcome of the operation. If this fails, the session expires
+    /// Ends the session, whatever the outcome of the operation. If that fails, the session expires
     /// on its own.
     pub(super) async fn close(self) {
         let _ = self.post("/auth/logout").send().await;

@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The fields that are requested of each kind.
+    /// The fields to request of each kind of object.
     fn facts(self) -> &'static str {
         match self {
             Self::Workflows => "id name version module updatedAt tasks { name }",

@@ -45,7 +45,7 @@ impl Looks {
 /// Columns whose words are states.
 const STATES: [&str; 6] = ["STATE", "VERDICT", "BECOMES", "LAST RUN", "RUN STATE", "LEDGER"];
 
-/// The colour of a state, by its first word.
+/// The colour of a state, chosen by the first word.
 fn colour(state: &str) -> Option<Color> {
     match state.split([' ', ':', '(']).next().unwrap_or_default() {
         "succeeded" | "active" | "enabled" | "alive" | "healthy" | "sent" | "delivered" => {
@@ -60,7 +60,7 @@ fn colour(state: &str) -> Option<Color> {
     }
 }
 
-/// Rows in columns under headings; each line is terminated.
+/// Formats rows in columns under headings; each line ends with a line end.
 pub(super) fn render<const N: usize>(
     headings: [&str; N],
     rows: &[[String; N]],
@@ -75,7 +75,7 @@ pub(super) fn render<const N: usize>(
     } else {
         table.force_no_tty();
     }
-    // In a pipe, the codes for bold headings would count as characters.
+    // In a pipe, the escape codes for bold headings would appear as characters.
     let heading = |text: &str| {
         if looks.colour { Cell::new(text).add_attribute(Attribute::Bold) } else { Cell::new(text) }
     };
@@ -106,7 +106,7 @@ pub(super) fn render<const N: usize>(
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Keeps the width of columns with single words, if that leaves enough room for the others.
+/// Keeps columns of single words as wide as their words, if that leaves enough room for the others.
 fn keep_words<const N: usize>(table: &mut Table, rows: &[[String; N]], widths: &[u16], width: u16) {
     /// The smallest readable width of a column of several words.
     const LEAST: u16 = 12;

@@ -67,26 +67,26 @@ pub(super) enum OverlapFlag {
     Both,
 }
 
-/// Defaults for omitted arguments.
+/// Defaults for the omitted arguments of a question.
 pub(super) struct Defaults<'a> {
     pub(super) tz: &'a str,
     pub(super) now: DateTime<Utc>,
-    /// Read in the zone of the question.
+    /// The start, read in the zone of the question.
     from: Option<When>,
     pub(super) dst: DstPolicy,
     pub(super) dialect: Option<Dialect>,
 }
 
 impl Defaults<'_> {
-    /// The instant after which to look, in that zone, if the question has none: now, if the flags
-    /// have none either.
+    /// The instant after which to look, in that zone, if the question does not give one: that of
+    /// the flags, or else now.
     pub(super) fn start_in(&self, zone: &str) -> Result<DateTime<Utc>, String> {
         self.from.map_or(Ok(self.now), |from| instant(from, zone, self.now))
     }
 }
 
-/// The instant that a text means in the zone of a timing. In a zone that does not exist it is now,
-/// and the calculator reports the zone.
+/// The instant that a text means in the zone of a timing. If the zone does not exist, this returns
+/// the current instant, and the calculator reports the zone.
 fn instant(when: When, zone: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String> {
     match when.ahead_in(zone, now) {
         Some(at) => Ok(at),
@@ -95,7 +95,7 @@ fn instant(when: When, zone: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, 
     }
 }
 
-/// The instant that a question of a batch states.
+/// The instant in a batch question.
 pub(super) fn read_instant(
     text: &str,
     zone: &str,
@@ -104,14 +104,14 @@ pub(super) fn read_instant(
     instant(somewhere(text)?, zone, now)
 }
 
-/// An expression in our dialect.
+/// Translates an expression to our dialect.
 pub(super) fn translated(text: &str, dialect: Option<Dialect>) -> Result<String, String> {
     let Some(dialect) = dialect else { return Ok(text.to_owned()) };
     dialect.translate(text).map_err(|error| format!("expression {text:?}: {error}"))
 }
 
 impl Timing {
-    /// Everything except the expressions.
+    /// All arguments except the expressions.
     pub(super) fn defaults(&self) -> Defaults<'_> {
         let (now, dialect) = (Clock::system().now(), self.dialect.map(DialectFlag::dialect));
         Defaults { tz: &self.tz, now, from: self.from, dst: self.policy(), dialect }

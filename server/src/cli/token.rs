@@ -110,7 +110,7 @@ impl Token {
     }
 }
 
-/// When a token expires that is valid for `span` from `now` on.
+/// The instant at which a token expires that is valid for `span` from `now` on.
 pub(super) fn end(now: DateTime<Utc>, span: Span) -> Result<DateTime<Utc>, CliError> {
     let delta = TimeDelta::from_std(span.0).ok().filter(|delta| *delta > TimeDelta::zero());
     let limit = TimeDelta::days(36_500);

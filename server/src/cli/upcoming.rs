@@ -1,4 +1,4 @@
-//! `carillon upcoming`: what all schedules will do.
+//! `carillon upcoming`: the next fires of all schedules.
 
 use chrono::{DateTime, Utc};
 use clap::Args;

@@ -112,7 +112,7 @@ enum Action {
     },
 }
 
-/// A user's role everywhere, if any.
+/// A user's role in all namespaces, if any.
 #[derive(Clone, Copy, Debug)]
 struct RoleOrNone(Option<Role>);
 

@@ -42,7 +42,7 @@ impl Versions {
 
 fn print(versions: &[Value]) -> Result<(), CliError> {
     let row = |version: &Value| {
-        // A change may span several lines, but here each version has one.
+        // A description may span several lines, but the table has one line per version.
         let change = output::one_line(&output::cell(&version["change"]));
         [
             version["version"].to_string(),

@@ -15,13 +15,13 @@ pub(super) struct Why {
 }
 
 impl Why {
-    /// A user with a shell on this machine, with this reason.
+    /// The viewer for a user with a shell on this machine, with this reason.
     pub(super) fn local_operator(self) -> Viewer {
         Viewer { reason: self.reason, ..local_operator() }
     }
 }
 
-/// A reason as the audit log stores it and as HTTP sends it: on one line.
+/// Checks a reason. It must be one line, because the audit log stores and HTTP sends it as such.
 fn reason(text: &str) -> Result<String, String> {
     let text = text.trim();
     let length = text.chars().count();

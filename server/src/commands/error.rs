@@ -24,7 +24,7 @@ pub enum CommandError {
     /// The object is not in the state that the caller assumed.
     #[error("{problem}; {help}")]
     Conflict {
-        /// What conflicts.
+        /// What is in the way.
         problem: String,
         /// What the caller can do.
         help: String,
@@ -53,7 +53,7 @@ pub enum CommandError {
     /// The caller may not do this, whatever their role.
     #[error("{problem}; {help}")]
     Denied {
-        /// What is denied.
+        /// The denied action, and why it is denied.
         problem: &'static str,
         /// What the caller can do.
         help: &'static str,
@@ -69,12 +69,12 @@ pub enum CommandError {
         quota: &'static str,
         /// How much it allows.
         limit: i64,
-        /// How much of it is used.
+        /// How much of the quota is used.
         used: i64,
         /// How much more the call would use.
         asked: i64,
     },
-    /// The caller tried too often; in how many seconds to try again.
+    /// The caller tried too often; the number of seconds until the next try.
     #[error("too many attempts; wait {0} seconds")]
     TooOften(u64),
     /// The call needs a place to compute, and none became free in time.
@@ -86,7 +86,7 @@ pub enum CommandError {
     /// A stored definition cannot be parsed.
     #[error("read the definition of {what}: {source}")]
     Unreadable {
-        /// What it defines.
+        /// The object that the definition belongs to.
         what: String,
         /// The parser's error.
         source: serde_json::Error,
@@ -99,7 +99,7 @@ pub enum CommandError {
     Engine(#[from] EngineError),
 }
 
-/// What to do about a quota.
+/// The help for an exceeded quota.
 pub(crate) const QUOTA_HELP: &str = "delete schedules or let them fire less often, or ask an \
     administrator of the instance for a larger quota (carillon namespace quotas)";
 
@@ -130,12 +130,12 @@ impl CommandError {
         }
     }
 
-    /// There is no `what` with this key or name.
+    /// The error that there is no `what` with this key or name.
     pub(crate) fn not_found(what: &'static str, which: impl ToString) -> Self {
         Self::NotFound { what, which: cut(&which.to_string()) }
     }
 
-    /// `problem` prevents the command; `help` says what to do.
+    /// The error that `problem` prevents the command; `help` says how to proceed.
     pub(crate) fn conflict(problem: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Conflict { problem: problem.into(), help: help.into(), versions: None }
     }

@@ -1,4 +1,4 @@
-//! A repeated call gets the first answer, and its change is not made again.
+//! Idempotency keys: a repeated call gets the first answer, and its change is not made again.
 //!
 //! A caller that may have lost an answer sends the same call with the same key. The key is taken in
 //! the transaction of the change itself. So of two concurrent calls, one waits for the other and
@@ -23,8 +23,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of the mutation `name` with `arguments`, in any notation that is the same for the
-    /// same arguments. A call without a key is never stored.
+    /// A call of the mutation `name` with `arguments`, in any notation that is the same for equal
+    /// arguments. A call without a key is never stored.
     pub fn new(name: &str, arguments: &str, key: Option<String>) -> Result<Self, BadInput> {
         if let Some(key) = &key {
             let printable = key.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
@@ -57,8 +57,8 @@ impl Call {
 }
 
 impl Commands {
-    /// The answer to an earlier call with the same key. With `None`, the key is taken, and
-    /// [`Commands::remember`] must follow in the same transaction.
+    /// The answer to an earlier call with the same key. If this returns `None`, the key is taken,
+    /// and [`Commands::remember`] must follow in the same transaction.
     pub(crate) async fn recall<A: DeserializeOwned>(
         &self,
         tx: &DatabaseTransaction,
@@ -103,7 +103,7 @@ impl Commands {
     }
 }
 
-/// The answer that is kept under a key, if the same call had it.
+/// The answer that is stored under a key, if it was stored for the same call.
 fn answer_of<A: DeserializeOwned>(
     key: &str,
     call: &Call,

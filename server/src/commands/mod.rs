@@ -2,9 +2,9 @@
 //!
 //! Promises: a command changes everything it names or nothing. The audit log says who made the
 //! call, from where and why. Repeated with the same idempotency key, a command returns the first
-//! answer and changes nothing. Each takes the permission that it needs as its first argument, so it
-//! cannot be called without. It knows nothing of GraphQL: the API, the CLI and tests call the same
-//! functions.
+//! answer and changes nothing. Each command takes the permission that it needs as its first
+//! argument, so it cannot be called without that permission. Commands know nothing of GraphQL: the
+//! API, the CLI and tests call the same functions.
 //!
 //! A command is one transaction on one row at a time. If it is refused, its [`CommandError`] names
 //! the field. Database constraints (a name is unique) are not checked beforehand: the write is
@@ -23,7 +23,7 @@
 //! - `alerts`: alert rules and the channels that they notify
 //! - `retention`: how long a namespace keeps its history; `quotas`: how much it may use
 //! - `modules`: deploying what a file declares
-//! - `nodes`: draining and undraining; `test_call`: trying a target once
+//! - `nodes`: draining nodes; `test_call`: trying a target once
 //! - `workers`: requests of programs that pull tasks
 //! - `people`: users, memberships, sessions, tokens, namespaces
 //! - `audit`: writing audit entries; `auditing`: reading and exporting them
@@ -155,7 +155,7 @@ pub struct Commands {
     guesses: Arc<Guesses>,
     /// Encrypts and decrypts secrets.
     vault: Vault,
-    /// The identity provider whose groups grant rights here, and how long these last after a
+    /// The identity provider whose groups grant rights here, and how long these rights last after a
     /// sign-in.
     issuer: Option<Arc<str>>,
     groups_last: Duration,
@@ -204,27 +204,27 @@ impl Commands {
         }
     }
 
-    /// The same commands on a server with another default retention.
+    /// Sets the default retention.
     pub fn with_retention(self, retention: Retention) -> Self {
         Self { retention, ..self }
     }
 
-    /// The same commands on a server with these default quotas.
+    /// Sets the default quotas.
     pub fn with_quotas(self, quotas: Quotas) -> Self {
         Self { quotas, ..self }
     }
 
-    /// The same commands on a node that knows whether its clock is right.
+    /// Sets the cluster state, by which a node knows whether its clock is right.
     pub fn with_cluster(self, cluster: Cluster) -> Self {
         Self { cluster, ..self }
     }
 
-    /// The same commands on a server where people sign in through that provider.
+    /// Sets the provider through which people sign in.
     pub fn with_provider(self, provider: Elsewhere<'_>) -> Self {
         Self { issuer: provider.issuer.map(Arc::from), groups_last: provider.lasts, ..self }
     }
 
-    /// Which provider's groups grant rights here, and how long these last.
+    /// The provider whose groups grant rights here, and how long these rights last.
     pub(crate) fn elsewhere(&self) -> Elsewhere<'_> {
         Elsewhere { issuer: self.issuer.as_deref(), lasts: self.groups_last }
     }

@@ -7,8 +7,8 @@ use super::{Call, CommandError, Commands, audit::Entry};
 use crate::{access::Owner, model::check, store::nodes::Drain};
 
 impl Commands {
-    /// Drains a node: it claims nothing and takes no runs. Work that it already holds continues,
-    /// and it stays a member until it stops or is undrained.
+    /// Drains a node: it claims nothing and takes no runs. Its current work continues, and the node
+    /// stays a member until it stops or is undrained.
     pub async fn drain_node(
         &self,
         right: &Owner,

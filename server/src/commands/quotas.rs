@@ -1,9 +1,10 @@
-//! The quotas of a namespace: sets them, and enforces them where schedules are saved.
+//! The quotas of a namespace: sets them, and enforces them when schedules are saved.
 //!
 //! A namespace's usage is counted only now and then and cached; schedules saved by this process
-//! since then are added. Only if that comes near a limit, the saving transaction counts again. It
-//! takes a lock on the namespace, and first waits for all transactions of this process that were
-//! admitted without the lock. So the limit holds whatever other requests save at the same time.
+//! since then are added. Only if the usage comes near a limit does the saving transaction count
+//! again. It takes a lock on the namespace, and first waits for all transactions of this process
+//! that were admitted without the lock. So the limit holds whatever other requests save at the same
+//! time.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -36,7 +37,8 @@ const MAX_COUNTED: i64 = 1_000_000;
 /// The largest quota that can be set.
 pub const MAX_QUOTA: i64 = 1_000_000_000_000_000;
 
-/// How long to wait for other saving transactions of this process. After that, they count as saved.
+/// How long to wait for other saving transactions of this process. After that, their schedules
+/// count as saved.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Counts of namespaces, and the schedules being saved in them.
@@ -50,12 +52,12 @@ pub(super) struct QuotaCounter {
 #[derive(Debug, Default)]
 struct OfNamespace {
     count: Option<QuotaCount>,
-    /// The usage with which open transactions were admitted, by transaction number: the counts of
-    /// other transactions do not include it.
+    /// The usage that was admitted for each open transaction, by transaction number. The counts of
+    /// other transactions do not include this usage.
     unsettled: HashMap<u64, Usage>,
     /// The sum of all usage that was ever admitted.
     admitted: Usage,
-    /// How many requests are making an exact count right now. Meanwhile nothing is admitted without
+    /// The number of requests that are making an exact count. Meanwhile nothing is admitted without
     /// a lock.
     counting: u32,
 }
@@ -73,7 +75,7 @@ impl OfNamespace {
     }
 }
 
-/// The usage with which a transaction was admitted. Dropped when the transaction has ended.
+/// The usage that was admitted for a transaction. Dropped when the transaction has ended.
 #[derive(Debug)]
 pub(super) struct Admitted {
     counted: Arc<QuotaCounter>,
@@ -172,14 +174,15 @@ impl QuotaCounter {
         Some(Admitted { counted: Arc::clone(self), namespace, order })
     }
 
-    /// Keeps other transactions from being admitted without a lock.
+    /// Stops other transactions from being admitted without a lock.
     fn begin(&self, namespace: Uuid) -> Counting<'_> {
         self.lock().entry(namespace).or_default().counting += 1;
         Counting { counted: self, namespace }
     }
 
     /// Waits until the other admitted transactions of this process are committed or rolled back.
-    /// Returns the usage of those that are not, because one of them may be waiting for this one.
+    /// Returns the usage of those that are still open, because one of them may be waiting for this
+    /// one.
     async fn settled_but(&self, namespace: Uuid, order: u64) -> Usage {
         let unsettled = || {
             let namespaces = self.lock();
@@ -196,7 +199,7 @@ impl QuotaCounter {
                 ended.await;
             }
         };
-        // After a timeout, the rest is read below.
+        // After a timeout, the usage of the open transactions is added below.
         let _ = tokio::time::timeout(PATIENCE, settled).await;
         unsettled()
     }
@@ -268,8 +271,8 @@ pub struct UsedQuotas {
     pub log_bytes_today: i64,
     /// The history that is kept.
     pub history: History,
-    /// Settled history from before this instant was removed because of the quota of rows; `None` if
-    /// that never happened.
+    /// The latest instant before which settled history was removed because of the quota of rows;
+    /// `None` if that never happened.
     pub cut: Option<Timestamp>,
 }
 
@@ -300,14 +303,14 @@ impl Commands {
             return Ok(());
         }
         self.store.lock_quotas(tx, namespace).await?;
-        // The previous holder of the lock may have counted.
+        // The previous holder of the lock may have made a count that suffices.
         if let Some(admitted) = self.counted.admits(namespace, order, more, self.clock.instant()) {
             tx.keep(admitted);
             return Ok(());
         }
         let counting = self.counted.begin(namespace);
-        // Transactions that were admitted far from the limit hold no lock, and are invisible until
-        // they end.
+        // Transactions that were admitted far from the limit hold no lock, and a count does not see
+        // them until they end.
         let unsettled = self.counted.settled_but(namespace, order).await;
         let mut count = self.count(tx, namespace).await?;
         count.usage = count.usage.plus(unsettled);
@@ -420,8 +423,7 @@ impl Commands {
 }
 
 /// How many times a schedule fires in an hour: sixty times the count in the minute that begins with
-/// its next fire. If there is only one fire in that minute, the time until the following one
-/// decides.
+/// its next fire. If that minute has only one fire, the time until the following fire decides.
 pub(super) fn fires_an_hour(timetable: &Timetable, now: DateTime<Utc>) -> i64 {
     let Some(first) = timetable.next(now) else { return 0 };
     let minute = first.at + TimeDelta::minutes(1);

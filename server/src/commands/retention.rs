@@ -33,7 +33,7 @@ pub struct Thought {
     pub namespace: String,
     /// The schedule in it, by name, if the change concerns a schedule.
     pub schedule: Option<String>,
-    /// The number of days; `None` removes its own setting.
+    /// The number of days; `None` removes the namespace's or schedule's own setting.
     pub days: Option<i64>,
 }
 
@@ -86,9 +86,9 @@ impl Commands {
         Ok(EffectiveRetention { namespace: namespace.to_owned(), days, effective_days })
     }
 
-    /// What the next retention round would remove, now or under the retention in `thought`. Covers
-    /// all namespaces or the named one. Callers who do not administer the instance see only one
-    /// namespace, by default that of `thought`.
+    /// The rows that the next retention round would remove, now or under the retention in
+    /// `thought`. Covers all namespaces or the named one. Callers who do not administer the
+    /// instance see only one namespace, by default that of `thought`.
     pub async fn retention_preview(
         &self,
         right: &Admin,

@@ -26,7 +26,7 @@ pub struct Ordered {
 /// A manual run.
 #[derive(Clone, Debug, Default)]
 pub struct ByHand {
-    /// Merged over the schedule's context, key by key.
+    /// Context that is merged over the schedule's, key by key.
     pub context: Option<Value>,
     /// The scheduled instant of the run; now if `None`.
     pub as_of: Option<DateTime<Utc>>,
@@ -153,8 +153,8 @@ impl Commands {
         self.queue(tx, right.who(), run, "run.rerun", None, &name, call).await
     }
 
-    /// A new run of the same subject as `old`, with the given version of its workflow; also returns
-    /// the subject's name for the audit log.
+    /// A new run of the same subject as `old`, with the given version of its workflow, and the
+    /// subject's name for the audit log.
     async fn again(
         &self,
         tx: &DatabaseTransaction,
@@ -232,7 +232,7 @@ impl Commands {
         self.remember(&tx, who, call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_canceller();
-        // A waiting run has settled, so fires that wait for it may start.
+        // A waiting run has ended, so fires that wait for its end may start.
         self.signals.wake_planner();
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
@@ -310,8 +310,8 @@ impl Commands {
         Ok(run)
     }
 
-    /// The fire that a run repeats, if it is still in the ledger. From now on retention keeps it
-    /// there.
+    /// The fire that a run repeats, if it is still in the ledger. From now on, retention keeps that
+    /// fire.
     async fn fire_of(
         &self,
         tx: &DatabaseTransaction,

@@ -1,9 +1,9 @@
 //! Tries a target once, without a schedule or a run.
 //!
-//! It does what an attempt does: secrets are decrypted, templates are rendered, and the request
-//! passes the same guard. So it may have the same effects, and needs the same permission as saving
-//! the target. Nothing is stored except its entry in the audit log, which is written before it
-//! begins.
+//! A test call does the same as an attempt: secrets are decrypted, templates are rendered, and the
+//! request passes the same guard. So it may have the same effects, and needs the same permission as
+//! saving the target. Nothing is stored except its entry in the audit log, which is written before
+//! the call begins.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -29,7 +29,7 @@ pub(super) const AT_ONCE: usize = 8;
 pub(super) const OF_A_NAMESPACE: usize = 2;
 /// Maximum duration of a test call, because its caller waits for the answer.
 const MAX_SECONDS: f64 = 20.0;
-/// Maximum number of lines to keep: the first ones.
+/// Maximum number of lines to keep. Later lines are dropped.
 const MAX_LINES: usize = 200;
 
 /// A target to try.
@@ -41,7 +41,7 @@ pub struct TestCall {
     pub task: Task,
     /// The value of `context` in templates.
     pub context: Option<Value>,
-    /// The schedule being edited, if any: masks represent the secrets of its task.
+    /// The schedule being edited, if any: masks stand for the secrets of its task.
     pub schedule_id: Option<Uuid>,
 }
 
@@ -50,9 +50,9 @@ pub struct TestCall {
 pub struct TestCalled {
     /// The outcome, with secrets masked.
     pub outcome: Outcome,
-    /// How long it took.
+    /// How long the call took.
     pub took: Duration,
-    /// The lines that it wrote, with secrets masked.
+    /// The lines that the target wrote, with secrets masked.
     pub lines: Vec<Line>,
 }
 
@@ -184,7 +184,7 @@ impl Commands {
         };
         let target = match self.executor.fill_in(&task.target, &names).await {
             Ok(target) => target,
-            // Errors of templates contain no values.
+            // Template errors contain no values, so they need no masking.
             Err(error) => return Ok(failed(error.to_string())),
         };
         let mask = Mask::of(opened.values());
@@ -214,7 +214,7 @@ impl Commands {
     }
 }
 
-/// The first lines, masked. The others are read and dropped, so that the target is never blocked.
+/// The first lines, masked. Later lines are read and dropped, so that the target is never blocked.
 async fn kept(mut written: mpsc::Receiver<Line>, mask: &Mask) -> Vec<Line> {
     let mut lines = Vec::new();
     while let Some(line) = written.recv().await {

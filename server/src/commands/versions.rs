@@ -2,7 +2,7 @@
 
 use super::CommandError;
 
-/// Refuses a manual change of `what`, such as `calendar`, if code declares it: code owns its
+/// Refuses a manual change of `what`, such as `calendar`, if a module declares it: code owns its
 /// declarations.
 pub(crate) fn owned_by_people(
     what: &str,
@@ -18,7 +18,7 @@ pub(crate) fn owned_by_people(
     }
 }
 
-/// The version of `what` that a change is based on, if the caller names one. It must be the current
+/// The version of `what` that a change is based on, if the caller gives one. It must be the current
 /// version.
 pub(crate) fn version(
     what: &str,

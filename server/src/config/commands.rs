@@ -25,8 +25,8 @@ pub struct Commands {
     /// The absolute paths of programs that tasks may start; all if empty.
     #[serde(deserialize_with = "listed")]
     pub programs: Vec<String>,
-    /// The variables that tasks may set although they can lead a listed program to other code: in
-    /// full, or by their beginning and `*`.
+    /// Environment variables that tasks may set although they can make a listed program run other
+    /// code. A name is given in full, or as a prefix followed by `*`.
     #[serde(deserialize_with = "listed")]
     pub variables: Vec<String>,
     /// Processes and threads that the programs' user may have; 0 sets no limit.

@@ -86,7 +86,7 @@ fn problem(misfit: &Misfit) -> ConfigError {
     let Misfit { name, problem, origin } = misfit;
     let problem = match unknown_field(problem) {
         Some((field, expected)) => {
-            // If the field was found in a map, the name ends with it.
+            // For a field of a map, the path already ends with the field's name.
             let name = match name.rsplit('.').next() {
                 Some(last) if last == field => name.clone(),
                 Some("") | None => field.to_owned(),

@@ -120,8 +120,8 @@ pub struct Cluster {
     pub redis_url: Option<RedisUrl>,
     /// The prefix of all keys.
     pub redis_prefix: String,
-    /// At first, only its first owner may claim a due schedule; after this time a second node may,
-    /// too, and after as long again all nodes may.
+    /// When a schedule falls due, only its first owner may claim it. After this time its second
+    /// owner may, too, and after the same time again every node may.
     pub second_owner_after: Span,
 }
 
@@ -144,7 +144,7 @@ pub struct Engine {
     pub heartbeat_interval: Span,
     /// A node without a heartbeat for this long is dead, and its work is taken over.
     pub heartbeat_expiry: Span,
-    /// A claimed fire without a run for this long has lost its hand-off.
+    /// A claimed fire that has no run after this long counts as having lost its hand-off.
     pub lost_after: Span,
     /// The time between two rounds of recovery.
     pub recovery_interval: Span,
@@ -203,7 +203,7 @@ pub struct Quotas {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Egress {
-    /// Whether they may reach loopback and private networks.
+    /// Whether `http` targets may reach loopback and private networks.
     pub private_addresses: bool,
     /// A file with certificate authorities in PEM that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
@@ -266,7 +266,7 @@ pub struct Metrics {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Canary {
-    /// Whether it fires, once a minute; None leaves its state unchanged.
+    /// Whether the canary fires, once a minute; `None` leaves its state unchanged.
     pub enabled: Option<bool>,
 }
 

@@ -8,7 +8,7 @@ use super::{UnreadFile, check::BadSetting, key_text};
 /// The minimum length of a token, so that it cannot be guessed.
 const MIN: usize = 16;
 
-/// Who may read health and metrics. Without a token, everyone who can reach the port may.
+/// Who may read health and metrics. Without a token, anyone who can reach the port may.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Watch {

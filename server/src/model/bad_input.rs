@@ -25,8 +25,8 @@ pub struct BadInput {
 }
 
 impl BadInput {
-    /// The error that `field` has the value `value` with this `problem`; `help` says what would be
-    /// valid.
+    /// The error that `field` has the value `value` with this `problem`; `help` describes a valid
+    /// value.
     pub fn new(
         field: impl Into<String>,
         value: impl ToString,
@@ -42,7 +42,7 @@ impl BadInput {
         }
     }
 
-    /// The same error for a field inside `parent`.
+    /// Moves the error to a field inside `parent`: prefixes the field's name.
     pub(crate) fn inside(mut self, parent: &str) -> Self {
         self.field = format!("{parent}.{}", self.field);
         self

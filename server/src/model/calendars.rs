@@ -2,10 +2,10 @@
 //! changed. Only committed rows may be cached, because the version number of a rolled-back change
 //! is later used for another definition.
 //!
-//! A caller that needs past instants says from when on, and gets calendars that include their
-//! earlier versions: the version in force at an instant decides about it, however late it is
-//! processed. If nothing has changed since then, which is nearly always the case, this costs
-//! nothing.
+//! A caller that needs past instants passes the earliest one as `since`, and gets calendars that
+//! include their earlier versions: the version in force at an instant decides about it, however
+//! late the instant is processed. If nothing has changed since then, which is nearly always the
+//! case, this costs nothing.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,7 +28,7 @@ pub struct Calendars {
 /// A calendar, or why it cannot be used.
 type Compiled = Result<Arc<Calendar>, TimingError>;
 
-/// Some current calendars.
+/// The current calendars by their keys.
 pub type CurrentCalendars = HashMap<Uuid, Compiled>;
 
 /// Maximum number of entries. Beyond it all are dropped, which only costs a few reads.
@@ -36,8 +36,8 @@ const KEPT: usize = 1_000;
 
 impl Calendars {
     /// The calendars of `ids` as `connection` sees them, for instants from `since` on. This takes
-    /// no statement for no ids, one if all are cached, two otherwise, and one more if any calendar
-    /// has changed since then.
+    /// no statement if `ids` is empty, one if all calendars are cached, two otherwise, and one more
+    /// if any calendar has changed since then.
     pub async fn current<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -101,7 +101,7 @@ pub async fn read<C: ConnectionTrait>(
     Ok(current)
 }
 
-/// Later than any instant, for callers that do not need past instants.
+/// An instant later than any other, for callers that do not need past instants.
 pub const NOW: Timestamp = Timestamp(i64::MAX);
 
 /// Adds the versions from `since` on to the calendars in `changed`.
@@ -142,7 +142,7 @@ pub fn named<'a>(keys: impl Iterator<Item = &'a Option<Keys>>) -> HashSet<Uuid> 
     keys.flatten().flat_map(|keys| keys.0.iter().copied()).collect()
 }
 
-/// `timetable` with the calendars with these keys.
+/// Adds the calendars with these keys to `timetable`.
 pub fn with(
     timetable: Timetable,
     keys: Option<&Keys>,

@@ -23,7 +23,7 @@ pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
     {
         "does not begin and end with a letter or digit"
     } else if Uuid::try_parse(value).is_ok() {
-        // Where an id or a name is accepted, it would be taken for the id of another object.
+        // Where the API accepts an id or a name, this name would be taken for an id.
         "has the form of an id"
     } else {
         return Ok(());

@@ -49,7 +49,7 @@ const NAMES: [Name; 40] = [
     ("", "digestSeconds", "digest"),
 ];
 
-/// The keys below these are names that the user chose.
+/// Below these keys, the user chose the names.
 const CHOSEN_BEHIND: [&str; 3] = ["headers", "env", "environment"];
 
 /// The field of a stored task or workflow, as the API spells it.

@@ -41,7 +41,7 @@ impl Ping {
         all.into_iter().filter_map(|(field, address)| Some((field, address?)))
     }
 
-    /// The same with each address changed.
+    /// These addresses, each changed by `change`.
     #[must_use]
     pub fn map(&self, change: impl Fn(&str) -> String) -> Self {
         let change = |address: &Secret| Secret::new(change(address.expose()));

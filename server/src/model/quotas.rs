@@ -45,7 +45,7 @@ pub struct OwnQuotas {
 }
 
 impl OwnQuotas {
-    /// The same, with missing quotas taken from `other`.
+    /// These quotas, with missing ones taken from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {

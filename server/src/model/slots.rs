@@ -4,8 +4,8 @@ const ROUND: [i64; 26] = [
     10_800, 14_400, 21_600, 28_800, 43_200, 86_400, 604_800,
 ];
 
-/// The shortest common interval, in seconds, into which a run fits that ends `span_ms` after it was
-/// due; `None` if it takes longer than a week.
+/// The shortest common interval, in seconds, that is long enough for a run that ends `span_ms`
+/// after it was due; `None` if the run takes longer than a week.
 pub fn fitting_interval(span_ms: i64) -> Option<i64> {
     ROUND.into_iter().find(|seconds| seconds * 1_000 >= span_ms)
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadInput, Ping, check};
 
-/// The default limit of waiting fires under `buffer_all`.
+/// The default maximum number of waiting fires under `buffer_all`.
 pub(crate) const USUAL_LIMIT: i32 = 100;
 
 /// The definition of a schedule, without its work and its state.
@@ -28,17 +28,17 @@ pub struct Spec {
     pub note: String,
     /// The tags to search by.
     pub tags: Vec<String>,
-    /// When it is due.
+    /// When the schedule is due.
     pub timing: Timing,
     /// The names of the calendars that suppress some of its fires.
     #[serde(default)]
     pub calendars: Vec<String>,
-    /// No fires remain after this number of started ones.
+    /// The schedule ends after this many fires have started.
     #[serde(default)]
     pub max_fires: Option<i64>,
-    /// What to do about missed fires.
+    /// The policy for missed fires.
     pub misfire: Misfire,
-    /// What to do about a fire while a run is alive.
+    /// The policy for a fire that is due while a run is alive.
     pub overlap: Overlap,
     /// For `buffer_all`: the maximum number of waiting fires.
     pub buffer_limit: Option<i64>,
@@ -48,11 +48,11 @@ pub struct Spec {
     pub priority: i64,
     /// A fire that has not started this long after it was due is skipped.
     pub start_deadline_seconds: Option<i64>,
-    /// JSON object that travels with each run.
+    /// A JSON object that travels with each run.
     pub context: serde_json::Value,
-    /// How many days settled history is kept; `None` for the namespace's.
+    /// How many days settled history is kept; `None` inherits the namespace's retention.
     pub retention_days: Option<i64>,
-    /// The watchdog addresses that it calls.
+    /// The watchdog addresses that the schedule calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping: Option<Ping>,
 }
@@ -62,11 +62,11 @@ pub struct Spec {
 pub struct Timing {
     /// Cron, nickname, `@every` or `@at`, combined as a union.
     pub expressions: Vec<String>,
-    /// IANA name.
+    /// The zone's IANA name.
     pub zone: String,
-    /// What to do about a fixed local time that the clock skips.
+    /// The policy for a fixed local time that the clock skips.
     pub gap: DstGap,
-    /// What to do about a fixed local time that the clock repeats.
+    /// The policy for a fixed local time that the clock repeats.
     pub overlap: DstOverlap,
     /// Fires from this instant on.
     pub start_at: Option<DateTime<Utc>>,
@@ -76,16 +76,16 @@ pub struct Timing {
     pub jitter_seconds: i64,
 }
 
-/// What to do about fires that were missed.
+/// The policy for missed fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Misfire {
     /// Which missed fires run.
     pub catch_up: CatchUp,
-    /// A fire claimed later than this after its due time was missed.
+    /// A fire counts as missed if it is claimed later than this after its due time.
     pub grace_seconds: i64,
-    /// For `all`: the maximum number that run.
+    /// For `all`: the maximum number of missed fires that run.
     pub max: i64,
-    /// For `all`: the time between two of these runs.
+    /// For `all`: the time between the starts of two missed fires.
     pub spacing_seconds: i64,
     /// Instants missed longer ago than this never run.
     pub window_seconds: i64,
@@ -144,15 +144,15 @@ impl Spec {
         }
     }
 
-    /// Whether the fires under both definitions are at the same instants, are decided alike and run
-    /// with the same context, so that an edit from one to the other leaves the schedule's fires
-    /// unchanged.
+    /// Whether both definitions have their fires at the same instants, decide about them by the
+    /// same rules and run them with the same context. If so, an edit from one to the other leaves
+    /// the schedule's fires unchanged.
     ///
-    /// Some fields make no difference, because no fire in progress may be lost because of them:
-    /// fields that only people read (name, note, tags), and fields that only affect when it is a
-    /// run's turn (priority, group), how long it is kept (retention) or which addresses are called
-    /// (ping). All other fields do, because a fire that was claimed under one rule must not run
-    /// under another. The work of the schedule is not part of a [`Spec`].
+    /// Some fields make no difference here, because an edit of them must not lose a fire in
+    /// progress: the fields that only people read (name, note, tags), and those that only affect
+    /// the order of waiting runs (priority, group), how long a run is kept (retention) or which
+    /// addresses are called (ping). All other fields do, because a fire that was claimed under one
+    /// rule must not run under another. The work of the schedule is not part of a [`Spec`].
     pub(crate) fn has_the_fires_of(&self, other: &Self) -> bool {
         // Each field is listed by name, so that a new one must be considered.
         let Self {
@@ -182,7 +182,8 @@ impl Spec {
             && *context == other.context
     }
 
-    /// Checks everything except the timing, which the calculator checks when it compiles it.
+    /// Checks everything except the timing, which the calculator checks when it compiles the
+    /// schedule.
     pub(crate) fn check(&self) -> Result<(), BadInput> {
         check::name("name", &self.name)?;
         check::text("note", &self.note, 4_000)?;
@@ -279,7 +280,7 @@ impl Spec {
             catch_up_spacing_ms: Set(self.misfire.spacing_seconds * 1_000),
             catch_up_window_ms: Set(self.misfire.window_seconds * 1_000),
             overlap: Set(self.overlap),
-            // The checks make sure that both are small.
+            // The checks limit both values.
             buffer_limit: Set(self.buffer_limit.and_then(|limit| i32::try_from(limit).ok())),
             priority: Set(i16::try_from(self.priority).unwrap_or_default()),
             start_deadline_ms: Set(self.start_deadline_seconds.map(|seconds| seconds * 1_000)),
@@ -292,7 +293,7 @@ impl Spec {
 }
 
 impl Timing {
-    /// Checks the part that the calculator does not check.
+    /// Checks the fields that the calculator does not check.
     pub fn check(&self) -> Result<(), BadInput> {
         check::number("timing.jitterSeconds", self.jitter_seconds, 0..=DAY, "seconds")
     }

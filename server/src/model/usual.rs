@@ -8,7 +8,7 @@ pub fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
 /// milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usual {
-    /// In ascending order.
+    /// Sorted in ascending order.
     durations: Vec<i64>,
 }
 
@@ -32,8 +32,8 @@ impl Usual {
         percentile(&self.durations, 95).unwrap_or_default()
     }
 
-    /// How many times its usual duration a run has taken. A usual duration below a millisecond
-    /// counts as one.
+    /// The time that a run has taken, as a multiple of its usual duration. A usual duration below a
+    /// millisecond counts as one millisecond.
     pub fn ratio(&self, elapsed_ms: i64) -> f64 {
         elapsed_ms.max(0) as f64 / self.median_ms().max(1) as f64
     }

@@ -10,10 +10,10 @@ macro_rules! words {
         pub enum $name { $($(#[$told])* $variant,)+ }
 
         impl $name {
-            /// All of them.
+            /// All of the words.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word that a search spells the value with.
+            /// The word as a search spells it.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -55,7 +55,7 @@ words! {
     Trigger {
         /// A fire of its schedule.
         Schedule = "schedule",
-        /// A user, by hand.
+        /// A user who triggered it.
         Manual = "manual",
         /// A user who repeated a run.
         Retry = "retry",
@@ -101,9 +101,9 @@ words! {
         Lost = "lost",
         /// When the schedule was paused.
         Paused = "paused",
-        /// When it was created.
+        /// When the schedule was created.
         Created = "created",
-        /// When its definition or pause last changed.
+        /// When the schedule's definition or pause last changed.
         Updated = "updated",
         /// The scheduled instant of the run.
         Scheduled = "scheduled",
@@ -117,7 +117,8 @@ words! {
 words! {
     /// A duration.
     SpanField {
-        /// From when the run was due until it started; of a schedule, that of its newest run.
+        /// The time from when the run was due until it started; for a schedule, that of its newest
+        /// run.
         Late = "late",
         /// The time from the start of the run to its end, or until now.
         Took = "took",
@@ -197,7 +198,8 @@ impl List {
         fields
     }
 
-    /// The fields that may be without a value. A time without one is found by `never`.
+    /// The fields that may be without a value. Times are not among them: `never` finds an absent
+    /// time.
     pub(super) fn optional_fields(self) -> &'static [WordField] {
         use WordField as W;
         match self {
@@ -213,7 +215,7 @@ impl List {
 }
 
 impl State {
-    /// Whether it is a state of runs.
+    /// Whether this is a state of runs.
     pub fn is_of_run(self) -> bool {
         match self {
             Self::Active | Self::Paused | Self::Finished | Self::Exhausted => false,
@@ -229,7 +231,7 @@ impl State {
 }
 
 impl TimeField {
-    /// Whether the time is in the future.
+    /// Whether this time lies in the future.
     pub fn is_ahead(self) -> bool {
         match self {
             Self::Next => true,

@@ -1,4 +1,4 @@
-//! Splits the text into terms and values, with their positions. It does not interpret them.
+//! Splits a search into terms and values, with their positions. It does not interpret them.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::error::{SearchError, quoted};
 pub(super) struct Raw<'a> {
     pub(super) at: Range<usize>,
     pub(super) negated: bool,
-    /// The name before the colon. Without a name, there is a single value: text.
+    /// The name before the colon. A term without a name is a single value: the text to find.
     pub(super) field: Option<(&'a str, Range<usize>)>,
     pub(super) values: Vec<RawValue>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Raw<'a> {
 pub(super) struct RawValue {
     pub(super) at: Range<usize>,
     pub(super) text: String,
-    /// In quotes, no character has a special meaning.
+    /// Whether the value was quoted: inside quotes, no character has a special meaning.
     pub(super) is_quoted: bool,
 }
 

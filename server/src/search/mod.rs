@@ -6,24 +6,24 @@
 //!
 //! A search consists of terms separated by spaces, and all of them must match. A term is a text to
 //! find, or a field, a colon and a condition: words, any of which may match
-//! (`state:failed,timed_out`), or a comparison (`late:>5s`). A leading minus negates it: then
-//! everything else is found, including rows without such a value. `no:tag` finds only those without
-//! a value. A value with a space, a comma or a quote in it is written in quotes, inside which a
-//! backslash escapes a quote and another backslash.
+//! (`state:failed,timed_out`), or a comparison (`late:>5s`). A leading minus negates the term,
+//! which then matches everything else, including rows without such a value. `no:tag` matches only
+//! the rows without a value. A value with a space, a comma or a quote in it is written in quotes,
+//! inside which a backslash escapes a quote or another backslash.
 //!
 //! A time is compared with a distance from now (`next:<1h` is within the next hour, `last:>2d` is
 //! longer ago than two days), with the beginning of a day, or with an instant
-//! (`started:>2026-01-01`, `started:<2026-01-01T12:00:00Z`). Without a comparison a day means all
-//! of it, and `never` means that there is no such time. Days are in UTC.
+//! (`started:>2026-01-01`, `started:<2026-01-01T12:00:00Z`). Without a comparison, a day means all
+//! of that day, and `never` means that there is no such time. Days are in UTC.
 //!
-//! Promises: it is pure, so that every caller gets the same result; it never panics and its cost is
-//! bounded; an error has the position of the wrong bytes and says what would be valid; and a
-//! printed search parses to the same search. It knows no table: the store decides what a term means
-//! in SQL.
+//! Promises: parsing is pure, so that every caller gets the same result; it never panics and its
+//! cost is bounded; an error has the position of the wrong bytes and says what would be valid; and
+//! a printed search parses to the same search. This module knows no table: the store decides what a
+//! term means in SQL.
 //!
 //! - `field`: the fields of each list
 //! - `lexer`: splits the text into terms and values, with their positions
-//! - `parser`: the meaning of these; `time`: durations, days, instants
+//! - `parser`: interprets terms and values; `time`: durations, days, instants
 //! - `print`: a search as text
 //! - `error`: why a search was refused, and what was probably intended
 
@@ -62,7 +62,7 @@ pub struct Search {
 /// A condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Whether it is negated.
+    /// Whether the condition is negated.
     pub negated: bool,
     /// The condition to match.
     pub test: Test,
@@ -83,7 +83,7 @@ pub enum Test {
     Word(WordField, Vec<String>),
     /// One of these fields has no value.
     No(Vec<WordField>),
-    /// The time compares accordingly.
+    /// The time compares with the operand.
     Time(TimeField, TimeOperand),
     /// The comparison holds for the duration.
     Span(SpanField, Order, Span),
@@ -96,7 +96,7 @@ pub enum TimeOperand {
     Never,
     /// The instant is on this day in UTC.
     On(NaiveDate),
-    /// The comparison holds for its distance from now, ahead for future times and ago for past
+    /// The comparison holds for the time's distance from now: ahead for future times, ago for past
     /// ones.
     Away(Order, Span),
     /// The comparison with an instant holds.

@@ -1,4 +1,4 @@
-//! Interprets the terms.
+//! Interprets the terms of a search.
 
 use uuid::Uuid;
 
@@ -10,8 +10,8 @@ use super::{
     time,
 };
 
-/// Maximum length of a search. People type searches, so a longer one is a mistake, and each part
-/// costs a condition.
+/// Maximum length of a search. People type searches, so a longer one is a mistake, and each term
+/// costs an SQL condition.
 pub(super) const MAX_SEARCH_BYTES: usize = 1_000;
 const MAX_TERMS: usize = 20;
 const MAX_VALUES: usize = 20;
@@ -118,7 +118,7 @@ impl Unknown {
     }
 }
 
-/// The meanings of the words, ignoring case.
+/// Interprets each word with `meaning`, ignoring case.
 fn words<T>(
     whole: &str,
     values: Vec<RawValue>,
@@ -131,7 +131,8 @@ fn words<T>(
     values.into_iter().map(one).collect()
 }
 
-/// The ids, each in full: a search by a part of one would have to read every row.
+/// The ids of the values. Each must be complete: a search by a part of an id would have to read
+/// every row.
 fn ids(whole: &str, values: Vec<RawValue>) -> Result<Vec<Uuid>, SearchError> {
     let id = |value: RawValue| match Uuid::try_parse(&value.text) {
         Ok(id) => Ok(id),
@@ -144,7 +145,7 @@ fn ids(whole: &str, values: Vec<RawValue>) -> Result<Vec<Uuid>, SearchError> {
     values.into_iter().map(id).collect()
 }
 
-/// The only value, as several would contradict each other.
+/// The only value of a term, because several values would contradict each other.
 fn single(whole: &str, mut values: Vec<RawValue>) -> Result<RawValue, SearchError> {
     let more = values.get(1).map(|second| second.at.clone());
     match (values.pop(), more) {

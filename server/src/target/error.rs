@@ -3,14 +3,14 @@ use std::error::Error as StdError;
 /// Why a target cannot be accepted, or the executor cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The definition has a value that cannot work here.
+    /// The definition has a value that cannot work on this server.
     #[error("{field}: {problem}; {help}")]
     Invalid {
         /// Path of the field within the target: `http.url`, `command.args[2]`.
         field: String,
-        /// What is wrong with its value.
+        /// What is wrong with the field's value.
         problem: String,
-        /// What to write or set instead.
+        /// How to correct the definition or the configuration.
         help: String,
     },
     /// A part of the executor could not be created.

@@ -32,8 +32,8 @@ pub struct Executor {
     stand_in: Option<StandIn>,
 }
 
-/// Replaces all targets in a simulation: it gets the input of an attempt, and decides how the
-/// attempt ends.
+/// Replaces all targets in a simulation: it gets the input of an attempt, and decides the attempt's
+/// outcome.
 #[derive(Clone)]
 struct StandIn(Arc<Act>);
 
@@ -66,15 +66,15 @@ impl Executor {
         })
     }
 
-    /// Removes the files that it created on this machine. Must be called when no attempt is running
-    /// any more.
+    /// Removes the files that the executor created on this machine. Must only be called once no
+    /// attempt is running any more.
     pub fn close(&self) {
         if let Some(runner) = &self.runner {
             runner.close();
         }
     }
 
-    /// The same executor on a server that can send mails.
+    /// Sets the mailer, on a server that can send mails.
     pub fn with_mailer(self, mailer: Option<Mailer>) -> Self {
         Self { mailer, ..self }
     }
@@ -100,8 +100,7 @@ impl Executor {
         self.mailer.as_ref()
     }
 
-    /// The same executor, but `act` replaces every target, for simulations, which decide how each
-    /// attempt ends.
+    /// Makes `act` replace every target. Simulations use this to decide how each attempt ends.
     #[doc(hidden)]
     pub fn with_stand_in(
         mut self,
@@ -115,12 +114,12 @@ impl Executor {
     }
 
     /// Fails if `target` cannot be carried out here, as far as its definition shows; the error
-    /// names the field. This is checked when a target is saved, and `execute` checks again.
+    /// names the field. Commands check this when they save a target, and `execute` checks again.
     pub fn check(&self, target: &Target) -> Result<(), TargetError> {
         self.check_in(target, TemplateScope::ALONE)
     }
 
-    /// The same for a target whose templates can use the names in `scope`.
+    /// Checks a target whose templates can use the names in `scope`.
     pub fn check_in(&self, target: &Target, scope: TemplateScope<'_>) -> Result<(), TargetError> {
         match &target.with_templates_checked(scope)? {
             Target::Http(definition) => self.sender.check(definition),
@@ -152,11 +151,12 @@ impl Executor {
         self.pool.fill_in(&self.clock, target, names).await
     }
 
-    /// Carries out `target`. Lines are sent as they come: while `lines` is full, the target waits,
-    /// and when its receiver is dropped, they are discarded.
+    /// Carries out `target`. Lines are sent to `lines` as they are read: while that channel is
+    /// full, the target waits, and if its receiver is dropped, the lines are discarded.
     ///
-    /// `stop` ends the attempt: a request is dropped, and a program is ended within the
-    /// invocation's kill grace. Dropping the future also ends it, a program by SIGKILL.
+    /// Cancelling `stop` ends the attempt: a request is dropped, and a program is ended within the
+    /// invocation's kill grace. Dropping the future also ends it; a program is then killed by
+    /// SIGKILL.
     pub async fn execute(
         &self,
         target: &Target,

@@ -27,24 +27,25 @@ pub struct Invocation {
     /// The scheduled instant of the run: when the schedule was due, or the instant given for a
     /// manual run, or else the time of the request.
     pub scheduled_at: Option<DateTime<Utc>>,
-    /// The same text for all attempts, by which a receiver recognises a repetition.
+    /// Identifies the run for a receiver. It is the same for all attempts, so the receiver
+    /// recognises a repetition.
     pub idempotency_key: String,
-    /// W3C trace context to pass on.
+    /// The W3C trace context to pass on.
     pub traceparent: Option<String>,
-    /// The JSON that travels with the run.
+    /// The JSON context that travels with the run.
     pub context: Value,
     /// How long the target may take before it is asked to stop.
     pub timeout: Duration,
-    /// How long it may take to stop before it is killed.
+    /// How long the target may take to stop before it is killed.
     pub kill_grace: Duration,
 }
 
 /// One line of a task's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// When it was read.
+    /// When the line was read.
     pub at: DateTime<Utc>,
-    /// Where the line came from.
+    /// The stream that the line came from.
     pub stream: Stream,
     /// The text without its line end; valid UTF-8 without NUL, at most 16 KiB.
     pub text: String,
@@ -52,7 +53,7 @@ pub struct Line {
     pub left_out: usize,
 }
 
-/// Where a log line came from.
+/// The source of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// The program's standard output.
@@ -63,7 +64,7 @@ pub enum Stream {
     System,
 }
 
-/// How an attempt ended. Every variant contains the output up to then.
+/// How an attempt ended. Every variant contains the output up to that point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The attempt had the expected result.
@@ -73,19 +74,19 @@ pub enum Outcome {
     },
     /// The attempt did not have the expected result, or could not be started.
     Failed {
-        /// Which step failed and how, in one line. It may quote output, so it must be masked.
+        /// The failed step and the reason, in one line. It may quote output, so it must be masked.
         message: String,
         /// The output.
         output: Value,
     },
     /// The attempt took longer than the invocation's timeout.
     TimedOut {
-        /// What the attempt was doing, and how it was stopped.
+        /// The step that was in progress, and how the attempt was stopped.
         message: String,
         /// The output.
         output: Value,
     },
-    /// A request stopped it.
+    /// A request stopped the attempt.
     Cancelled {
         /// The output.
         output: Value,

@@ -19,7 +19,8 @@ impl<'a> Log<'a> {
         self.write_line(self.line(stream, text, 0)).await;
     }
 
-    /// Writes a line that was read earlier. Waits as [`Log::write`] does.
+    /// Writes a line that was read earlier. Like [`Log::write`], it waits while the reader is
+    /// behind.
     pub(crate) async fn write_line(&self, line: Line) {
         // If the reader is gone, the line is dropped and the attempt continues.
         let _ = self.lines.send(line).await;
@@ -30,7 +31,7 @@ impl<'a> Log<'a> {
         Line { at: self.clock.now(), stream, text, left_out }
     }
 
-    /// Writes a line of Carillon's own.
+    /// Writes a line from Carillon itself.
     pub(crate) async fn system(&self, text: impl Into<String>) {
         self.write(Stream::System, text.into()).await;
     }

@@ -1,8 +1,9 @@
 //! Sends mails to people through the configured server.
 //!
-//! Users name recipients, but the operator chooses the server. So the egress guard, which keeps
-//! users from reaching what only this machine can reach, does not apply to it. No header of a
-//! message can contain a line end: input is reduced to one line first, and the library encodes it.
+//! Users name recipients, but the operator chooses the mail server. So the egress guard does not
+//! apply to mails: it keeps users from reaching destinations that only this machine can reach. No
+//! header of a message can contain a line end: input is reduced to one line first, and the library
+//! encodes it.
 
 use std::{error::Error, time::Duration};
 
@@ -35,7 +36,8 @@ pub struct Mailer {
 /// A mail.
 #[derive(Clone, Debug)]
 pub struct Letter<'a> {
-    /// The same for all attempts, so that a receiver recognises a repetition.
+    /// The message id, which is the same for all attempts, so that a receiver recognises a
+    /// repetition.
     pub id: String,
     /// The recipient of this transmission. Each recipient is a separate transaction, so that a
     /// refusal for one does not keep the others from receiving the mail.
@@ -60,12 +62,13 @@ pub struct MailError {
 /// The cause to which an error is attributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The server, the connection to it, or its rejection of us: no mail can be sent through it
-    /// now.
+    /// The mail server, the connection to it, or its rejection of this client: no mail can be sent
+    /// through it now.
     Server,
-    /// The recipient or the mail, temporarily.
+    /// The recipient or the mail; the failure is temporary.
     Recipient,
-    /// The recipient or the mail, permanently: the server will never accept it.
+    /// The recipient or the mail; the failure is permanent, because the server will never accept
+    /// it.
     Refused,
 }
 
@@ -73,8 +76,8 @@ pub enum Blame {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Mailer {
-    /// A mailer for this server, if the configuration names one. It trusts `ca_pem` in addition to
-    /// the system's authorities.
+    /// A mailer for this server; `None` if the configuration names none. It trusts `ca_pem` in
+    /// addition to the system's authorities.
     pub fn new(smtp: &Smtp, ca_pem: Option<&str>) -> Result<Option<Self>, TargetError> {
         let (Some(host), Some(from)) = (&smtp.host, &smtp.from) else { return Ok(None) };
         let from = from.parse().map_err(|error: lettre::address::AddressError| {
@@ -151,7 +154,8 @@ impl Mailer {
         Ok(server)
     }
 
-    /// Greets the server, and signs in if that is configured; fails with the reason. Sends nothing.
+    /// Checks the mail server without sending anything: greets it, and signs in if that is
+    /// configured. Fails with the reason.
     pub async fn look(&self) -> Result<(), String> {
         let server = self.connect().await;
         let mut server =
@@ -184,7 +188,8 @@ impl Mailer {
 /// attributed.
 fn failed(error: &SmtpError, blame: Blame) -> MailError {
     let code = error.status();
-    // A refused sign-in or a closed connection never concerns the mail, whenever it happens.
+    // A refused sign-in or a closed connection never concerns the mail, at whatever step it
+    // happens.
     let is_ours = code
         .is_none_or(|code| matches!(code.category, Category::Connections | Category::Unspecified3));
     let blame = match blame {

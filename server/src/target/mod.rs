@@ -1,10 +1,10 @@
-//! Targets: what a task does.
+//! Targets: the actions of tasks.
 //!
-//! One attempt at one task is one call of [`Executor::execute`]: it gets the definition, the
+//! One attempt at one task is one call of [`Executor::execute`]. The call gets the definition, the
 //! invocation, a channel for log lines, and a token that stops it; it returns how the attempt
-//! ended. It always ends: on its own, by the invocation's time limit, or by the token. When the
-//! future is dropped, nothing of it continues. This layer knows nothing of the store, of schedules
-//! or of retries: the consequences of an outcome are decided elsewhere.
+//! ended. It always ends: on its own, by the invocation's time limit, or by the token. When its
+//! future is dropped, nothing of the attempt continues. This layer knows nothing of the store, of
+//! schedules or of retries: other layers decide the consequences of an outcome.
 //!
 //! The node's policy decides what a target may do, not the definition: programs run only where they
 //! are allowed, and requests go only where the egress guard permits. [`Executor::check`] makes the
@@ -28,7 +28,7 @@
 //! - `invocation`: the input of an attempt, and its outcome
 //! - `template`: texts of a definition that are rendered before each attempt
 //! - `result`: the output of a task for its run
-//! - `policy`: what this node allows
+//! - `policy`: the restrictions of targets on this node
 //! - `log`: the log lines of an attempt
 //! - `tail`: the end of an output that exceeds a limit; pure
 //! - `text`: converts bytes from outside to text

@@ -15,15 +15,15 @@ const MAX_ORIGIN: usize = 300;
 /// The receiver of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// One for all namespaces: scheme, host and port of a URL, or a broker.
+    /// A receiver that is the same for all namespaces: scheme, host and port of a URL, or a broker.
     Shared(Arc<str>),
-    /// One in each namespace: `command` and the program or script, or `worker` and the queue.
-    /// Nothing outside a namespace shows that its programs are those of another one.
+    /// A receiver within one namespace: `command` and the program or script, or `worker` and the
+    /// queue. Outside the namespace, nothing shows that two namespaces use the same program.
     OfNamespace(&'static str, Arc<str>),
 }
 
 impl Origin {
-    /// As stored in the rows of the namespace's runs.
+    /// The origin as the rows of the namespace's runs store it.
     pub fn within(&self, namespace: Uuid) -> Arc<str> {
         match self {
             Self::Shared(origin) => origin.clone(),
@@ -39,7 +39,7 @@ impl Origin {
 }
 
 impl Target {
-    /// Its receiver. `None` if a template decides it, and for a target without a receiver.
+    /// The target's receiver. `None` if a template determines it, or if the target has no receiver.
     pub fn origin(&self) -> Option<Origin> {
         let origin = match self {
             Self::Http(definition) => of_address(&definition.url).map(shared),
@@ -71,7 +71,8 @@ fn of_address(address: &str) -> Option<String> {
     Some(http::origin(&url))
 }
 
-/// The program, or the script by a hash: scripts are long, and all have the same shell.
+/// The origin of a command: its program, or a hash of its script, because scripts are long and all
+/// have the same shell.
 fn of_command(command: &Command) -> Option<Origin> {
     let name = match &command.script {
         Some(script) => {

@@ -2,18 +2,19 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What targets may do on this node, and how much output is kept, according to the configuration.
+/// The restrictions of targets on this node, and how much output is kept, according to the
+/// configuration.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Whether `command` targets may run.
     pub commands: bool,
-    /// What `command` targets may do if they may run.
+    /// The restrictions of `command` targets.
     pub command: CommandPolicy,
     /// Whether `http` targets may reach loopback and private addresses.
     ///
     /// Link-local, cloud metadata, multicast and unspecified addresses are refused regardless.
     pub private_addresses: bool,
-    /// How many bytes of output are kept of one attempt: a program's lines, a response's body.
+    /// How many bytes of output of one attempt are kept: a program's lines, or a response's body.
     pub output_limit_bytes: usize,
     /// Certificate authorities in PEM to trust in addition to the system's.
     pub ca_pem: Option<String>,
@@ -40,10 +41,10 @@ pub struct CommandPolicy {
     pub namespaces: Option<Vec<String>>,
     /// The programs that tasks may start, by their absolute paths; empty means all.
     pub programs: Vec<PathBuf>,
-    /// The variables that tasks may set although they can lead a listed program to other code: in
-    /// full, or by their beginning and `*`.
+    /// Environment variables that tasks may set although they can make a listed program run other
+    /// code. A name is given in full, or as a prefix followed by `*`.
     pub variables: Vec<String>,
-    /// The user that programs run as; `None` is the server's own.
+    /// The user that programs run as; `None` means the server's own.
     pub user: Option<String>,
     /// The users that programs of single namespaces run as instead.
     pub user_of: BTreeMap<String, Option<String>>,
@@ -57,13 +58,13 @@ pub struct CommandPolicy {
 }
 
 impl CommandPolicy {
-    /// The user that programs of a namespace run as; `None` is the server's own.
+    /// The user that programs of a namespace run as; `None` means the server's own.
     pub fn user_in(&self, namespace: &str) -> Option<&str> {
         self.user_of.get(namespace).unwrap_or(&self.user).as_deref()
     }
 }
 
-/// Limits that the system enforces for a program; `None` keeps the server's own.
+/// Limits that the system enforces for a program; `None` keeps the server's own limit.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default)]
 pub struct CommandLimits {
     /// Processes and threads of the program's user.

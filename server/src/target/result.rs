@@ -1,15 +1,15 @@
 //! The output of a task for its run: a JSON object that later tasks find in their context.
 //!
-//! It is stored in the attempt's output under the key `result`, in addition to the rest of the
-//! output.
+//! A result is stored in the attempt's output under the key `result`, in addition to the rest of
+//! the output.
 
 use serde_json::{Map, Value};
 
 /// Maximum size of a result as JSON, and of the context with all results merged into it.
 pub(crate) const MAX_RESULT_BYTES: usize = 256 * 1024;
 
-/// Maximum nesting of stored JSON. It is stored a few levels deeper, in a row, in an audit entry or
-/// in a response of the API, and JSON parsers give up at 128 levels.
+/// Maximum nesting of stored JSON. In a row, in an audit entry or in a response of the API it is
+/// nested a few levels deeper, and JSON parsers give up at 128 levels.
 pub(crate) const MAX_NESTING: usize = 100;
 
 const KEY: &str = "result";

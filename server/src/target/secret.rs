@@ -16,7 +16,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself. Use it only where it is needed.
+    /// The text itself. Use this only where it is needed.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,7 @@
 //! Signatures by the Standard Webhooks specification: HMAC-SHA256 over id, time and body.
 //!
-//! `ring` computes them, because Carillon's TLS uses it as well, so that there is only one
-//! cryptography library.
+//! `ring` computes the signatures, because Carillon's TLS uses `ring` as well, so that there is
+//! only one cryptography library.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use chrono::{DateTime, Utc};
@@ -11,10 +11,10 @@ use super::Secret;
 
 const PREFIX: &str = "whsec_";
 
-/// The specification requires keys of 24 to 64 bytes.
+/// Permitted key lengths: the specification requires 24 to 64 bytes.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// Maximum number of secrets that sign at once: the new one, and those that receivers still have.
+/// Maximum number of secrets that sign at once: a new one, and older ones that receivers still use.
 const MAX_SECRETS: usize = 4;
 
 /// Signs messages with one secret, or with several while one replaces another.

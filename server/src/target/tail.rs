@@ -5,16 +5,17 @@ use crate::target::{
     text::{Bytes, WithSeparators},
 };
 
-/// Maximum number of bytes kept of an output's end: they wait in memory until the output ends.
+/// Maximum number of bytes kept of an output's end. They are in memory until the output ends.
 pub(crate) const MAX_TAIL_BYTES: usize = 256 * 1024;
 
-/// Maximum number of lines kept of the end: a short line takes more memory than its text.
+/// Maximum number of lines kept of an output's end, because a short line takes more memory than its
+/// text.
 pub(crate) const MAX_TAIL_LINES: usize = 2_000;
 
 /// The last lines of an output that exceeds the limit.
 ///
-/// Both streams are kept: if one prints a lot, the other still keeps its last lines. A program's
-/// message about its failure is often read before the rest of its output.
+/// Both streams are kept: if one prints a lot, the other still keeps its last lines. This matters
+/// because a program's message about its failure is often read before the rest of its output.
 #[derive(Debug)]
 pub(crate) struct Tail {
     stdout: TailLines,
@@ -33,7 +34,7 @@ struct TailLines {
 }
 
 impl Tail {
-    /// Keeps about `max_bytes`: the last line of each stream is kept whatever its size.
+    /// Keeps about `max_bytes`. The last line of each stream is always kept, whatever its size.
     pub(crate) fn new(max_bytes: usize) -> Self {
         let (stdout, stderr) = (TailLines::default(), TailLines::default());
         Self { stdout, stderr, max_bytes, next: 0, left_out_lines: 0, left_out_bytes: 0 }
@@ -45,8 +46,8 @@ impl Tail {
         (limit - of_end, Self::new(of_end))
     }
 
-    /// Adds the next line, and drops the oldest if there are too many. Returns whether this is the
-    /// first time that one was dropped.
+    /// Adds the next line, and drops the oldest if there are too many. Returns whether a line was
+    /// dropped for the first time.
     pub(crate) fn push(&mut self, line: Line) -> bool {
         let had_room = self.left_out_lines == 0;
         let place = self.next;
@@ -72,7 +73,7 @@ impl Tail {
         self.left_out_bytes = self.left_out_bytes.saturating_add(bytes);
     }
 
-    /// Removes the oldest line of the stream with more output, while both together exceed the
+    /// Removes the oldest line of the stream with more output, as long as both together exceed the
     /// limit.
     fn superfluous(&mut self) -> Option<Line> {
         let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);

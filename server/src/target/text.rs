@@ -8,7 +8,7 @@ pub(crate) fn storable(bytes: &[u8]) -> String {
     if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.into_owned() }
 }
 
-/// Whole milliseconds, for output.
+/// A duration in whole milliseconds, for output.
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

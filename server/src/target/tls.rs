@@ -11,7 +11,8 @@ use rustls::{
 
 use super::TargetError;
 
-/// TLS with `ring`, named here so that no process-wide default is needed.
+/// A TLS configuration with `ring`. The provider is named here, so that no process-wide default is
+/// needed.
 pub(super) fn config(
     roots: &Arc<RootCertStore>,
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TargetError> {
@@ -21,7 +22,8 @@ pub(super) fn config(
         .with_root_certificates(Arc::clone(roots)))
 }
 
-/// The system's authorities; if the machine has none, such as a bare container, the bundled Mozilla
+/// The certificate authorities to trust: the system's, or the bundled Mozilla list if the machine
+/// has none, such as a bare container.
 /// list.
 pub(super) fn roots(ca_pem: Option<&str>) -> Result<RootCertStore, TargetError> {
     let mut roots = RootCertStore::empty();

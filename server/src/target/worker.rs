@@ -1,5 +1,5 @@
-//! Tasks that a user's own program carries out: it pulls them from a queue. The program may run
-//! anywhere and be written in any language; docs/workers.md describes the protocol.
+//! Tasks that are carried out by a user's own program, a worker, which pulls them from a queue. The
+//! worker may run anywhere and be written in any language; docs/workers.md describes the protocol.
 
 use std::{fmt, pin::Pin};
 
@@ -12,7 +12,7 @@ use super::{Invocation, Outcome, TargetError, log::Log, result};
 
 /// Maximum length of the name of a queue, a task or a tag.
 const MAX_NAME: usize = 64;
-/// The same limit as for the body of a request.
+/// Maximum size of an input: the same as for the body of a request.
 const MAX_INPUT_BYTES: usize = 256 * 1024;
 const MAX_TAGS: usize = 16;
 
@@ -35,7 +35,7 @@ pub struct Worker {
 
 /// Passes jobs to workers and waits until they end.
 pub trait Jobs: Send + Sync + fmt::Debug {
-    /// Carries out an attempt. If the future is dropped, it stops waiting, and later requests of
+    /// Carries out an attempt. If the future is dropped, the waiting ends, and later requests of
     /// the worker change nothing.
     fn carry_out<'a>(
         &'a self,
@@ -63,7 +63,7 @@ fn is_made_of(name: &str, marks: &str) -> bool {
 
 /// Fails, with the reason, if a worker's output cannot be stored.
 pub fn check_output(output: &Value) -> Result<(), String> {
-    // A value that is not an object is stored as one.
+    // Values that are not objects are stored inside an object.
     let object = if output.is_object() { output.clone() } else { json!({ "value": output }) };
     result::keep(&mut json!({}), object)
 }
@@ -97,7 +97,7 @@ fn check_size(input: &Value) -> Result<(), TargetError> {
 }
 
 impl Worker {
-    /// Fails if it cannot be carried out as it is written.
+    /// Fails if the task cannot be carried out as written.
     pub(super) fn check(&self) -> Result<(), TargetError> {
         let name = "write 1 to 64 of a-z 0-9 . _ -";
         if !is_queue_name(&self.queue) {
@@ -123,7 +123,7 @@ impl Worker {
         self.input.as_ref().map_or(Ok(()), check_size)
     }
 
-    /// The same after its templates are rendered. Without an input, the context is sent.
+    /// Checks the task after its templates are rendered. Without an input, the context is sent.
     pub(super) fn check_filled(&self, context: &Value) -> Result<(), TargetError> {
         self.check()?;
         if self.input.is_none() { check_size(context) } else { Ok(()) }

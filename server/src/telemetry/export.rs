@@ -107,7 +107,7 @@ impl Telemetry {
         Ok(Self { traces, meters, registry, metrics })
     }
 
-    /// Instruments that are not exported, for tests, which read the registry.
+    /// Instruments for tests, which read the registry; nothing is exported.
     pub fn unexported(clock: Clock) -> Result<Self, TelemetryError> {
         let registry = Registry::new();
         let (meters, traces) = (scraped(&registry)?.build(), Traces::default());

@@ -7,9 +7,9 @@ use super::Sampled;
 /// The check that shows whether the database answers.
 const DATABASE: &str = "database";
 
-/// The latest figures counted in the database. Figures that were not found then, such as those of a
-/// disabled canary, have no series, because a stale figure would be mistaken for a current one;
-/// while the database is down, no figure has one.
+/// The latest figures that were counted in the database. A figure that the count did not find, such
+/// as that of a disabled canary, has no series, because a stale figure would be mistaken for a
+/// current one. While the database is down, no figure has a series.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
     found: Mutex<FleetReading>,

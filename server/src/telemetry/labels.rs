@@ -21,7 +21,7 @@ struct Inner {
 }
 
 impl Labels {
-    /// Sets these schedules, given by id, namespace and name.
+    /// Sets the schedules that have their own series, each with its id, namespace and name.
     pub(super) fn set(&self, schedules: impl IntoIterator<Item = (Uuid, String, String)>) {
         let names: HashMap<_, _> = schedules
             .into_iter()

@@ -22,7 +22,7 @@ const SECONDS: [f64; 16] = [
 /// Histogram bounds for the number of rows per statement.
 const ROWS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 350.0, 500.0];
 
-/// What recovery did with a fire or run.
+/// The action of recovery on a fire or run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// A claimed fire without a run was handed over.

@@ -38,6 +38,6 @@ pub struct Sampled {
 pub struct Canary {
     /// When the fire was due.
     pub due_at: DateTime<Utc>,
-    /// The time from then until its run had settled.
+    /// The time from `due_at` until the fire's run had settled.
     pub latency: Duration,
 }

@@ -1,9 +1,9 @@
 //! One trace per fire: claim, hand-off, run, task, target.
 //!
-//! A run's key is its trace id, and the id of a span follows from its subject. So each node reports
-//! its own work when it is complete, and the spans of several nodes, of a run that was taken over,
-//! and of the target form one trace without passing a context along. No span contains user data: no
-//! URL, no output, no error.
+//! A run's key is its trace id, and the id of a span is derived from the object that it describes.
+//! So each node can report its own work when it is complete. The spans of several nodes, of a run
+//! that was taken over, and of the target then form one trace without passing a context along. No
+//! span contains user data: no URL, no output, no error.
 
 use std::{fmt, sync::Arc};
 
@@ -63,11 +63,11 @@ pub struct TracedFire<'a> {
     pub due_at: DateTime<Utc>,
     /// When the fire was claimed.
     pub claimed_at: DateTime<Utc>,
-    /// When its hand-off began.
+    /// When the fire's hand-off began.
     pub handed_from: DateTime<Utc>,
     /// When the hand-off was committed.
     pub handed_at: DateTime<Utc>,
-    /// The reason for its start, as the ledger names it.
+    /// The reason why the fire started, as the ledger names it.
     pub reason: &'a str,
 }
 
@@ -94,8 +94,8 @@ pub struct TracedAttempt<'a> {
     pub status: Option<i64>,
 }
 
-/// The first half-byte of a span's id encodes its subject. For the target it is 0, so that the
-/// target's span id is the number that it receives.
+/// The first half-byte of a span's id encodes what the span describes. For the target it is 0, so
+/// that the target's span id is the number that the target receives.
 const FIRE: u64 = 1 << 60;
 const CLAIM: u64 = 2 << 60;
 const HANDOFF: u64 = 3 << 60;

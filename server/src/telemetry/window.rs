@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// The number of seconds that it covers.
+/// The number of seconds that the window covers.
 const SECONDS: usize = 60;
 
 /// The executions that ended in the last minute, by the second.
@@ -17,12 +17,12 @@ struct SecondBucket {
     took: Duration,
 }
 
-/// The totals of the window.
+/// The totals of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Summary {
     pub(super) per_minute: u64,
     pub(super) average_seconds: f64,
-    /// Between 0 and 1.
+    /// The share of failed executions, between 0 and 1.
     pub(super) failed_share: f64,
 }
 

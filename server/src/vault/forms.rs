@@ -9,7 +9,7 @@ use base64::{
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-/// Minimum length of a text that is searched for: shorter texts would be found everywhere.
+/// Minimum length of a form that is searched for: a shorter one would be found everywhere.
 pub(super) const MIN: usize = 6;
 
 /// All forms of these secrets, without duplicates, longest first.
@@ -56,13 +56,13 @@ fn write(part: &str, forms: &mut Vec<String>) {
     forms.extend((0..3).flat_map(|offset| within_base64(part, offset)));
 }
 
-/// The JSON string without its quotes.
+/// The text as a JSON string without its quotes.
 fn json_text(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// An escape as written by JSON encoders that only output ASCII.
+/// The escape of a UTF-16 unit by JSON encoders that only output ASCII.
 fn ascii(unit: u16) -> String {
     match char::from_u32(u32::from(unit)) {
         Some(character) if character.is_ascii() => character.to_string(),

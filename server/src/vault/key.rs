@@ -67,12 +67,13 @@ impl Key {
         Ok(STANDARD.encode(bytes).into())
     }
 
-    /// Distinguishes keys without revealing anything about them.
+    /// A short digest that identifies the key and reveals nothing about it.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Nonce and ciphertext in base64; `None` if the system provides no random numbers.
+    /// Encrypts a value for this place. Returns nonce and ciphertext in base64; `None` if the
+    /// system provides no random numbers.
     pub(super) fn seal(&self, place: SecretScope<'_>, value: &SecretString) -> Option<String> {
         let mut nonce = [0_u8; NONCE_BYTES];
         OsRng.try_fill_bytes(&mut nonce).ok()?;
@@ -111,7 +112,7 @@ impl SecretScope<'_> {
         }
     }
 
-    /// What to do if it can no longer be decrypted.
+    /// How an operator can recover if the value can no longer be decrypted.
     pub(super) fn mending(&self) -> &'static str {
         match self {
             Self::Secret { .. } => "delete the secret and set it again",

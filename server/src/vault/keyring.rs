@@ -44,7 +44,7 @@ pub enum VaultError {
         key_id: String,
         /// The keys of this server.
         here: String,
-        /// What else to do.
+        /// The other way out for the operator.
         mending: &'static str,
     },
     /// The ciphertext was changed, or copied from elsewhere.
@@ -116,8 +116,8 @@ impl Vault {
         self.opens_channels(&alerts::sealed::samples(connection).await?)
     }
 
-    /// Fails unless this server has a key for each of these samples: keys in use, with an alert
-    /// channel.
+    /// Fails unless this server has a key for each of these samples. Each is a key in use, with an
+    /// alert channel that it encrypts.
     pub fn opens_channels(&self, samples: &[(String, Uuid, String)]) -> Result<(), VaultError> {
         match samples.iter().find(|(key_id, ..)| !self.has(key_id)) {
             Some((key_id, id, name)) => {
@@ -127,9 +127,9 @@ impl Vault {
         }
     }
 
-    /// Fails unless this server can decrypt everything that is encrypted, as seen by a transaction.
-    /// With a different key, this server and those with the right key could not decrypt each
-    /// other's values.
+    /// Fails unless this server can decrypt every encrypted value that the transaction sees. With a
+    /// different key, this server and those with the right key could not decrypt each other's
+    /// values.
     pub(crate) async fn check_in<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -138,7 +138,7 @@ impl Vault {
         self.check_channels(connection).await
     }
 
-    /// The same for secrets only.
+    /// Fails like [`Self::check_in`], but checks only secrets.
     pub(crate) async fn check_secrets<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -146,8 +146,8 @@ impl Vault {
         self.opens(&secrets::samples(connection).await?)
     }
 
-    /// Fails unless this server has a key for each of these samples: keys in use, with the name of
-    /// a secret.
+    /// Fails unless this server has a key for each of these samples. Each is a key in use, with the
+    /// name of a secret that it encrypts.
     pub fn opens(&self, samples: &[(String, String)]) -> Result<(), VaultError> {
         match samples.iter().find(|(key_id, _)| !self.has(key_id)) {
             Some((key_id, name)) => {

@@ -18,8 +18,8 @@ const CUT: usize = 1_000;
 const MIN_CUT: usize = 16 * 1024 - 8;
 /// Minimum number of characters of a partial secret that is searched for next to a cut.
 const MIN_PART: usize = 4;
-/// How many bytes of a form are searched for; the rest is compared. So the cost of a large secret
-/// grows with its number of lines and not with its size.
+/// Number of bytes of a form that the finder searches for; the rest is compared. So the cost of a
+/// large secret grows with its number of lines and not with its size.
 const HEAD: usize = 32;
 /// The line lengths of `xxd -p`, `openssl base64` and `base64`.
 const WRAPS: [usize; 3] = [60, 64, 76];
@@ -27,11 +27,11 @@ const WRAPS: [usize; 3] = [60, 64, 76];
 /// The texts to remove: every encoding of the secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Mask {
-    /// Longest first.
+    /// All forms, the longest first.
     forms: Vec<String>,
     /// The indices of the forms with the same beginning.
     by_head: HashMap<Vec<u8>, Vec<usize>>,
-    /// Finds all beginnings in one pass.
+    /// Finds the beginnings of all forms in one pass.
     finder: Option<AhoCorasick>,
 }
 
@@ -61,12 +61,13 @@ impl Mask {
         line.len() > MIN_CUT || last.is_some_and(is_wrapped)
     }
 
-    /// The text without secrets. `goes_on` says that it continues a text that was cut off.
+    /// Removes the secrets from a text. `goes_on` says that the text continues one that was cut
+    /// off.
     pub(crate) fn text(&self, text: String, goes_on: bool) -> String {
         self.masked(text, goes_on, false)
     }
 
-    /// An attempt's outcome without secrets.
+    /// Removes the secrets from an attempt's outcome.
     pub(crate) fn outcome(&self, outcome: Outcome) -> Outcome {
         if self.forms.is_empty() {
             return outcome;
@@ -187,14 +188,14 @@ impl Mask {
     }
 }
 
-/// How much of the end of a text is the beginning of this form.
+/// The length of the longest end of the text that is a beginning of this form.
 fn end(text: &str, form: &str) -> Option<usize> {
     let most = text.len().min(form.len() - 1);
     let mut cuts = (MIN_PART..=most).rev().filter(|at| form.is_char_boundary(*at));
     cuts.find(|at| text.ends_with(&form[..*at]))
 }
 
-/// How much of the beginning of a text is the end of this form.
+/// The length of the longest beginning of the text that is an end of this form.
 fn start(text: &str, form: &str) -> Option<usize> {
     let first = form.len().saturating_sub(text.len()).max(1);
     let cuts = first..=form.len().saturating_sub(MIN_PART);
@@ -295,7 +296,7 @@ mod tests {
                 // a byte of it.
                 assert!(kept.len() <= before.len() * 2 + 6, "{text}");
             };
-            // In a result, on one line, and in a log.
+            // The same text as one result, and as the lines of a log.
             shown(&mask.text(lines.join("\n"), false));
             shown(&mask.text(format!("{}\r\n", lines.join(" ")), false));
             let mut goes_on = false;

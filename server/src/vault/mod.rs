@@ -8,7 +8,7 @@
 //! alert channel is encrypted in the same way, bound to the channel.
 //!
 //! If a secret cannot be decrypted, the error names the secret and the missing key; an empty value
-//! never replaces it.
+//! never replaces the secret.
 //!
 //! - `key`: one key, and encrypting with it
 //! - `keyring`: [`Vault`], the keys of this process

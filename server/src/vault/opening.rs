@@ -20,7 +20,7 @@ pub(crate) enum SecretNamespace {
 
 impl Vault {
     /// The secrets with these names; fails at the first that is not available. Retries until the
-    /// database answers, because an outage is not the fault of the task that needs them.
+    /// database answers, because a task must not fail for an outage.
     pub(crate) async fn opened(
         &self,
         store: &Store,

@@ -1,5 +1,5 @@
-//! The body of a large answer, which holds its place among its caller's large answers until it is
-//! written.
+//! The body of a large answer. It counts against the limit on its caller's large answers until it
+//! is written.
 
 use std::{
     convert::Infallible,
@@ -12,8 +12,8 @@ use hyper::body::{Frame, SizeHint};
 
 use crate::api::AnswerPlace;
 
-/// Bytes of one frame. The connection takes the next frame when it has room, so it takes the last
-/// one when the client has read nearly everything.
+/// Bytes of one frame. The connection takes a frame only when it has room, so it takes the last one
+/// when the client has read nearly everything.
 const FRAME: usize = 64 * 1024;
 
 /// A body of these bytes.

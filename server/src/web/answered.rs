@@ -1,5 +1,5 @@
 //! Responses of `/graphql`: in the media type that the client accepts, and with `errors` in every
-//! refusal, at whatever stage the request was refused.
+//! refusal, whichever layer refused the request.
 //!
 //! According to the specification of GraphQL over HTTP, the status of
 //! `application/graphql-response+json` says whether the document was executed. `application/json`,
@@ -59,13 +59,12 @@ impl Media {
     }
 }
 
-/// The response to a document. It holds `place` until it is written.
+/// The response to a document. It holds `place` until the response is written.
 pub(super) fn answer(media: Media, answer: &Answer, place: AnswerPlace) -> Response {
     let (status, body) = match api::is_refused(answer) {
-        // For a document that was not executed, there is no data, not even null.
+        // A document that was not executed has no `data`, not even null.
         true => (status(media, answer), serde_json::to_vec(&json!({ "errors": answer.errors }))),
-        // Clients and proxies need to see from the status that the database could not serve the
-        // call.
+        // The status must show clients and proxies that the database could not serve the call.
         false if is_unavailable(answer) => {
             (StatusCode::SERVICE_UNAVAILABLE, serde_json::to_vec(answer))
         }

@@ -60,7 +60,7 @@ fn request(mut parameters: Map<String, Value>) -> Result<Request, Refusal> {
     let mut request = Request::new(query);
     request = match taken("operationName") {
         None => request,
-        // Clients with a single operation send an empty name.
+        // Clients whose document has a single operation may send an empty name.
         Some(Value::String(name)) if name.is_empty() => request,
         Some(Value::String(name)) => request.operation_name(name),
         Some(other) => return Err(misshapen("operationName", &other, "a text")),

@@ -115,7 +115,8 @@ pub(super) async fn export(
         next: None,
         _place: place,
     };
-    // Before the response begins, because refusals and failures have their own status.
+    // Reads the first batch before the response begins, because refusals and failures have their
+    // own status.
     export.read(None).await?;
     let head = match format {
         Format::Jsonl => None,
@@ -136,7 +137,7 @@ struct Export {
     asking: Asking,
     namespace: Option<String>,
     filter: audit::Filter,
-    /// The part that the caller could read at first; it never becomes larger.
+    /// The part of the log that the caller could read at first; it never becomes larger.
     scope: Option<AuditScope>,
     rows: vec::IntoIter<Audited>,
     /// The entry after which to continue.

@@ -16,8 +16,8 @@ use futures::StreamExt;
 use super::{auth::Asking, refusal::Refusal};
 use crate::clock::Clock;
 
-/// How much beyond the limit is read and discarded: a client that is cut off while sending may not
-/// be able to read the refusal.
+/// How many bytes beyond the limit are read and discarded: a client that is cut off while it sends
+/// may not be able to read the refusal.
 const THROWN_AWAY: usize = 16 * 1024 * 1024;
 
 /// Limits of a body.
@@ -39,7 +39,7 @@ enum Unread {
     Broken,
 }
 
-/// Reads the body within its limits, and passes the request on with all of it.
+/// Reads the body within its limits, and passes the request on with the complete body.
 pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: Next) -> Response {
     let asking = request.extensions().get::<Asking>();
     let is_known = asking.is_some_and(|asking| asking.viewer.is_some());
@@ -58,8 +58,8 @@ pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: N
     }
 }
 
-/// Whether the head announces a body of which nothing should be read, because it exceeds what is
-/// discarded or the client waits for `100 Continue` before it sends.
+/// Whether the head announces a body that should not be read at all: it is larger than the part
+/// that would be discarded, or the client waits for `100 Continue` before it sends.
 fn is_hopeless(headers: &HeaderMap, most: usize) -> bool {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let announced: Option<u64> = announced.and_then(|text| text.parse().ok());

@@ -69,13 +69,13 @@ impl Requests {
                 let answer = async move { self.router.call(request).await };
                 match AbortOnDropHandle::new(self.api.spawn(answer)).await {
                     Ok(Ok(response)) => response,
-                    // A panic was caught and logged where it happened.
+                    // The panic was already logged where it was caught.
                     Err(_) => Refusal::defect().into_response(),
                 }
             }
         };
-        // The unread rest of a body would be taken for the next request, so the connection ends,
-        // and the response says so.
+        // The unread rest of a body would be parsed as the next request, so the connection ends
+        // after this response, and the response says so.
         if !is_read.load(Ordering::Relaxed) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// How many are held for each key.
+/// The number of held items per key.
 #[derive(Debug)]
 pub(super) struct ItemCounter<K>(Mutex<HashMap<K, usize>>);
 
-/// One held item, which is released when it is dropped.
+/// One held item, released when this value is dropped.
 #[derive(Debug)]
 pub(super) struct CountedItem<K: Eq + Hash + Clone> {
     counter: Arc<ItemCounter<K>>,

@@ -1,7 +1,7 @@
 //! Other origins whose pages may call `/graphql`, if the settings list any.
 //!
-//! Their pages send a token of their own. A cookie is never accepted from them: the response does
-//! not allow credentials, and `same_origin` refuses requests with a cookie.
+//! Pages of these origins send a token of their own. A cookie is never accepted from them: the
+//! response does not allow credentials, and `same_origin` refuses requests with a cookie.
 
 use std::time::Duration;
 

@@ -23,11 +23,11 @@ use super::{
 };
 use crate::api::{self, AnswerPlace};
 
-/// A socket reads pieces of this many bytes, and buffers as many for each client.
+/// Size of the pieces in which a socket is read, and of the write buffer of each client, in bytes.
 const PIECE: usize = 4 * 1024;
 
-/// Queries and mutations: JSON only, within the router's limit. The library's own extractor would
-/// also accept uploads and read without a limit.
+/// Executes queries and mutations: JSON only, within the router's limit. The library's own
+/// extractor would also accept uploads and read without a limit.
 pub(super) async fn execute(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -38,8 +38,9 @@ pub(super) async fn execute(
     Ok(run(&web, asking, Media::asked(&headers), request).await)
 }
 
-/// Queries by GET, so that clients can link to them and cache them. A mutation is refused, because
-/// a link must not change anything. A request without a query is passed on to [`subscribe`].
+/// Executes queries by GET, so that clients can link to them and cache them. A mutation is refused,
+/// because a link must not change anything. A request without a query is passed on to
+/// [`subscribe`].
 pub(super) async fn by_get(State(web): State<Web>, request: Request, next: Next) -> Response {
     let is_upgrade = request.headers().contains_key(header::UPGRADE);
     let is_get = matches!(*request.method(), Method::GET) && !is_upgrade;
@@ -73,7 +74,7 @@ async fn run(
     answer(media, &api::execute(&web.schema, request).await, place)
 }
 
-/// Subscriptions, and all other operations that a client sends over a socket.
+/// Serves subscriptions, and all other operations that a client sends over a socket.
 pub(super) async fn subscribe(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -97,7 +98,7 @@ pub(super) async fn subscribe(
     if asking.viewer.is_none() {
         inbound.limit(STRANGERS_SOCKET);
     }
-    // A document may be as large as with POST.
+    // A document may be as large here as with POST.
     let upgrade = upgrade.protocols(Protocol::NAMES);
     let upgrade = upgrade.max_message_size(GRAPHQL_BODY).max_frame_size(GRAPHQL_BODY);
     upgrade.read_buffer_size(PIECE).on_upgrade(async move |socket| {

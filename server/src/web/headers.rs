@@ -9,13 +9,13 @@ use axum::{
 
 use super::Web;
 
-/// The console loads nothing from other servers and runs no inline scripts; its WebAssembly may be
-/// compiled.
+/// The console loads nothing from other servers and runs no inline scripts. Compiling its
+/// WebAssembly is permitted.
 const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; font-src 'self'; object-src 'none'; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-/// Adds the headers that the response does not set itself.
+/// Adds the common headers that a response does not set itself.
 pub(super) async fn secure(State(web): State<Web>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

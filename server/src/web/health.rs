@@ -34,12 +34,13 @@ use crate::{
 /// Timeout for the checks of a namespace or tag, which are not cached.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// The process is alive.
+/// Answers that the process is alive.
 pub(super) async fn live() -> &'static str {
     "ok\n"
 }
 
-/// The process can do its work: the database answers, and the process is not shutting down.
+/// Answers whether the process can do its work: the database responds, and the process is not
+/// shutting down.
 pub(super) async fn ready(State(web): State<Web>) -> Response {
     if web.draining.is_cancelled() {
         return Refusal::stopping().into_response();
@@ -57,7 +58,7 @@ async fn ping(web: &Web) -> Result<(), Silent> {
     web.database.answer(|| async move { store.read().ping().await }).await
 }
 
-/// The health of all namespaces; from memory, if the database does not answer at once.
+/// The health of all namespaces; the remembered result if the database does not answer at once.
 async fn checks(web: &Web) -> Result<Vec<Check>, Silent> {
     let asked = web.clone();
     let examined = async move {
@@ -84,10 +85,10 @@ pub(super) struct Narrow {
     namespace: Option<String>,
 }
 
-/// Whether schedules are being fired: 200, or 503 with the issues. Callers with access to the
-/// requested part see names, others only see figures and codes; if the endpoints are closed,
-/// strangers only learn whether all is well. Only callers with access may narrow, because others
-/// would learn which namespaces and tags exist.
+/// Answers whether schedules are being fired: 200, or 503 with the issues. Callers with access to
+/// the requested part see names; others only see figures and codes. If the endpoints are closed,
+/// strangers only learn whether all is well. Only callers with access may ask about one namespace
+/// or tag, because others would learn which ones exist.
 pub(super) async fn health(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -117,7 +118,7 @@ enum Sight {
     Word,
     /// Figures, and sentences without names.
     Figures,
-    /// All of it.
+    /// Everything, including names.
     Names,
 }
 
@@ -133,7 +134,8 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         return Ok((checks.unwrap_or_else(|silent| silent_checks(web, silent)), sight));
     }
     if is_stranger {
-        // A caller who may be unrecognised only because the database is down must learn that it is.
+        // A caller with a credential may be unrecognised only because the database is down, and
+        // must learn that it is.
         let shows_something = !matches!(asking.credential, Credential::None);
         if let Some(silent) = known_silence(web).filter(|_| shows_something) {
             return Ok((silent_checks(web, silent), sight));
@@ -145,7 +147,7 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         return Err(Refusal::too_many(text, 1));
     };
     let at = web.clock.now();
-    // In real time rather than the application's.
+    // The timeout runs in real time, not on the application's clock.
     let clock = crate::clock::Clock::system();
     match clock.timeout(PATIENCE, judged(web, asking, narrow)).await {
         Ok(judged) => judged,
@@ -156,7 +158,7 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
     }
 }
 
-/// Since when one of the probes' queries to the database has had no answer.
+/// The start of the silence, if the database does not answer one of the probes' queries.
 fn known_silence(web: &Web) -> Option<Silent> {
     web.database.silence().or_else(|| web.health.silence())
 }
@@ -174,7 +176,8 @@ async fn judged(
         Some(name) => {
             let found = namespaces::by_name(web.probed.read(), &name).await;
             let found = found.map_err(|error| unreachable(web, &error))?.map(|row| row.id);
-            // To callers without a role in it, it must seem not to exist either.
+            // To a caller without a role in the namespace, the namespace must seem not to exist
+            // either.
             let found = found.filter(|id| asking.knows(Some(*id)));
             let missing = format!("there is no namespace {name:?}");
             Some(found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, missing))?)
@@ -184,7 +187,8 @@ async fn judged(
     let is_configured =
         narrow.tag.as_ref().is_some_and(|tag| web.config.health.tags.contains_key(tag));
     let scope = HealthScope { within: namespace.map_or(Within::All, Within::One), tag: narrow.tag };
-    // The same goes for a tag that nothing has, where the caller has a role.
+    // To such a caller, a monitored tag that no schedule of their namespaces has must seem not to
+    // exist either.
     if !is_configured {
         let known = HealthScope { within: known_to(asking, &scope), tag: scope.tag.clone() };
         let has = has_tag(&web.probed, &known).await.map_err(|error| unreachable(web, &error))?;
@@ -254,7 +258,7 @@ struct HealthBody<'a> {
     more: Option<HealthDetails>,
 }
 
-/// The part that strangers do not see if the endpoints are closed.
+/// The details that strangers do not see if the endpoints are closed.
 #[derive(Serialize)]
 struct HealthDetails {
     checks: Map<String, Value>,

@@ -3,8 +3,8 @@
 //! A page of another site can make its own name resolve to this machine after it was loaded (DNS
 //! rebinding). The browser then takes this server for that site, and lets the page read all
 //! responses. The host name in the request reveals this. Such a name is public, so it contains a
-//! dot. Addresses, `localhost` and names of a local network without a dot need not be listed to be
-//! accepted.
+//! dot. Therefore addresses, `localhost` and local names without a dot are accepted without being
+//! listed.
 
 use std::net::IpAddr;
 
@@ -28,12 +28,12 @@ use crate::config::Config;
 pub(super) struct Hosts {
     is_any: bool,
     names: Vec<String>,
-    /// Suffixes, including the leading dot.
+    /// The accepted suffixes, including the leading dot.
     endings: Vec<String>,
 }
 
 impl Hosts {
-    /// The configured names, the machine's name and that of `public_url`.
+    /// The configured names, the machine's name and the host of `public_url`.
     pub(super) fn of(config: &Config) -> Self {
         let mut hosts = Self::default();
         let public = config.public_url.as_deref().and_then(|url| Url::parse(url).ok());

@@ -13,9 +13,9 @@ use std::{
     },
 };
 
-/// How many bytes a socket may send before its client signs in: just enough for that.
+/// How many bytes a socket may send before its client signs in: just enough for the sign-in.
 pub(super) const STRANGERS_SOCKET: u64 = 4 * 1024;
-/// Means that there is no limit.
+/// The value that stands for no limit.
 const UNLIMITED: u64 = u64::MAX;
 
 /// The remaining bytes of a connection. Cheap to clone.
@@ -36,23 +36,23 @@ impl Default for Inbound {
 }
 
 impl Inbound {
-    /// From now on the connection may send this many bytes.
+    /// Limits the bytes that the connection may send from now on.
     pub(super) fn limit(&self, bytes: u64) {
         self.0.raw.store(bytes, Ordering::Relaxed);
         self.0.in_messages.store(bytes, Ordering::Relaxed);
     }
 
-    /// From now on it may send any number of bytes.
+    /// Lifts the limit from now on.
     pub(super) fn lift(&self) {
         self.limit(UNLIMITED);
     }
 
-    /// Refuses to continue reading if the connection has sent all that it may.
+    /// Fails if the connection has sent all the bytes that it may send.
     pub(super) fn check(&self) -> io::Result<()> {
         if self.0.raw.load(Ordering::Relaxed) == 0 { Err(too_much()) } else { Ok(()) }
     }
 
-    /// Records that it has sent `bytes`.
+    /// Records that the connection has sent `bytes`.
     pub(super) fn spend(&self, bytes: u64) {
         spend(&self.0.raw, bytes);
     }
@@ -67,7 +67,7 @@ impl Inbound {
 /// Subtracts `bytes`; returns the amount that was left before.
 fn spend(left: &AtomicU64, bytes: u64) -> u64 {
     let spent = |left| (left != UNLIMITED).then(|| u64::saturating_sub(left, bytes));
-    // An error means that there is no limit.
+    // `Err` means that the connection has no limit.
     let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent);
     before.unwrap_or(UNLIMITED)
 }

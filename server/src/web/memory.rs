@@ -42,7 +42,7 @@ struct ProbeState<T> {
     last: Option<(T, Instant)>,
     /// The query in progress, with its start.
     asked: Option<ProbeStart>,
-    /// The start of the first failed query since the last good answer.
+    /// The start of the first query that failed since the last successful one.
     failing: Option<DateTime<Utc>>,
 }
 
@@ -70,7 +70,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         Self { question, clock, fresh: FRESH, state: Arc::new(watch::Sender::new(state)) }
     }
 
-    /// The same for an expensive query, whose answer counts as new for longer.
+    /// Lets an answer count as new for this long, for an expensive query.
     pub(super) fn fresh_for(self, fresh: Duration) -> Self {
         Self { fresh, ..self }
     }
@@ -96,7 +96,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
             tokio::spawn(self.clone().ask(ask()));
         }
         let answered = state.wait_for(|state| state.asked.is_none());
-        // After that, the last answer counts.
+        // After the timeout, the last answer counts.
         let _ = self.clock.timeout(PATIENCE, answered).await;
         self.known()
     }
@@ -134,7 +134,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         E: fmt::Display + Send + 'static,
     {
         let clock = self.clock.clone();
-        // In a separate task, so that a panic counts as an answer, too.
+        // The query runs in a separate task, so that a panic counts as a failed answer.
         let answer = tokio::spawn(async move {
             let answer = clock.timeout(LIMIT, question).await;
             answer.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())

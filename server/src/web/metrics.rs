@@ -31,10 +31,11 @@ use crate::{
 /// Minimum interval between two counts in the database, because counting rows is too expensive for
 /// each scrape.
 pub(super) const FRESH: Duration = Duration::from_secs(10);
-/// Interval of the counts for exports, so that each export has new figures.
+/// Interval of the counts in the database if metrics are exported, so that each export has new
+/// figures.
 const EXPORTED: Duration = Duration::from_secs(60);
 
-/// All metrics.
+/// Answers with all metrics.
 pub(super) async fn scrape(State(web): State<Web>) -> Response {
     sample(&web).await;
     match exposition(web.telemetry.registry()) {
@@ -47,9 +48,9 @@ pub(super) async fn scrape(State(web): State<Web>) -> Response {
 }
 
 impl Web {
-    /// Finds the schedules that have their own series. If metrics are exported to a collector, also
-    /// counts in the database periodically until `stop`; if they are only scraped, that happens on
-    /// each scrape.
+    /// Finds the schedules that have their own series. If metrics are exported to a collector, this
+    /// also counts in the database periodically until `stop`; if they are only scraped, each scrape
+    /// counts.
     pub async fn sample_until(self, stop: CancellationToken) {
         if let Err(error) = tell_apart(&self).await {
             tracing::warn!(%error, "failed to find the schedules of metrics.schedules");
@@ -63,9 +64,9 @@ impl Web {
     }
 }
 
-/// Counts in the database, unless that was done just now. A scrape does not wait for a slow count,
-/// because the process's own figures matter most while the database does not answer. Until the
-/// count is done, the last counts are reported.
+/// Counts in the database, unless a count was made just now. A scrape does not wait for a slow
+/// count, because the process's own figures matter most while the database does not answer. Until
+/// the count is done, the last counts are reported.
 async fn sample(web: &Web) {
     let metrics = web.telemetry.metrics();
     let zone_data = timetable::zone_data().version.to_string();

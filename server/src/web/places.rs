@@ -42,7 +42,7 @@ pub(super) struct ConnectionPlaces {
 #[derive(Debug)]
 pub(super) struct ConnectionPlace {
     places: Arc<ConnectionPlaces>,
-    /// `None` only while it is being dropped.
+    /// The permit; `None` only while the place is being dropped.
     free: Option<OwnedSemaphorePermit>,
     _address: Option<CountedItem<IpAddr>>,
 }
@@ -59,7 +59,7 @@ impl ConnectionPlaces {
         Arc::new(Self { max, max_of_address, proxies, free, addresses, metrics })
     }
 
-    /// A place for a connection from `address`.
+    /// Takes a place for a connection from `address`.
     pub(super) fn take(
         self: &Arc<Self>,
         address: IpAddr,
@@ -121,7 +121,7 @@ impl Default for ProbePlaces {
 }
 
 impl ProbePlaces {
-    /// A reserved place; if all are taken, it replaces the oldest one.
+    /// Takes a reserved place; if all are taken, the new connection replaces the oldest one.
     pub(super) fn take(self: &Arc<Self>) -> KeptPlace {
         let lost = CancellationToken::new();
         let mut waiting = self.locked();
@@ -143,8 +143,8 @@ impl ProbePlaces {
 }
 
 impl KeptPlace {
-    /// Called when a probe's request has arrived: its response is no longer cut off, if there is
-    /// room.
+    /// Called when a probe's request has arrived. If there is room, the connection is then no
+    /// longer cut off before its response.
     pub(super) fn answers(&self) {
         let Ok(room) = self.kept.answering.clone().try_acquire_owned() else { return };
         *self.answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);
@@ -181,13 +181,13 @@ mod tests {
         let places = places(4, 2, &["10.0.0.0/8"]);
         let (one, two) = (address("203.0.113.1"), address("203.0.113.2"));
         let first = places.take(one).unwrap();
-        // The same address as IPv6.
+        // The same address in IPv6 notation.
         let _second = places.take(address("::ffff:203.0.113.1")).unwrap();
         assert_eq!(places.take(one).err(), Some(ConnectionRefusal::Address));
         let _third = places.take(two).unwrap();
         let _fourth = places.take(address("10.1.1.1")).unwrap();
         assert_eq!(places.take(address("10.1.1.1")).err(), Some(ConnectionRefusal::Full));
-        // A refused connection holds nothing.
+        // A refused connection holds no place.
         assert_eq!(places.take(two).err(), Some(ConnectionRefusal::Full));
         drop(first);
         assert!(places.take(two).is_ok());
@@ -201,7 +201,7 @@ mod tests {
         let third = places.take(address("2001:db8::3"));
         assert_eq!(third.err(), Some(ConnectionRefusal::Address));
         let _other = places.take(address("2001:db8:0:1::1")).unwrap();
-        // A proxy is known by its whole address.
+        // A proxy is recognised by its complete address, not by its network.
         assert!(places.take(address("2001:db8:0:9::7")).is_ok());
     }
 

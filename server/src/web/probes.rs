@@ -16,9 +16,9 @@ use super::{Web, auth, headers, health, metrics, refusal::Refusal, router::sessi
 
 /// The paths of the probes.
 const PATHS: [&str; 4] = ["/livez", "/readyz", "/healthz", "/metrics"];
-/// Interval for checking that the database answers, when nothing else queries it.
+/// Interval for checking that the database answers, if nothing else queries it.
 const PING: Duration = Duration::from_secs(2);
-/// Number of these checks between two checks of the health.
+/// A check of the health follows after this many database checks.
 const PINGS: u32 = 5;
 
 /// Whether this is the path of a probe.
@@ -28,7 +28,7 @@ pub(super) fn is_one(path: &str) -> bool {
 
 /// The routes of the probes.
 pub(super) fn routes(web: &Web) -> Router<Web> {
-    // Callers with access see more.
+    // Callers with access see more than strangers.
     let health = Router::new()
         .route("/healthz", get(health::health))
         .layer(from_fn_with_state(web.clone(), auth::recognize))
@@ -41,8 +41,8 @@ pub(super) fn routes(web: &Web) -> Router<Web> {
         .layer(from_fn(headers::never_stored))
 }
 
-/// If the endpoints are open, the caller is not identified, so that a scrape does not wait for the
-/// database.
+/// The routes of the metrics. If they are open to everyone, the caller is not identified, so that a
+/// scrape does not wait for the database.
 fn instruments(web: &Web) -> Router<Web> {
     let open = Router::new().route("/metrics", get(metrics::scrape));
     match web.watch.is_open() {
@@ -54,7 +54,7 @@ fn instruments(web: &Web) -> Router<Web> {
     }
 }
 
-/// Answers all other paths on a listener for probes.
+/// Refuses all other paths on a listener for probes.
 pub(super) async fn nothing_else() -> Refusal {
     let text = "this port is for probes (watch.listen): /livez, /readyz, /healthz and /metrics; the \
                 rest is at the port of the setting 'listen'";

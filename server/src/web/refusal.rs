@@ -28,31 +28,31 @@ impl Refusal {
         Self { status, error: error.into(), header: None }
     }
 
-    /// The caller is not signed in, or the credential is invalid.
+    /// Answers that the caller is not signed in, or that the credential is invalid.
     pub(super) fn unauthenticated(error: &str) -> Self {
         let challenge = (header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         Self { header: Some(challenge), ..Self::new(StatusCode::UNAUTHORIZED, error) }
     }
 
-    /// Too many requests; retry after this many seconds.
+    /// Answers that there were too many requests; the caller may retry after this many seconds.
     pub(super) fn too_many(error: impl Into<String>, seconds: u64) -> Self {
         let after = (header::RETRY_AFTER, HeaderValue::from(seconds));
         Self { header: Some(after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, error) }
     }
 
-    /// Temporarily unavailable; retry in a moment.
+    /// Answers that the server is temporarily unavailable; the caller may retry in a moment.
     pub(super) fn unavailable(error: impl Into<String>) -> Self {
         let after = (header::RETRY_AFTER, HeaderValue::from(api::RETRY_AFTER_SECONDS));
         Self { header: Some(after), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error) }
     }
 
-    /// The server is shutting down.
+    /// Answers that the server is shutting down.
     pub(super) fn stopping() -> Self {
         Self::unavailable("this server is being stopped; ask another one, or try again later")
     }
 
-    /// An internal error: the caller only learns that there was one, and the log has the details.
-    /// An unavailable database gets a different answer, and its monitor logs it.
+    /// Answers that there was an internal error; the log has the details. An unavailable database
+    /// gets a different answer, and its monitor logs the outage.
     pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         if let Some(why) = unavailable(error) {
             return Self::unavailable(why);
@@ -61,7 +61,7 @@ impl Refusal {
         Self::defect()
     }
 
-    /// The same for a panic, which was logged where it happened.
+    /// Answers that there was an internal error: a panic, which was logged where it was caught.
     pub(super) fn defect() -> Self {
         let text = "the server could not answer; its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)

@@ -24,9 +24,9 @@ pub(super) enum RefusalKind {
     Socket,
     /// The host is not allowed.
     Host,
-    /// Another site sent it.
+    /// The request comes from a page of another site.
     Site,
-    /// The server failed.
+    /// The server failed to answer.
     Failed,
 }
 
@@ -63,14 +63,14 @@ impl Refusals {
     }
 
     /// Logs a refusal, or counts it if its kind was logged within the last minute. `example`
-    /// describes it, and may come from outside.
+    /// describes the refusal, and may contain text from outside.
     pub(super) fn note(&self, kind: RefusalKind, example: &str) {
         if let Some(count) = self.count(kind, example) {
             tell(kind, count, example);
         }
     }
 
-    /// How many refusals a line must report, if a line is due.
+    /// The number of refusals to report now; `None` if no line is due.
     fn count(&self, kind: RefusalKind, example: &str) -> Option<u64> {
         let now = self.clock.instant();
         let mut kinds = self.locked();
@@ -152,7 +152,7 @@ mod tests {
         clock.pass(INTERVAL);
         assert_eq!(refusals.count(RefusalKind::Site, "a"), Some(10_001));
         assert_eq!(refusals.count(RefusalKind::Site, "b"), None);
-        // If no more come, the rest is logged as well.
+        // Counted refusals are logged even if no more follow.
         clock.pass(INTERVAL);
         refusals.flush();
         assert_eq!(refusals.locked()[&RefusalKind::Site].untold, 0);

@@ -29,13 +29,13 @@ use crate::{
     config::{Config, Role},
 };
 
-/// A module file may be large; a query may not.
+/// Maximum size of a body for `/graphql`. A module file may be large.
 pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
-/// Strangers are asked to sign in, whatever they send.
+/// Maximum size of a stranger's body. Strangers are only asked to sign in.
 const STRANGERS_BODY: usize = 64 * 1024;
-/// Enough for a name and a password.
+/// Maximum size of a body for sign-in: enough for a name and a password.
 const AUTH_BODY: usize = 4 * 1024;
-/// Bytes of the smallest answer that is compressed: less fits into one packet anyway.
+/// Minimum size of a compressed answer, in bytes: a smaller one fits into one packet anyway.
 const COMPRESSED_FROM: u64 = 1_024;
 /// Timeout of a request and of its body.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -124,15 +124,15 @@ fn finished(router: Router<Web>, web: Web) -> Router {
         .with_state(web)
 }
 
-/// Compresses answers that are worth it, for those who accept that. The console's files have their
-/// own encodings.
+/// Compresses answers that are large enough, for clients that accept compression. The console's
+/// files are already compressed.
 fn compression() -> CompressionLayer<SizeAbove> {
     CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(SizeAbove::new(COMPRESSED_FROM))
 }
 
-/// Logs which path could not be answered. A probe's 503 is a valid response.
+/// Logs the path of a request that could not be answered. A probe's 503 is a valid response.
 async fn noticed(State(web): State<Web>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let path = (!probes::is_one(path)).then(|| path.to_owned());
@@ -151,14 +151,14 @@ async fn no_api() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, text)
 }
 
-/// The refusal of a method. The router lists the permitted methods in the header `Allow`.
+/// The refusal of a wrong method. The router lists the permitted methods in the header `Allow`.
 async fn other_method() -> Refusal {
     let text = "this address does not take that method; the header 'Allow' names those it takes";
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text)
 }
 
-/// Replaces the response of a request that takes too long. What it began is dropped, and thereby
-/// rolled back. A bulk request returns in time on its own.
+/// Answers for a request that takes too long. The work of the request is dropped, and its
+/// transaction is thereby rolled back. Bulk requests return in time on their own.
 async fn in_time(request: Request, next: Next) -> Response {
     let answer = Clock::system().timeout(PATIENCE, next.run(request)).await;
     answer.unwrap_or_else(|_| {
@@ -171,8 +171,8 @@ async fn in_time(request: Request, next: Next) -> Response {
     })
 }
 
-/// How the log names a request: without the query string, which may contain the token of a
-/// calendar.
+/// The span that names a request in the log: without the query string, which may contain the token
+/// of a calendar.
 fn span(request: &Request) -> tracing::Span {
     tracing::debug_span!("request", method = %request.method(), path = &*cut(request.uri().path()))
 }

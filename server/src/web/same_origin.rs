@@ -1,9 +1,9 @@
 //! Refuses changes requested by other sites.
 //!
-//! A browser sends our cookie with a request from any page, so the cookie alone proves nothing. The
-//! browser itself says where a request comes from: in `Sec-Fetch-Site`, and in `Origin` on every
-//! POST and every WebSocket. A request with neither does not come from a browser, so it cannot
-//! contain a cookie that its user did not set.
+//! A browser sends our cookie with a request from any page, so the cookie alone proves nothing. But
+//! the browser also reports where a request comes from: in `Sec-Fetch-Site`, and in `Origin` on
+//! every POST and every WebSocket. A request without these headers does not come from a browser, so
+//! its cookie was set by the client's own user.
 
 use axum::{
     extract::{Request, State},
@@ -21,7 +21,7 @@ use super::{
 /// Accepts requests that only read, carry their own token, or come from our own pages.
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    // A query by GET takes work, and its duration could tell other sites something.
+    // A query by GET causes work, and its duration could reveal something to other sites.
     let asks = answered::is_graphql(request.uri().path()) && request.uri().query().is_some();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) && !asks;
     let upgrades = headers.contains_key(header::UPGRADE);
@@ -50,8 +50,8 @@ fn from_elsewhere<'h>(headers: &'h HeaderMap, public_url: Option<&str>) -> Optio
     match text("sec-fetch-site") {
         Some("same-origin" | "none") => return None,
         Some(site) if origin.is_none() => return Some(site),
-        // Behind a proxy, the browser may see a different origin than the server does: compare it
-        // here.
+        // Behind a proxy, the browser may see a different origin than the server does, so compare
+        // `Origin` with `public_url` here.
         _ => {}
     }
     let origin = origin?;

@@ -1,6 +1,6 @@
 //! Accepts connections. A client is cut off if it sends nothing, sends a request a byte at a time,
 //! or does not read the response. The number of connections is limited, in total and per address,
-//! so that files are left for everything else. Probes are answered beyond both limits.
+//! so that file descriptors are left for everything else. Probes are answered beyond both limits.
 
 use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -93,13 +93,13 @@ impl Front {
         Self { proxies, ..self }
     }
 
-    /// Only answers probes after `draining`, and ends at `stop`.
+    /// Answers only probes once `draining` is cancelled, and ends once `stop` is cancelled.
     #[must_use]
     pub fn until(self, draining: CancellationToken, stop: CancellationToken) -> Self {
         Self { draining, stop, ..self }
     }
 
-    /// Counts refused connections in `refusals`.
+    /// Reports refused connections to `refusals`.
     #[must_use]
     pub(super) fn with_refusals(self, refusals: Refusals) -> Self {
         Self { refusals, ..self }
@@ -177,14 +177,15 @@ struct ClientConnection {
 }
 
 impl ClientConnection {
-    /// Serves it until the client disconnects or is cut off, or the connection becomes a WebSocket.
+    /// Serves the connection until the client disconnects or is cut off, or the connection becomes
+    /// a WebSocket.
     async fn run(self, stream: TcpStream) {
         let Self { requests, hold, limits, clock, stop } = self;
         let is_kept = requests.kept.is_some();
         let lost = requests.kept.as_ref().map(|(place, _)| place.lost.clone()).unwrap_or_default();
         let head = if is_kept { limits.head.min(KEPT_HEAD) } else { limits.head };
-        // The timeout for a head begins with its first byte. This waits for a client that has not
-        // sent one.
+        // The timeout for a request head begins with its first byte. Until then, wait for a client
+        // that has not sent one.
         let mut first = [0];
         let begun = tokio::select! {
             () = stop.cancelled() => false,
@@ -196,8 +197,8 @@ impl ClientConnection {
         }
         let (peer, inbound) = (requests.peer, requests.inbound.clone());
         let stream = TokioIo::new(Stream::new(stream, limits.answer, clock, inbound, hold));
-        // HTTP/2 ends at the proxy in front, which has the certificate: without TLS, no browser
-        // uses HTTP/2.
+        // Only HTTP/1 is served here: browsers use HTTP/2 only over TLS, which ends at the proxy in
+        // front.
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(!is_kept);
         let service = service_fn(move |request| requests.clone().answer(request));
@@ -219,7 +220,7 @@ impl ClientConnection {
     }
 }
 
-/// Whether the client caused the error, by disconnecting.
+/// Whether the client caused the error by disconnecting.
 fn is_theirs(error: &io::Error) -> bool {
     [io::ErrorKind::ConnectionAborted, io::ErrorKind::ConnectionReset].contains(&error.kind())
 }

@@ -42,8 +42,8 @@ const OPERATIONS: usize = 100;
 /// Maximum number of queued messages for a client.
 const QUEUE: usize = 64;
 
-/// How long the socket stays open after its close frame if the client may still be sending, which
-/// is not read.
+/// How long the socket stays open after its close frame if the client may still be sending. The
+/// server does not read the rest.
 const LINGER: Duration = Duration::from_secs(1);
 /// How long a client may take to read and answer the frame that ends its socket.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -52,7 +52,8 @@ const CLOSING: Duration = Duration::from_secs(5);
 #[derive(Debug, Deserialize)]
 struct Init {
     token: Option<String>,
-    /// The same in the form of a header, here or among `headers`, because clients differ.
+    /// The token in the form of the `Authorization` header. Clients send it here or among
+    /// `headers`.
     #[serde(alias = "Authorization", alias = "authToken")]
     authorization: Option<String>,
     #[serde(default)]
@@ -62,7 +63,7 @@ struct Init {
 }
 
 impl Init {
-    /// The token, wherever the client puts it.
+    /// The token, from whichever parameter contains it.
     fn bearer(&mut self) -> Option<String> {
         let named = |(name, value): (&String, &serde_json::Value)| {
             let is_it = name.eq_ignore_ascii_case("authorization");
@@ -148,8 +149,8 @@ pub(super) async fn serve(
         frame = watched => Some(frame),
     };
     let Some(frame) = frame else {
-        // The client has disconnected. Its close frame is answered, because otherwise it would see
-        // a broken connection.
+        // The client has disconnected. Answer its close frame, because otherwise it would see a
+        // broken connection.
         let _ = Clock::system().timeout(CLOSING, sink.close()).await;
         return;
     };
@@ -158,14 +159,14 @@ pub(super) async fn serve(
             sink.send(sent.message).await?;
         }
         sink.send(Message::Close(Some(frame))).await?;
-        // A socket that ends with unread data is reset, and the frame may be lost.
+        // A socket that is closed with unread data is reset, and the close frame may be lost.
         while stream.next().await.is_some_and(|message| message.is_ok()) {}
         Ok::<_, axum::Error>(())
     };
     // The result makes no difference, because the socket has ended.
     let _ = Clock::system().timeout(CLOSING, ended).await;
     if is_broken {
-        // The rest is not read, so the client gets time to read the frame.
+        // The rest is not read, so give the client time to read the frame.
         Clock::system().sleep(LINGER).await;
     }
 }
@@ -220,13 +221,13 @@ async fn watch(
     heard: &AtomicBool,
     outgoing: &mpsc::Sender<OutgoingMessage>,
 ) -> (u16, &'static str) {
-    // Measured in real time rather than the application's.
+    // The intervals run in real time, not on the application's clock.
     let clock = Clock::system();
     clock.sleep(INIT).await;
     let Some(opened) = opened.get() else {
         return (INIT_TIMEOUT, "Connection initialisation timeout");
     };
-    // The stranger has had enough time to receive the refusal.
+    // By now, the stranger has had time to receive the refusal.
     if opened.known.is_none() {
         return (UNAUTHORIZED, "Unauthorized");
     }
@@ -253,14 +254,13 @@ async fn watch(
 }
 
 impl SocketClient {
-    /// The current user. Fails if the database does not answer: then nothing is known about any
-    /// user.
+    /// The current user. Fails if the database does not answer: then no user's rights are known.
     async fn viewer(&self, web: &Web) -> Result<Option<Viewer>, ()> {
         self.credential.viewer(web, self.address).await.map_err(drop)
     }
 }
 
-/// Admits an operation with its sender's current rights.
+/// Admits an operation if its sender's current rights allow it.
 #[derive(Clone)]
 struct Gate {
     web: Web,

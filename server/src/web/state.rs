@@ -115,7 +115,7 @@ impl Web {
             schema,
             files,
             commands,
-            // Uses the machine's own time, like the wait after a change of rights.
+            // The cache uses the machine's own time, like the wait after a change of rights.
             tokens: Arc::new(LookupCache::new(Clock::system())),
             has_been_used: Arc::default(),
             guesses,
@@ -124,7 +124,7 @@ impl Web {
             feeds,
             oidc: None,
             watch: ScrapeToken::default(),
-            // A probe waits in real time rather than the application's.
+            // Probes wait in real time, not on the application's clock.
             database: Memory::new("whether it answers", Clock::system()),
             health: Memory::new("how healthy it is", Clock::system()),
             counts: Memory::new("what the metrics count", Clock::system()).fresh_for(FRESH),
@@ -136,26 +136,27 @@ impl Web {
         }))
     }
 
-    /// The same for a server with an identity provider, if it has one.
+    /// Adds the identity provider, if one is configured.
     #[must_use]
     pub fn with_oidc(mut self, provider: Option<Provider>) -> Self {
         Arc::make_mut(&mut self.0).oidc = provider.map(Arc::new);
         self
     }
 
-    /// The same for a server whose probes have their own database connections.
+    /// Gives the probes their own database connections.
     #[must_use]
     pub fn with_probed(mut self, store: Store) -> Self {
         Arc::make_mut(&mut self.0).probed = store;
         self
     }
 
-    /// Cancelled when the server begins to shut down. From then on, it only answers probes.
+    /// The token that is cancelled when the server begins to shut down. From then on, the server
+    /// only answers probes.
     pub fn draining(&self) -> CancellationToken {
         self.draining.clone()
     }
 
-    /// Answers connections with this state, within `limits`, until `stop`.
+    /// A front that answers connections with this state, within `limits`, until `stop`.
     pub fn front(
         &self,
         router: Router,
@@ -165,7 +166,7 @@ impl Web {
         self.counted_front(router, limits, stop, self.telemetry.metrics().clone())
     }
 
-    /// The same for the probes' listener, whose connections are not counted in the gauges.
+    /// A front for the probes' listener, whose connections are not counted in the gauges.
     pub fn probe_front(
         &self,
         router: Router,
@@ -188,7 +189,7 @@ impl Web {
             .until(self.draining.clone(), stop)
     }
 
-    /// The same for a server whose monitoring endpoints require this token.
+    /// Makes the monitoring endpoints require this token.
     #[must_use]
     pub fn with_watch(mut self, token: Option<SecretString>) -> Self {
         Arc::make_mut(&mut self.0).watch = ScrapeToken::by(token);

@@ -23,28 +23,28 @@ use crate::clock::Clock;
 pub(super) enum ConnectionHold {
     /// An ordinary place.
     Place {
-        /// Released with the connection.
+        /// Released together with the connection.
         _place: ConnectionPlace,
     },
     /// A place reserved for probes.
     Kept {
-        /// Shared with the handler that answers on it.
+        /// Shared with the handler that answers on this connection.
         _place: Arc<KeptPlace>,
     },
 }
 
 /// A connection that breaks off if its client does not read for too long, because it would
 /// otherwise hold its place and its response indefinitely. It also breaks off if its client sends
-/// more than it may.
+/// more than is allowed.
 pub(super) struct Stream {
     stream: TcpStream,
     patience: Duration,
     clock: Clock,
     /// Set while the connection waits for its client; completes when the wait has been long enough.
     waiting: Option<BoxFuture<'static, ()>>,
-    /// How much it may still send.
+    /// The bytes that the client may still send.
     inbound: Inbound,
-    /// A WebSocket takes over the stream, and with it the place.
+    /// The place. A WebSocket takes over the stream, and the place with it.
     _hold: ConnectionHold,
 }
 

@@ -26,17 +26,17 @@ use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
 use crate::api::{self, AnswerPlace};
 
-/// The message is neither JSON nor a message of the protocol.
+/// Close code: the message is neither JSON nor a message of the protocol.
 const BAD_MESSAGE: u16 = 4400;
-/// The client sent an operation before opening the socket, or is not signed in.
+/// Close code: the client sent an operation before opening the socket, or is not signed in.
 pub(super) const UNAUTHORIZED: u16 = 4401;
-/// The client may try again later.
+/// Close code: the client may try again later.
 const FORBIDDEN: u16 = 4403;
-/// `connection_init` did not come in time.
+/// Close code: `connection_init` did not come in time.
 pub(super) const INIT_TIMEOUT: u16 = 4408;
-/// An operation has the id of another one in progress.
+/// Close code: an operation has the id of another one in progress.
 const DUPLICATE_ID: u16 = 4409;
-/// There was a second `connection_init`.
+/// Close code: there was a second `connection_init`.
 const TOO_MANY_INITS: u16 = 4429;
 /// A message larger than this (in bytes) waits until the messages before it are written.
 const LARGE: usize = 64 * 1024;
@@ -115,8 +115,8 @@ pub(super) fn closing(code: u16, reason: &str) -> CloseFrame {
     CloseFrame { code, reason: reason.get(..end).unwrap_or_default().into() }
 }
 
-/// The close frame for an error that ended the reading of a socket: without a code, a client would
-/// reconnect and send the same again. None if the client is gone.
+/// The close frame for an error that ended the reading of a socket; `None` if the client is gone.
+/// Without a code, a client would reconnect and send the same again.
 fn broken(error: Error) -> Option<CloseFrame> {
     let error = error.into_inner();
     if let Some(error) = error.downcast_ref::<io::Error>().filter(|error| is_quota(error)) {
@@ -157,8 +157,8 @@ impl From<Message> for OutgoingMessage {
     }
 }
 
-/// Queues a message. The queue holds at most one large message, so it waits for a client that does
-/// not read.
+/// Queues a message. The queue holds at most one large message: a second one waits until the client
+/// has read the first.
 async fn queue(outgoing: &mpsc::Sender<OutgoingMessage>, sent: OutgoingMessage) -> Option<()> {
     if matches!(&sent.message, Message::Text(text) if text.len() > LARGE) {
         drop(outgoing.reserve_many(outgoing.max_capacity()).await.ok()?);
@@ -206,7 +206,7 @@ struct ServerMessage<'a, T> {
 
 impl<T: Serialize> ServerMessage<'_, T> {
     fn message(&self) -> Message {
-        // Cannot fail: it only contains names, numbers and texts.
+        // Serialization cannot fail: the message only contains names, numbers and texts.
         Message::text(serde_json::to_string(self).unwrap_or_default())
     }
 }
@@ -325,7 +325,7 @@ impl Conversation {
             Received::Complete { id } => {
                 let ended = self.live.remove(&id);
                 ended.iter().for_each(AbortHandle::abort);
-                // In the older protocol, the server confirms it, too.
+                // In the older protocol, the server confirms the end of an operation, too.
                 let is_told = self.protocol == Protocol::Legacy && ended.is_some();
                 Ok(is_told.then(|| bare(Some(&id), "complete").into()))
             }

@@ -2,8 +2,8 @@
 //! `/healthz`.
 //!
 //! Without the setting `watch.token`, both are open to anyone who can reach the port, and only
-//! names are restricted. With it, callers must present the token or have a role in what they
-//! request. The token gives access to nothing else, and belongs to no user.
+//! names are restricted. With the setting, callers must present the token or have a role in the
+//! namespace that they ask about. The token gives access to nothing else, and belongs to no user.
 
 use axum::{
     Extension,
@@ -51,7 +51,8 @@ impl Asking {
         matches!(self.credential, Credential::Watcher)
     }
 
-    /// Whether the caller may see everything about a namespace, or, without one, about all of them.
+    /// Whether the caller may see everything about a namespace, or about all of them if none is
+    /// given.
     pub(super) fn knows(&self, namespace: Option<Uuid>) -> bool {
         let grants = self.viewer.as_ref().map(|viewer| &viewer.grants);
         let has_role = grants.is_some_and(|grants| match namespace {

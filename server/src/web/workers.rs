@@ -24,8 +24,8 @@ use crate::{
     store::workers::jobs::JobClaim,
 };
 
-/// Enough for a result of 256 KiB with escaped texts, or for a heartbeat that names a thousand
-/// jobs.
+/// Maximum size of a body: enough for a result of 256 KiB with escaped texts, or for a heartbeat
+/// that names a thousand jobs.
 pub(super) const BODY: usize = 1024 * 1024;
 
 #[derive(Deserialize)]

@@ -1,6 +1,6 @@
-//! When a schedule should have fired, worked out the slow way: walk the wall clock minute by
-//! minute, ask chrono-tz what each reading means, and apply the written rule. Nothing here knows
-//! the calculator.
+//! Computes the slow way when a schedule should have fired: walks the wall clock minute by minute,
+//! asks chrono-tz what each reading means, and applies the written rule. This code shares nothing
+//! with the calculator under test.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use entity::{
     schedule::{DstGap, DstOverlap},
 };
 
-/// What a schedule says, as far as the oracle needs to know.
+/// The parts of a schedule that the oracle needs to know.
 pub(crate) struct Timing<'a> {
     pub(crate) expressions: Vec<&'a str>,
     pub(crate) zone: Tz,
     pub(crate) gap: DstGap,
     pub(crate) overlap: DstOverlap,
     pub(crate) anchor: DateTime<Utc>,
-    /// The first instant that counts, and the first that counts no more.
+    /// The first instant at which the schedule may fire, and the first at which it may no longer.
     pub(crate) bounds: (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
 }
 
@@ -70,7 +70,8 @@ fn elapsed(
     }
 }
 
-/// What the wall clock shows at an instant: a time that it shows once, or twice.
+/// Whether the wall clock shows the time of an instant once or twice, and if twice, which of the
+/// two this instant is.
 fn reading(zone: Tz, at: DateTime<Utc>) -> Kind {
     let local = at.with_timezone(&zone).naive_local();
     match zone.from_local_datetime(&local) {
@@ -90,7 +91,7 @@ fn walk(
     let fields = fields(expression);
     let wildcard = fields[..2].iter().any(|field| field.starts_with('*'));
     let fields: Vec<Vec<Item>> = fields.into_iter().map(items).collect();
-    // No clock is stepped by more.
+    // Zones move their clocks by less than three hours.
     let margin = TimeDelta::hours(3);
     let mut civil = (after - margin).with_timezone(&timing.zone).naive_local();
     civil = civil.with_second(0).unwrap().with_nanosecond(0).unwrap();
@@ -110,7 +111,7 @@ fn walk(
                     }
                 }
                 LocalResult::None if !wildcard && timing.gap == DstGap::Shift => {
-                    // A regular fire at that instant is the same fire.
+                    // If the schedule fires at that instant anyway, both are one fire.
                     fires.entry(end_of_gap(timing.zone, civil)).or_insert(Kind::Shifted);
                 }
                 LocalResult::None => {}
@@ -148,7 +149,7 @@ fn matches(fields: &[Vec<Item>], civil: NaiveDateTime) -> bool {
         && names(&fields[4], weekday)
 }
 
-/// What a part of a field names: from, to, in steps.
+/// One part of a field: first value, last value, step.
 type Item = (u32, u32, u32);
 
 /// A field: `*`, `*/n`, numbers, ranges and lists of these.
@@ -165,7 +166,7 @@ fn items(text: &str) -> Vec<Item> {
     text.split(',').map(item).collect()
 }
 
-/// Whether a field names `value`.
+/// Whether a field contains `value`.
 fn names(items: &[Item], value: u32) -> bool {
     items.iter().any(|&(from, to, step)| {
         (from..=to).contains(&value) && (value - from).is_multiple_of(step)

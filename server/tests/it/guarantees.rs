@@ -1,4 +1,4 @@
-//! Every line of docs/guarantees-evidence.md names tests that exist.
+//! Checks that the tests named in each line of docs/guarantees-evidence.md exist.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 use crate::layers::rust_files;
 
 const EVIDENCE: &str = include_str!("../../../docs/guarantees-evidence.md");
-/// The folders in which the names of the last column may be found.
+/// The folders in which the tests and files named in the last column may be.
 const ROOTS: [&str; 3] = ["server/tests/it", "server/src", "."];
 
 #[test]

@@ -11,11 +11,11 @@ use std::{
 
 use self::imports::Source;
 
-/// The modules above all layers, which may use everything and have no line in the table.
+/// The modules above all layers: they may use everything, and are not in the table.
 const ABOVE_ALL: &[&str] = &["app", "cli", "lib", "main"];
 const CRATES: &[&str] = &["entity", "migration", "timetable"];
 
-/// The table of the layers: each with those that it may use.
+/// The table of the layers: each layer with the layers that it may use.
 fn table() -> BTreeMap<String, BTreeSet<String>> {
     let text = document();
     let lines = text.lines().skip_while(|line| *line != "| layer | may use |").skip(2);
@@ -27,7 +27,7 @@ fn table() -> BTreeMap<String, BTreeSet<String>> {
     table
 }
 
-/// The names in the document's sentence that begins like this.
+/// The names in the sentence of the document that begins with `words`.
 fn named_behind(words: &str) -> BTreeSet<String> {
     let text = document();
     let sentence = text.split(words).nth(1).unwrap_or_else(|| panic!("there is no {words:?}"));
@@ -95,7 +95,8 @@ fn the_parts_of_a_layer_form_no_circle() {
                 uses.entry(part.clone()).or_default().extend(used);
             }
         }
-        // Repeatedly removes the parts that use no remaining part; only a cycle is left.
+        // Repeatedly removes a part that uses none of the remaining ones. If parts remain, they
+        // form a cycle.
         while let Some(lowest) = uses
             .iter()
             .find(|(_, used)| !used.iter().any(|part| uses.contains_key(part)))
@@ -107,7 +108,7 @@ fn the_parts_of_a_layer_form_no_circle() {
     }
 }
 
-/// The part of `layer` in which a path lies; none at its root.
+/// The part of `layer` in which a path lies; `None` for the root of the layer.
 fn part_of(path: &[String], layer: &str) -> Option<String> {
     let is_part = |part: &&String| part.starts_with(char::is_lowercase);
     (path.first()? == layer).then(|| path.get(1)).flatten().filter(is_part).cloned()

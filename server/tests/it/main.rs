@@ -1,4 +1,5 @@
-//! The integration tests: one binary, so that the server is linked once. Folders mirror the layers.
+//! The integration tests are one binary, so that the server is linked only once. Folders mirror the
+//! layers.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! The files shipped to start a server with: their flags, variables, ports and paths match the
-//! binary. Nothing here can build an image or reach a cluster.
+//! Files shipped for starting a server: their flags, variables, ports and paths match the binary.
+//! These tests cannot build an image or reach a cluster.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use crate::{
 
 const UNIT: &str = "assets/systemd/carillon.service";
 
-/// Whether the binary has a variable, of a setting or of the command line.
+/// Whether a variable belongs to a setting or to a flag of the command line.
 pub(crate) fn is_variable(name: &str) -> bool {
     let Some(name) = name.strip_prefix("CARILLON_") else { return true };
     let setting = name.to_lowercase().replace("__", ".");
@@ -80,13 +80,13 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     ] {
         assert_eq!(of_kind(kind).pointer(path), Some(labels), "{kind}");
     }
-    // The server with their configuration, but another port.
+    // The server starts with the configuration of the manifests, but on another port.
     let file = of_kind("ConfigMap")["data"]["carillon.toml"].as_str().unwrap();
     let port = container["ports"][0]["containerPort"].as_u64().unwrap();
     assert!(file.contains(&format!("listen = \"0.0.0.0:{port}\"")), "{file}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("carillon.toml");
-    // A key such as a mounted volume would provide.
+    // The key that a mounted volume would provide.
     let key = secrets_key(folder.path());
     let here = file.replace("/etc/carillon-secrets/secrets.key", key.to_str().unwrap());
     fs::write(&path, here).unwrap();
@@ -100,7 +100,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     }
     let answer = server.get("/metrics").send().await.unwrap();
     assert!(answer.text().await.unwrap().contains("# TYPE "));
-    // The time limit of a shutdown is less than what Kubernetes waits for.
+    // Kubernetes waits longer than the server takes for its shutdown.
     assert!(file.contains("shutdown_grace = \"30s\""));
     assert!(pod["terminationGracePeriodSeconds"].as_u64().unwrap() > 30);
 }
@@ -129,7 +129,7 @@ fn the_image_calls_the_binary_as_it_is() {
     let serve = words(&instructions("CMD")[0]);
     assert_taken(&serve.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(!instructions("USER")[0].starts_with('0'), "not as root");
-    // Files copied into the image are built by an existing command.
+    // The files that are copied into the image come from an existing make target.
     assert!(repository("Makefile").contains("\nrelease: "));
 }
 

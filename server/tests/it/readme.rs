@@ -1,4 +1,4 @@
-//! The README shows real output, and the tests that documents name exist.
+//! Checks that the README shows real output, and that the tests named in documents exist.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -39,7 +39,7 @@ fn the_preview_in_the_readme_is_what_the_command_prints() {
     let printed = String::from_utf8(run.stdout).unwrap();
     assert_eq!(printed.lines().count(), shown.lines().count(), "{printed}");
     for (printed, shown) in printed.lines().zip(shown.lines()) {
-        // Three dots mean the rest of a line that is too long for a page.
+        // A line that is too long for the page ends with three dots.
         let is_shown = shown.strip_suffix(" ...").map(|begin| printed.starts_with(begin));
         assert!(is_shown.unwrap_or(printed == shown), "{printed:?} is not {shown:?}");
     }
@@ -51,9 +51,9 @@ fn every_test_that_a_document_names_is_there() {
     let folders = ["server/src", "server/tests", "timetable"].map(|folder| root.join(folder));
     let files = folders.iter().flat_map(|folder| rust_files(folder));
     let code: String = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
-    // Names that look like a test's but are not: metrics, and settings of other programs.
+    // Words that look like the name of a test: metrics, and settings of other programs.
     let is_other = |word: &str| word.starts_with("carillon_") || word.ends_with("_timeout");
-    // A sentence without its spaces, like the names of tests.
+    // The name of a test is a sentence with underscores.
     let is_name = |word: &&str| {
         word.matches('_').count() >= 4
             && word.starts_with(|c: char| c.is_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! The repository refers to nothing outside itself.
+//! The repository uses no files outside of itself.
 
 use std::{
     fs,
@@ -8,8 +8,8 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-/// Upward paths that no program opens: attacks that tests send, files that a build creates, and
-/// paths relative to a place outside the sources.
+/// Paths with `..` that no program opens: attacks that tests send, files that a build creates, and
+/// paths relative to a folder outside the sources.
 const NOT_READ: &[&str] = &[
     "dist",
     "target/console.css",
@@ -51,7 +51,8 @@ fn no_tracked_file_reads_outside_the_repository() {
         if file.extension().is_some_and(|extension| extension == "md") {
             continue;
         }
-        // A removed file is not committed yet; a binary file names no paths.
+        // `git` also lists a file whose removal is not committed yet. A binary file contains no
+        // paths.
         let text = fs::read_to_string(&path).unwrap_or_default();
         for upward in upward_paths(&text) {
             let rest = upward.trim_start_matches("../");
@@ -82,7 +83,7 @@ fn a_path_out_of_the_repository_is_seen() {
     }
 }
 
-/// Browsers keep them for ever, so another content needs another name.
+/// Browsers cache fonts for ever, so a changed font needs another name.
 #[test]
 fn the_names_of_fonts_hold_their_hashes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/fonts");
@@ -134,7 +135,8 @@ fn exists_above(tracked: &[&Path], file: &Path, upward: &str) -> bool {
     })
 }
 
-/// A log can be searched and counted only if messages are always the same (docs/LOGGING.md).
+/// Logs can be searched and counted only if the text of a message is always the same
+/// (docs/LOGGING.md).
 #[test]
 fn the_messages_of_the_log_are_constant() {
     let root = root();
@@ -144,7 +146,7 @@ fn the_messages_of_the_log_are_constant() {
         if !file.ends_with(".rs") {
             continue;
         }
-        // A removed file is not committed yet.
+        // `git` also lists a file whose removal is not committed yet.
         let text = fs::read_to_string(root.join(file)).unwrap_or_default();
         for literals in log_calls(&text) {
             calls += 1;

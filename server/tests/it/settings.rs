@@ -15,8 +15,9 @@ pub(crate) fn repository(path: &str) -> String {
 /// A name that no setting has.
 const NONE: &str = "?";
 
-/// All settings by their dotted names: an unknown name is refused with a list of the existing ones;
-/// any other refusal means that it is not a table.
+/// All settings by their dotted names. The test finds them by an unknown name in each table: the
+/// binary refuses it with a list of the existing names. Any other refusal means that the name is
+/// not a table.
 pub(crate) fn settings() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut tables = vec![Vec::<String>::new()];
@@ -59,7 +60,7 @@ fn every_setting_is_documented() {
 #[test]
 fn the_example_has_every_setting_with_its_default() {
     let text = repository("assets/carillon.toml");
-    // Text directly after the mark is a setting, text after a blank is prose.
+    // `#` directly before a text marks a setting; `# ` marks prose.
     let uncommented: String = text
         .lines()
         .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line))
@@ -69,10 +70,10 @@ fn the_example_has_every_setting_with_its_default() {
     let given: BTreeSet<String> = leaves(&values, "").into_iter().collect();
     assert_eq!(given, settings(), "assets/carillon.toml and the settings differ");
     let mut config: Config = toml::from_str(&uncommented).unwrap();
-    // Without a provider, none of these exist.
+    // Without a provider, these settings do not exist.
     assert!(config.oidc.take().is_some());
-    // Debug shows everything except passwords. Settings without a default have an example, which is
-    // marked as such.
+    // `Debug` shows every value except passwords. Settings without a default have an example, which
+    // is marked as one.
     let defaults = shown(&Config::default());
     for (line, default) in shown(&config).lines().zip(defaults.lines()) {
         let has_no_default = default.contains("None") || line.contains("Some(");
@@ -83,7 +84,7 @@ fn the_example_has_every_setting_with_its_default() {
         let before = uncommented[..place].lines().last().unwrap();
         assert!(before.ends_with("(No default.)"), "{name}: {before}");
     }
-    // Unchanged, the example file has no effect, and the binary accepts it.
+    // The shipped example file is accepted by the binary, and changes nothing.
     let command = Command::new(&["migrate", "--status", "--config", "example.toml"]);
     command.file("example.toml", &text).run().done();
 }
@@ -104,11 +105,11 @@ fn a_variable_of_digits_is_a_text_where_one_is_wanted() {
         given += 1;
     }
     assert!(given > 20, "{given}");
-    // The file is read; the later refusal is about its content.
+    // The command reads the file; the later refusal concerns its content.
     let refused = command.run().refused(1);
     assert!(refused.starts_with("failed to use the configuration: "), "{refused}");
 
-    // Unchanged, with its zeros.
+    // The file with its zeros is accepted unchanged.
     let status = || Command::new(&["migrate", "--status"]);
     let refused = status().env("CARILLON_DATABASE__URL", "0042").run().refused(1);
     assert!(refused.contains("0042"), "{refused}");
@@ -117,7 +118,7 @@ fn a_variable_of_digits_is_a_text_where_one_is_wanted() {
     status().env("CARILLON_NODE__CAPACITY", "7").run().done();
 }
 
-/// Each value on one line, so that two of them can be compared line by line.
+/// Each setting on its own line, so that two configurations can be compared line by line.
 fn shown(config: &Config) -> String {
     format!("{config:?}").replace(", ", "\n")
 }

@@ -1,4 +1,4 @@
-//! The backfills that operators request, and the state that they must reach.
+//! The backfills that operators request, and their expected results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,8 @@ pub(crate) async fn open(store: &Store) -> Vec<backfill::Model> {
     open.all(store.read()).await.unwrap()
 }
 
-/// The runs that backfills have started. A backfill wrote every ledger row with such a key.
+/// The runs that backfills have started. If the run of a ledger row is among them, a backfill wrote
+/// the row.
 pub(crate) async fn started(store: &Store) -> BTreeSet<Uuid> {
     let mut rows = removals::gone::<backfill_fire::Model>(store, "backfill_fire").await;
     rows.extend(backfill_fire::Entity::find().all(store.read()).await.unwrap());
@@ -65,7 +66,8 @@ pub(crate) async fn order(
     };
     let operator = ada().operator().unwrap();
     let went = commands.create_backfill(&operator, wanted, &manner, &Call::once()).await;
-    // The answer may have been lost: the tables show whether the backfill was created.
+    // The answer of the request may have been lost, so the tables show whether the backfill was
+    // created.
     let mut selected: Vec<DateTime<Utc>> = preview
         .fires
         .iter()
@@ -138,7 +140,7 @@ impl Backfills {
         self.all.len()
     }
 
-    /// Checks that all have ended and that their counts add up.
+    /// Checks that all backfills have ended and that their counts add up.
     pub(crate) fn check(
         &self,
         runs: &BTreeMap<Uuid, run::Model>,
@@ -171,9 +173,9 @@ impl Backfills {
         Ok(())
     }
 
-    /// Checks that each run was needed when it was created, by the mode of its backfill: instants
-    /// that have succeeded, or have run at all, are not repeated, unless all are requested or the
-    /// instant is so old that its history may have been removed.
+    /// Checks that each run of a backfill was needed when it was created. By its mode, a backfill
+    /// does not repeat instants that have succeeded, or that have run at all. Exceptions are
+    /// backfills of all instants, and instants so old that their history may have been removed.
     pub(crate) fn were_needed(
         &self,
         moments: &[Moment],
@@ -254,8 +256,8 @@ impl Backfills {
     }
 }
 
-/// Whether the run because of which a row was skipped is a run of its instant, and was in the state
-/// that the row names.
+/// Whether a row was skipped rightly: the run that it names is a run of its instant, and was in the
+/// state that the row says.
 fn passed_over(
     row: &backfill_fire::Model,
     runs: &BTreeMap<Uuid, run::Model>,

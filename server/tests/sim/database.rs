@@ -1,5 +1,5 @@
-//! A database for each seed: on SQLite a copy of one migrated file, in memory where the system has
-//! a folder for that; on PostgreSQL a clone of a template.
+//! A database for each seed: on SQLite a copy of a migrated file, in memory if the system has a
+//! folder for that; on PostgreSQL a clone of a template.
 
 use std::{
     path::{Path, PathBuf},
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Postgres,
 }
 
-/// An empty database with a namespace and a witness.
+/// An empty database with a namespace and the triggers of the witness.
 pub(crate) struct Database {
     pub(crate) store: Store,
     _place: Place,
@@ -74,7 +74,8 @@ impl Drop for Place {
     }
 }
 
-/// The migrated file that all others are copies of, in a folder that is removed with the process.
+/// The migrated file from which all others are copied, in a folder that is removed with the
+/// process.
 fn template() -> &'static PathBuf {
     static TEMPLATE: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let make = || {
@@ -84,7 +85,7 @@ fn template() -> &'static PathBuf {
         let folder = folder.unwrap();
         let path = folder.path().join("template");
         let made = path.clone();
-        // The caller is inside a runtime.
+        // The caller is inside a runtime, so another thread creates the file.
         let making = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(async {

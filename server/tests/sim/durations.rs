@@ -1,5 +1,6 @@
-//! Checks durations: everything that was ended for exceeding its time limit had exceeded it,
-//! nothing started after the time limit of its run, and retries wait as long as the policy says.
+//! Checks durations: an attempt or run that was ended because of its time limit had exceeded the
+//! limit, nothing started after the time limit of its run, and retries waited for as long as the
+//! policy says.
 
 use carillon::{engine::Settings, model::Definition};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -41,7 +42,7 @@ fn definition<'a>(run: &run::Model, definitions: &'a Definitions) -> Option<&'a 
     definitions.get(&(run.workflow_id, run.workflow_version))
 }
 
-/// The bounds of the delay of a task after that many failures.
+/// The shortest and the longest permitted delay of a task after that many failures.
 pub(crate) fn wait_after(failures: i32, retry: &retry::Policy) -> (TimeDelta, TimeDelta) {
     let doublings = if retry.backoff == Backoff::Fixed { 0 } else { (failures - 1).clamp(0, 40) };
     let most = retry.initial_ms.saturating_mul(1 << doublings).min(retry.max_ms);
@@ -50,8 +51,8 @@ pub(crate) fn wait_after(failures: i32, retry: &retry::Policy) -> (TimeDelta, Ti
     (TimeDelta::milliseconds(least), TimeDelta::milliseconds(most))
 }
 
-/// A run of one task that will be retried. Both instants belong to one moment, however the clocks
-/// are stepped.
+/// Checks how long a run of one task waits for its retry. Both instants were written at the same
+/// moment, so steps of the clock do not matter.
 fn waited(moment: &Moment, ended: &Ended, definitions: &Definitions) -> Result<(), String> {
     use task_run::State::{Failed, TimedOut};
     let attempt = i32::try_from(moment.attempt).unwrap();
@@ -64,7 +65,7 @@ fn waited(moment: &Moment, ended: &Ended, definitions: &Definitions) -> Result<(
     let task = &definition.tasks[0];
     let finished = row.finished_at.ok_or("its attempt did not end")?;
     let wait = TimeDelta::milliseconds(moment.available_at - finished.0);
-    // A lost attempt is not a failure, but it has a number.
+    // A lost attempt has a number, but it does not count as a failure.
     let (least, _) = wait_after(1, &task.retry);
     let (_, most) = wait_after(attempt, &task.retry);
     if (least..=most).contains(&wait) {

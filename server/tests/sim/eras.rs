@@ -1,6 +1,6 @@
-//! The calendars' effect over time. A calendar may change at any time, and each instant is judged
-//! by the calendars in force at that instant, as far as the transaction that writes its row can
-//! know. The database itself records with each row the era of the calendars in which it was
+//! The effect of calendars over time. Calendars may change at any time. Each instant is judged by
+//! the calendars in force at that instant, as far as the transaction that writes the row can know
+//! them. A trigger in the database records for each row in which era of the calendars it was
 //! written.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,13 +13,13 @@ use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
 use timetable::CalendarEntries;
 use uuid::Uuid;
 
-/// A time of the day inside or outside of which a calendar suppresses fires.
+/// A time of the day, inside or outside of which a calendar suppresses fires.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     mode: Mode,
     from: NaiveTime,
     to: NaiveTime,
-    /// The calendar's version, and since when it is in force.
+    /// The calendar's version, and the time from which it is in force.
     version: i32,
     since: DateTime<Utc>,
 }
@@ -27,11 +27,12 @@ struct Window {
 /// All versions of all calendars.
 #[derive(Default)]
 pub(crate) struct Eras {
-    /// The eras, numbered by the sum of the calendars' versions, which each change increases.
+    /// The eras. An era's number is the sum of all calendars' versions, which each change
+    /// increases.
     said: BTreeMap<i64, BTreeMap<String, Window>>,
     of_fires: HashMap<Uuid, i64>,
-    /// How many eras a row may know: on PostgreSQL, calendars may change between a claim's read and
-    /// its write.
+    /// The number of eras that the writer of a row may know. On PostgreSQL, calendars may change
+    /// between the read and the write of a claim.
     known: usize,
 }
 
@@ -90,8 +91,8 @@ impl Eras {
         self.known = if store.dialect().is_postgres() { 3 } else { 1 };
     }
 
-    /// Whether that row may claim that one of these calendars suppressed an instant, or that none
-    /// did.
+    /// Whether a row may say that one of these calendars suppressed an instant (or, with another
+    /// verdict, that none did).
     pub(crate) fn allow(
         &self,
         row: Uuid,
@@ -108,8 +109,8 @@ impl Eras {
         known.any(|said| self.suppress(said, calendars, zone, at) == is_suppressed)
     }
 
-    /// Whether one of these calendars suppresses an instant as known in an era: the wall clock
-    /// shows a time that it excludes.
+    /// Whether one of these calendars suppresses an instant according to an era: the wall clock
+    /// shows a time that the calendar excludes.
     fn suppress(
         &self,
         known: &BTreeMap<String, Window>,
@@ -129,8 +130,8 @@ impl Eras {
         })
     }
 
-    /// The version of a calendar at an instant, among the versions up to that one: the last one in
-    /// force by then, or the first of all.
+    /// The version of a calendar that was in force at an instant, among the versions up to the
+    /// given one. If none was in force yet, this is the first version.
     fn in_force(&self, name: &str, version: i32, at: DateTime<Utc>) -> Window {
         let windows = self.said.values().filter_map(|said| said.get(name));
         let of_then = windows.filter(|window| window.version <= version);

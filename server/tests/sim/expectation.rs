@@ -1,9 +1,10 @@
-//! What the ledger must contain in the end, computed independently of the engine: from the naive
-//! oracle and from what operators requested and when.
+//! The required final content of the ledger, computed independently of the engine: from the naive
+//! oracle, and from the requests of operators and their times.
 //!
-//! A schedule's life is divided where its fires changed: when they occur, how they are decided, or
-//! what they run. Each segment has instants that must be accounted for and instants that may be:
-//! those claimed ahead of their time, on a clock that was stepped back later.
+//! A schedule's life is divided into segments. A new segment begins when a change affects its
+//! fires: when they occur, how they are decided, or what they run. Each segment has instants that
+//! must be accounted for, and instants that may be: those that were claimed ahead of their time,
+//! because a clock was stepped back later.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,7 +24,7 @@ use super::{
     segments::{Instants, Over, Segment, TICK, within},
 };
 
-/// All requests, as far as they concern the ledger.
+/// All requests that concern the ledger.
 pub(crate) struct Expectations {
     store: Store,
     names: u32,
@@ -32,7 +33,7 @@ pub(crate) struct Expectations {
     /// How many days a namespace without its own retention keeps history; `None` if history is
     /// never removed.
     server_days: Option<i64>,
-    /// The shortest retention that the namespace has had.
+    /// The shortest retention that the namespace ever had.
     namespace_days: Option<i64>,
 }
 
@@ -90,28 +91,29 @@ impl Expectations {
             .unwrap()
     }
 
-    /// The minimum number of days for which the history of a schedule is kept, including edits in
-    /// between; `None` if history is never removed.
+    /// The minimum number of days for which the history of a schedule is kept, over all edits;
+    /// `None` if history is never removed.
     pub(crate) fn kept_days(&self, schedule: Option<Uuid>) -> Option<i64> {
         let usual = self.namespace_days?;
         let history = schedule.and_then(|schedule| self.histories.get(&schedule));
         let Some(history) = history.filter(|history| !history.was_deleted) else {
-            // The history of a deleted schedule is finally kept as long as its namespace's.
+            // After a schedule is deleted, its history is kept for as long as that of its
+            // namespace.
             let specs = history.into_iter().flat_map(|history| history.specs.values());
             return Some(specs.filter_map(|spec| spec.retention_days).fold(usual, i64::min));
         };
         history.specs.values().map(|spec| spec.retention_days.unwrap_or(usual)).min()
     }
 
-    /// Records that the namespace's retention may have been set to this.
+    /// Records that the namespace's retention may have been set to `days`.
     pub(crate) fn keeps(&mut self, days: Option<i64>) {
         let Some(server) = self.server_days else { return };
         let days = days.unwrap_or(server);
         self.namespace_days = self.namespace_days.map(|before| before.min(days));
     }
 
-    /// Records a request at `now` to create a schedule of this name: if it exists, it is expected
-    /// to fire.
+    /// Records a request at `now` to create a schedule with this name. If the schedule exists, it
+    /// is expected to fire.
     pub(crate) async fn made(&mut self, name: &str, now: DateTime<Utc>) {
         let found = schedule::Entity::find()
             .filter(schedule::Column::Name.eq(name))
@@ -135,8 +137,8 @@ impl Expectations {
         self.histories.insert(row.id, history);
     }
 
-    /// Records a request at `now` about a schedule that was `before` in this state. The result is
-    /// read from the tables, because the answer may have been lost.
+    /// Records a request at `now` about a schedule whose row was `before`. The result is read from
+    /// the tables, because the answer may have been lost.
     pub(crate) async fn touched(&mut self, before: &schedule::Model, now: DateTime<Utc>) {
         let found = schedule::Entity::find_by_id(before.id).one(self.store.read()).await.unwrap();
         let row = found.expect("a schedule is only marked as deleted");
@@ -144,16 +146,18 @@ impl Expectations {
         let old = Spec::of(before);
         let new = Spec::of(&row);
         let calendars = self.calendars(&row).await;
-        // The instants of a timing up to its end are accounted for, if it had fires left.
+        // All instants up to the end of the old timing are accounted for, if the schedule may still
+        // fire.
         let must_before = match (is_spent(before), cursor) {
             (true, _) => last_accounted(&self.store, row.id).await,
             (false, Some(cursor)) => cursor.max(now + TICK),
-            // The timing had reached its end, perhaps on a clock that was stepped back since.
+            // The old timing had already ended, perhaps on a clock that has been stepped back
+            // since.
             (false, None) => last_accounted(&self.store, row.id).await.max(now + TICK),
         };
         let has_other_work = self.has_other_work(before, &row).await;
-        // Instants that only backfills have run, beyond a clock that was set back, have their rows:
-        // the timing may produce them again.
+        // If a clock was set back, backfills may have run instants after the present. These
+        // instants have their rows, but the timing may produce them again.
         let is_beyond = before.last_fire_at.is_some_and(|last| last.utc() > now);
         let last_past = match is_beyond {
             true => last_past(&self.store, row.id).await,
@@ -162,8 +166,8 @@ impl Expectations {
         let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
         history.pauses.note(before, &row, now);
         let has_others = history.calendars[&before.version] != calendars;
-        // An instant that has come and waits for its jitter belongs to the new version of the same
-        // timing.
+        // If the timing stays the same, an instant that is due but still waits for its jitter
+        // belongs to the new version.
         let is_same = old.timing == new.timing && !has_others && row.deleted_at.is_none();
         let left = row.next_scheduled_at.map(|at| at.utc()).filter(|at| is_same && *at <= now);
         let over = Over {
@@ -179,14 +183,14 @@ impl Expectations {
             || has_others
             || begins_again(before, &row)
         {
-            // With the same timing the instants stay the same, but none that was due before the
-            // edit runs by the new definition. With other calendars they begin again from here, if
-            // all clocks were stepped back.
+            // With the same timing, the instants stay the same, but none that was due before the
+            // edit runs with the new definition. With other calendars, the instants begin again
+            // from here, if all clocks were stepped back.
             history.close(over);
             let timing = new.timing.clone();
             let first_version = row.version;
-            // If the clock was stepped back, the old timing is accounted for beyond now, and the
-            // same timing produces nothing before its own beginning.
+            // If the clock was stepped back, the old timing is accounted for beyond the present.
+            // The same timing produces no instants before its own beginning.
             let begun = history.segments.last().map(|last| last.after).filter(|_| is_same);
             let after = left.map_or(now.max(last_past), |left| left - TICK);
             let after = begun.map_or(after, |begun| begun.max(after));
@@ -195,8 +199,8 @@ impl Expectations {
         history.specs.insert(row.version, new);
     }
 
-    /// Whether the edit changed the workflow that the schedule runs. A module declares workflows
-    /// separately.
+    /// Whether an edit changed the workflow that the schedule runs. Modules declare workflows
+    /// separately from schedules.
     async fn has_other_work(&self, before: &schedule::Model, row: &schedule::Model) -> bool {
         let read = self.store.read();
         let work = async |version: i32| {
@@ -218,7 +222,7 @@ impl Expectations {
         calendars.into_iter().map(|calendar| calendar.name).collect()
     }
 
-    /// Compares the ledger with everything expected, at the `end`.
+    /// Compares the whole ledger with the expectations, at the instant `end`.
     pub(crate) async fn check(
         &mut self,
         fires: impl Iterator<Item = &fire::Model>,
@@ -248,8 +252,8 @@ impl Expectations {
     }
 }
 
-/// Whether an edit from one definition to the other changed when fires occur or how they are
-/// decided: anything except descriptions, priorities and retention.
+/// Whether two definitions differ in when fires occur or how they are decided. Descriptions,
+/// priorities and retention do not matter.
 fn has_other_fires(old: &Spec, new: &Spec) -> bool {
     let bare = |spec: &Spec| Spec {
         name: String::new(),
@@ -264,7 +268,7 @@ fn has_other_fires(old: &Spec, new: &Spec) -> bool {
     bare(old) != bare(new)
 }
 
-/// Whether the schedule fires again after its end, if any instants are left.
+/// Whether an edit makes a schedule fire again after its end, if any instants are left.
 fn begins_again(before: &schedule::Model, row: &schedule::Model) -> bool {
     let may_again = is_spent(before) && !is_spent(row);
     may_again || (before.next_scheduled_at.is_none() && row.next_scheduled_at.is_some())
@@ -284,7 +288,7 @@ async fn rows_of(store: &Store, schedule: Uuid) -> Vec<fire::Model> {
     fires
 }
 
-/// An instant after the last one in a schedule's ledger that its own timing produced.
+/// The instant after the last one in a schedule's ledger that the schedule's own timing produced.
 async fn last_accounted(store: &Store, schedule: Uuid) -> DateTime<Utc> {
     let backfilled = backfills::started(store).await;
     let fires = rows_of(store, schedule).await.into_iter();
@@ -306,8 +310,8 @@ impl History {
         self.segments.last().is_some_and(|last| last.first_version > version)
     }
 
-    /// Whether a row may claim that a calendar suppressed an instant, or that none did, as far as
-    /// its writer could know.
+    /// Whether a row may say that a calendar suppressed an instant, or that none did, as far as its
+    /// writer could know.
     fn may_say(
         &self,
         row: &fire::Model,
@@ -326,7 +330,7 @@ impl History {
     }
 
     /// Whether a fire that started did so under its own version: the definition in force at that
-    /// moment has the same fires.
+    /// moment must have the same fires.
     fn still_fires(&self, started: &Moment) -> Result<(), String> {
         let of = |version: i64| {
             let version = i32::try_from(version).unwrap();
@@ -370,7 +374,8 @@ impl History {
         }
         for &row in rows {
             if backfilled.contains(&row.id) {
-                // The instants of a backfill were compared with the oracle when it was requested.
+                // The instants of a backfill were already compared with the oracle when the
+                // backfill was requested.
                 accounted.entry(row.scheduled_at.utc()).or_default().push(row);
                 continue;
             }
@@ -389,7 +394,7 @@ impl History {
         all_accounted(&expected, &accounted)
     }
 
-    /// The instants of each segment. Skipped instants are accounted for ahead of their time.
+    /// The instants of each segment. Skipped instants may be accounted for ahead of their time.
     fn expected(&self, rows: &[&fire::Model], end: DateTime<Utc>) -> Vec<Instants> {
         let of_segment = |(place, segment): (usize, &Segment)| {
             let own = rows.iter().filter(|row| self.place(row) == Some(place));
@@ -401,7 +406,7 @@ impl History {
         self.segments.iter().enumerate().map(of_segment).collect()
     }
 
-    /// The instants that a row accounts for: all expected ones between its first and its last.
+    /// The instants that a row accounts for: all expected instants from its first to its last.
     fn instants_of(
         &self,
         row: &fire::Model,
@@ -426,8 +431,8 @@ impl History {
         }
     }
 
-    /// Judges a row's verdict as it was when the row was `made`, beside the rows that were claimed
-    /// `together` with it.
+    /// Judges the verdict that a row had when it was written. `made` is that state of the row,
+    /// `together` are the rows of the same claim.
     fn judge(
         &self,
         row: &fire::Model,
@@ -476,8 +481,8 @@ fn all_accounted(expected: &[Instants], accounted: &Accounted<'_>) -> Result<(),
     Ok(())
 }
 
-/// Whether all but the first of these rows of one instant belong to backfills of a period whose
-/// history was already removed.
+/// Whether several rows of one instant are permitted: all except the first belong to backfills of a
+/// period whose history had already been removed.
 fn was_forgotten(rows: &[&fire::Model], backfilled: &BTreeSet<Uuid>) -> bool {
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| (row.claimed_at, row.id));

@@ -1,8 +1,8 @@
-//! Injects errors, waits and deaths between a node and its database.
+//! Injects errors, delays and the deaths of processes between a node and its database.
 //!
-//! A gate knows the current round. It lets a round wait, or end with its node, only if the round
-//! holds no other transaction open: on SQLite an open transaction would block everything, and in no
-//! world could the database decide about the other transaction.
+//! A gate knows the current round. It delays a round, or ends its node, only while the round has no
+//! other transaction open. On SQLite, an open transaction would block all others; and on no
+//! database could the outcome of the other transaction be decided.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -25,23 +25,23 @@ struct State {
     /// The number of edges reached.
     edges: u64,
     round: Round,
-    /// The faults that struck since the last query.
+    /// The faults that occurred since the last query.
     struck: Vec<String>,
 }
 
-/// A round of a service, as the gate sees it.
+/// A round of a service, as the gate knows it.
 #[derive(Clone, Default)]
 pub(crate) struct Round(Arc<Mutex<RoundState>>, Arc<Notify>);
 
 #[derive(Default)]
 struct RoundState {
-    /// The number of transactions that the round has begun. Those rolled back are still counted:
-    /// then the round is spared the faults that must not strike beside another transaction.
+    /// The number of transactions that the round has begun. Those rolled back still count, so some
+    /// rounds are spared faults that must not occur beside another transaction.
     open: u32,
     waits: bool,
-    /// Whether the round belongs to an operator's request, which cannot be continued later.
+    /// Whether the round belongs to an operator's request: such a round cannot be continued later.
     is_whole: bool,
-    /// Whether other rounds may wait for this one: while a node gets a new life, none of its other
+    /// Whether other rounds wait for this one: while a node begins a new life, none of its other
     /// rounds proceeds.
     is_waited_for: bool,
 }
@@ -81,12 +81,12 @@ impl Gate {
         self.locked().edges
     }
 
-    /// Whether the node's process has ended; reset by this query.
+    /// Whether the node's process has ended. This query resets the answer.
     pub(crate) fn take_crash(&self) -> bool {
         std::mem::take(&mut self.locked().crashed)
     }
 
-    /// The faults that struck since the last query.
+    /// The faults that occurred since the last query.
     pub(crate) fn take_struck(&self) -> Vec<String> {
         std::mem::take(&mut self.locked().struck)
     }
@@ -158,7 +158,7 @@ impl Gate {
         let may_pass = *may_pass;
         state.broken = None;
         state.struck.push("a statement fails".to_owned());
-        // The store concludes from the driver's message whether the error is transient.
+        // The store tells from the driver's message whether the error is transient.
         let table = if may_pass { "locked" } else { "broken" };
         Some(Statement::from_string(backend, format!("SELECT 1 FROM this_table_is_{table}")))
     }
@@ -169,7 +169,7 @@ impl Gate {
 }
 
 impl Round {
-    /// Creates a round that an operator waits for.
+    /// Creates a round for a request whose operator waits for the answer.
     pub(crate) fn whole() -> Self {
         let state = RoundState { is_whole: true, ..RoundState::default() };
         Self(Arc::new(Mutex::new(state)), Arc::default())

@@ -1,4 +1,4 @@
-//! The conditions that must hold in the end, after a long enough calm.
+//! The conditions that must hold at the end, after a long calm.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -44,7 +44,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Reads everything. An attempt that was executed twice is already an error.
+    /// Reads everything. Returns an error if an attempt was executed twice.
     pub(crate) async fn read(
         expected: &Expectations,
         executions: Vec<Execution>,
@@ -155,13 +155,14 @@ impl Ended {
             (Verdict::Skipped, Reason::BufferFull) => {
                 matches!(own.overlap, Overlap::BufferOne | Overlap::BufferAll)
             }
-            // A fire of the same version or of a later one caused it, while it was in transit.
+            // A fire of the same version or of a later one replaced this fire while it was being
+            // handed over.
             (Verdict::Skipped, Reason::Replaced) => {
                 let later = history.specs.range(fire.schedule_version..);
                 let stops = [Overlap::CancelOther, Overlap::TerminateOther];
                 later.map(|(_, spec)| spec.overlap).any(|overlap| stops.contains(&overlap))
             }
-            // Whether a calendar did suppress it is checked for each instant.
+            // Another check compares each instant with the calendars.
             (Verdict::Skipped, Reason::Calendar) => true,
             (Verdict::Skipped, Reason::ByRequest | Reason::Purged) => fire.detail.is_some(),
             (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => history.pauses.cover(fire),
@@ -302,7 +303,7 @@ impl Ended {
         Ok(())
     }
 
-    /// Whether a success was taken over from the run that this one repeats from where it failed.
+    /// Whether a success was copied from the run that this run repeats from its failed task.
     fn is_kept(&self, attempt: &task_run::Model) -> bool {
         let run = self.runs.get(&attempt.run_id);
         let old = run.filter(|run| self.flows.contains_key(&run.workflow_id));
@@ -325,11 +326,12 @@ impl Ended {
             },
             task_run::State::Failed => ending == Some(Ending::Failure),
             task_run::State::TimedOut => overran || ending == Some(Ending::Timeout),
-            // An attempt that is stopped before its target has begun has no effect outside.
+            // If an attempt is stopped before its target has begun, the outside world has no record
+            // of it.
             task_run::State::Cancelled => {
                 ended_for_another || seen.is_none() || ending == Some(Ending::Stopped)
             }
-            // The attempt's outcome was lost with its node, whatever it was.
+            // The node died, so its result was lost, whatever it was.
             task_run::State::Lost => true,
             // Tasks are skipped only in runs of several tasks.
             task_run::State::Skipped => seen.is_none(),

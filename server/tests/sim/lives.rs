@@ -1,4 +1,4 @@
-//! Whether nodes that were declared dead were dead.
+//! Checks that nodes that were declared dead were dead.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use entity::node;
 use sea_orm::EntityTrait;
 use uuid::Uuid;
 
-/// When each node last sent a heartbeat, on a clock that is never stepped.
+/// When each node last sent a heartbeat, by a clock that is never stepped.
 #[derive(Default)]
 pub(crate) struct Lives {
     beats: HashMap<Uuid, DateTime<Utc>>,
@@ -20,8 +20,9 @@ impl Lives {
         self.beats.insert(node, now);
     }
 
-    /// A life is over when another life of that name begins, or after too long a silence: by the
-    /// database's clock, or as observed by another node, however that clock was stepped.
+    /// A life ends when another life with the node's name begins, or after too long a silence. The
+    /// silence is measured by the database's clock, or by another node's observation, which does
+    /// not depend on that clock.
     pub(crate) async fn ends(
         &self,
         store: &Store,

@@ -1,34 +1,35 @@
-//! A deterministic simulation of the engine: several nodes on one database and a clock that only
-//! the simulation moves; first faults, then calm, then the check whether the promises were kept.
+//! A deterministic simulation of the engine: several nodes on one database, and a clock that only
+//! the simulation moves. First faults occur, then all is calm, and then the simulation checks
+//! whether the promises were kept.
 //!
-//! One number, the seed, decides everything. It is expanded into a scenario (a world and a list of
-//! events) before anything happens; keys and delays are drawn from it too (`carillon::random`); and
-//! the services are executed one round at a time, by hand (`carillon::engine::Stepwise`). They are
-//! the product's own services: no part of the engine is reimplemented here. What is implemented a
-//! second time, on purpose, is what the engine should have done: the oracle walks the wall clock
-//! minute by minute and knows nothing of the calculator.
+//! A single number, the seed, decides everything. It is expanded into a scenario (a world and a
+//! list of events) before anything happens. Keys and delays are drawn from it as well
+//! (`carillon::random`), and the services are executed one round at a time, by hand
+//! (`carillon::engine::Stepwise`). The services are the real ones; no part of the engine is
+//! reimplemented here. Only the expected result is computed a second time, on purpose: the oracle
+//! walks the wall clock minute by minute, and shares no code with the calculator.
 //!
-//! The faults: processes end, between two rounds or at the edge of a transaction - before its
-//! commit, or after it, so that the answer is lost; nodes freeze and wake up with outdated
-//! knowledge; clocks are stepped, of one node or of all, forward and backward; transactions and
-//! statements fail; rounds wait in the middle while others proceed. Wake-ups are lost and
-//! duplicated all the time: rounds come without one, and half of those sent have no effect. In the
-//! end there are no faults any more.
+//! The faults: processes end, between two rounds or at the edge of a transaction, either before its
+//! commit or after it, so that the answer is lost. Nodes freeze, and wake up with outdated
+//! knowledge. Clocks are stepped, of one node or of all, forward and backward. Transactions and
+//! statements fail. Rounds wait in the middle while others proceed. Wake-ups are always unreliable:
+//! rounds come without one, and half of those sent have no effect. At the end there are no more
+//! faults.
 //!
-//! Meanwhile operators use everything: they create, edit, roll back, pause, skip and delete
-//! schedules, touch runs and buffers, request, pause and cancel backfills, change calendars and
+//! Meanwhile operators use every command: they create, edit, roll back, pause, skip and delete
+//! schedules, change runs and buffers, request, pause and cancel backfills, change calendars and
 //! limits, and deploy modules. In some worlds days pass, and retention removes old history.
 //!
-//! What must hold after each step: nothing that was settled or decided changes, epochs only grow,
-//! attempts follow one another without gaps, no fire starts a run beside another where that is not
-//! allowed, no backfill starts more than it may, nothing is executed without a row, and nothing is
-//! removed that is live, needed or young. What must hold in the end: every instant of the oracle's
-//! expansion is in exactly one row, present or removed, with a valid final verdict; nothing is
-//! pending or live; the counts of each backfill add up; and the record of each attempt matches what
-//! the outside world saw.
+//! After each step: nothing that was settled or decided changes, epochs only grow, attempts follow
+//! one another without gaps, no fire starts a run beside another where that is not permitted, no
+//! backfill starts more than it may, nothing is executed without a row, and nothing is removed that
+//! is live, needed or young. At the end: every instant of the oracle's expansion is in exactly one
+//! row, present or removed, with a valid final verdict; nothing is pending or live; the counts of
+//! each backfill add up; and the record of each attempt matches that of the outside world.
 //!
-//! To run it: `make sim`, or `SIM_SEED=7 cargo nextest run --test sim`, `SIM_SEEDS=0..1000`. A seed
-//! that fails prints its steps, shrunk as far as the failure stays the same; add it to `seeds.txt`.
+//! To run the simulation: `make sim`, or `SIM_SEED=7 cargo nextest run --test sim`, or
+//! `SIM_SEEDS=0..1000`. A failing seed prints its steps, shrunk as far as the failure stays the
+//! same; add the seed to `seeds.txt`.
 //!
 //! - `plan`: schedules, drawn from tables
 //! - `scenario`: worlds and events, drawn from a seed
@@ -118,7 +119,7 @@ fn some_seeds_keep_the_promises_on_postgres() {
     live_all(&seeds[..seeds.len().min(50)], Kind::Postgres);
 }
 
-/// If this were not so, a failure could not be reproduced.
+/// Without this, a failure could not be reproduced.
 #[test]
 fn a_seed_decides_everything() {
     for seed in 0..5 {

@@ -1,5 +1,5 @@
-//! Whether the verdict of an instant at its claim follows from its schedule's policy and its
-//! lateness, computed from the time of the claim and the oracle's instants.
+//! Checks the verdict of an instant at its claim: it must follow from the schedule's policy and
+//! from how late the claim was, computed from the time of the claim and the oracle's instants.
 
 use entity::{
     fire::{Reason, Verdict},
@@ -9,10 +9,10 @@ use entity::{
 use super::moments::{Moment, ON_TIME_MS};
 use carillon::model::Spec;
 
-/// After one instant, up to another one, in milliseconds.
+/// A span of time in milliseconds: after the first instant, up to and including the second.
 pub(crate) type Span = (i64, i64);
 
-/// What must be known to judge a row.
+/// Everything needed to judge a row.
 pub(crate) struct Case<'a> {
     /// The moment at which the row was written.
     pub(crate) made: &'a Moment,
@@ -20,10 +20,10 @@ pub(crate) struct Case<'a> {
     pub(crate) last_at: i64,
     /// The definition that was in force.
     pub(crate) spec: &'a Spec,
-    /// The maximum number of instants within a span that no calendar suppressed: the claim may have
-    /// known some of the calendars in their old or their new version.
+    /// The maximum number of instants within a span that no calendar suppressed. The claim may have
+    /// known some of the calendars in their old or in their new version.
     pub(crate) at_most: &'a dyn Fn(Span) -> usize,
-    /// The minimum number of such instants, likewise.
+    /// The minimum number of instants within a span that no calendar suppressed.
     pub(crate) at_least: &'a dyn Fn(Span) -> usize,
     /// The rows of the schedule that were written at the same moment, including this one.
     pub(crate) together: &'a [&'a Moment],
@@ -47,7 +47,7 @@ impl Case<'_> {
         let Self { made, last_at, spec, .. } = self;
         let now = made.claimed_at;
         let late_until = now - self.grace_ms() - 1;
-        // Within the grace, only the newest is on time.
+        // Within the grace, only the newest instant is on time.
         let is_late = *last_at <= late_until || self.has_others();
         let window = now - spec.misfire.window_seconds * 1_000;
         let is_old = *last_at <= window;
@@ -82,21 +82,21 @@ impl Case<'_> {
         }
     }
 
-    /// The time within which a single instant counts as in time. A fire that is on time is never
+    /// The lateness up to which a single instant counts as in time. A fire that is on time is never
     /// missed, even without any grace.
     fn grace_ms(&self) -> i64 {
         let seconds = self.spec.misfire.grace_seconds + self.spec.timing.jitter_seconds;
         (seconds * 1_000).max(ON_TIME_MS)
     }
 
-    /// The rows that wanted to run along with it. The fires that the end of a pause starts are not
+    /// The rows of the same claim that wanted to run. Fires that the end of a pause starts are not
     /// part of a claim.
     fn beside(&self) -> impl Iterator<Item = &&Moment> {
         let is_same = |other: &&&Moment| other.is_enabled() == self.made.is_enabled();
         self.together.iter().filter(is_same).filter(|other| wants_to_run(other))
     }
 
-    /// Whether several instants may have been due together, this one included.
+    /// Whether several instants, this one included, may have been due at the claim.
     fn has_others(&self) -> bool {
         let (at, now) = (self.made.scheduled_at, self.made.claimed_at);
         let beside = self
@@ -106,8 +106,8 @@ impl Case<'_> {
         beside || self.last_at > at || (self.at_most)((self.last_at, now)) > 0
     }
 
-    /// Whether the fire ran for itself when it was due: as the only one within the grace, or as the
-    /// newest of several that is on time.
+    /// Whether the fire ran as a normal fire when it was due: as the only one within the grace, or
+    /// as the newest of several, if it was on time.
     fn runs_for_itself(&self, now: i64, jitter_ms: i64) -> bool {
         let made = self.made;
         let is_due = (0..=jitter_ms).contains(&(made.due_at - made.scheduled_at));
@@ -118,7 +118,7 @@ impl Case<'_> {
         is_due && made.due_at <= now && is_newest && in_grace && may
     }
 
-    /// Whether several instants were certainly due together.
+    /// Whether several instants were certainly due at the claim.
     fn came_with_others(&self) -> bool {
         self.together.iter().any(|other| {
             other.id != self.made.id
@@ -138,7 +138,7 @@ impl Case<'_> {
         if !is_young {
             return Err("it runs, and was outside of the window".to_owned());
         }
-        // The operator who ends a pause decides which of its fires run.
+        // When an operator ends a pause, the operator decides which of its fires run.
         let catch_up = made.is_enabled().then_some(spec.misfire.catch_up);
         let behind = (self.at_least)((at, now - jitter_ms));
         let spacing = spec.misfire.spacing_seconds * 1_000;

@@ -1,5 +1,5 @@
-//! The states of fires and runs, and their context at each change: the database itself records
-//! them, by triggers, in the order of the changes. The records contain no judgement.
+//! The states of fires and runs and their context, at each change. Triggers in the database record
+//! them in the order of the changes, without judging them.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use entity::{
 use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
-/// The columns of a moment, each with the value recorded for a fire and for a run. A schedule is
-/// recorded in its state at that moment.
+/// The columns of a moment, each with its expression for a fire and for a run. They include the
+/// state of the schedule at that moment.
 const COLUMNS: &[(&str, &str, &str)] = &[
     ("word", "NEW.verdict", "NEW.state"),
     ("why", "NEW.reason", "NEW.trigger"),
@@ -112,13 +112,13 @@ pub(crate) struct Moment {
     overlap: String,
     pub(crate) scheduled_at: i64,
     pub(crate) due_at: i64,
-    /// For a run: when it was created.
+    /// For a run: when the run was created.
     pub(crate) claimed_at: i64,
     pub(crate) decided_at: i64,
     pub(crate) version: i64,
     /// The version of the schedule at that moment.
     pub(crate) in_force: i64,
-    /// For a run: its last attempt, and when the next may begin.
+    /// For a run: the number of its last attempt, and when the next one may begin.
     pub(crate) attempt: i64,
     pub(crate) available_at: i64,
     pub(crate) recoveries: i64,
@@ -185,13 +185,14 @@ impl Moment {
         self.deleted == 1
     }
 
-    /// Whether the fire was past its deadline at `now`: the time to start begins when it was to
-    /// run, and for a caught-up fire at the latest moment that its jitter allowed.
+    /// Whether the fire was past its deadline at `now`. The deadline counts from the time when the
+    /// fire was due, and for a caught-up fire from the latest time that its jitter allowed.
     pub(crate) fn is_too_late(&self, now: i64) -> bool {
         self.makes_too_late(self, now)
     }
 
-    /// The same for another fire of the schedule in its state at that moment.
+    /// Whether another fire of the schedule is past its deadline at `now`, by the schedule's state
+    /// at this moment.
     pub(crate) fn makes_too_late(&self, other: &Self, now: i64) -> bool {
         let from = other.due_at.min(other.scheduled_at + self.jitter_ms);
         self.deadline_ms >= 0 && now - from > self.deadline_ms
@@ -202,13 +203,13 @@ impl Moment {
         now - self.due_at <= ON_TIME_MS
     }
 
-    /// Whether the fire is caught up on, or follows such fires: then it waits for other runs. It is
-    /// not skipped, and stops none.
+    /// Whether the fire is caught up on, or follows such fires. Then it waits for other runs: it is
+    /// not skipped and stops none of them.
     pub(crate) fn is_made_up(&self) -> bool {
         self.made_up == 1
     }
 
-    /// How many fires the schedule could have.
+    /// The maximum number of fires that the schedule had.
     pub(crate) fn max_fires(&self) -> Option<i64> {
         (self.max_fires >= 0).then_some(self.max_fires)
     }
@@ -220,8 +221,8 @@ pub(crate) async fn all(store: &Store) -> Vec<Moment> {
     Moment::find_by_statement(statement).all(store.read()).await.unwrap()
 }
 
-/// The first state of ledger rows, and their state when they started. A row that moves to another
-/// partition is recorded again.
+/// The first state of each ledger row, and its state when it started. If a row moves to another
+/// partition, it is recorded again.
 pub(crate) struct Turns {
     pub(crate) made: HashMap<Uuid, Moment>,
     pub(crate) started: HashMap<Uuid, Moment>,

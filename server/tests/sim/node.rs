@@ -48,17 +48,17 @@ struct Slot {
     name: &'static str,
     at: At,
     round: Round,
-    /// When its next round is due.
+    /// When the service's next round is due.
     due: DateTime<Utc>,
 }
 
 enum At {
     /// The service rests between two rounds.
     Rest(StepwiseService),
-    /// The service is in the middle of a round: at the gate, or asleep on the clock under this
-    /// number.
+    /// The service is in the middle of a round: it waits at the gate, or it sleeps on the clock
+    /// with this number.
     Middle(Middle, Option<u64>),
-    /// The service is being continued.
+    /// The service is executing right now.
     Hands,
 }
 
@@ -114,7 +114,7 @@ impl Node {
         self.is_up() && !self.frozen
     }
 
-    /// The node's view of the other nodes and of its own clock, while its process is up.
+    /// The node's view of the other nodes and of its own clock; `None` if its process is down.
     pub(crate) fn cluster(&self) -> Option<Cluster> {
         self.life.as_ref().map(|life| life.stepwise.cluster())
     }
@@ -164,8 +164,8 @@ impl Node {
             return None;
         }
         life.stepwise.release();
-        // The results of attempts are written until none is left: the end of a task lets its run
-        // end.
+        // Results of attempts are written until none is left, because the end of one task may end
+        // its run.
         for _ in 0..20 {
             self.quiet().await;
             for name in ["steps", "settler"] {
@@ -258,8 +258,8 @@ impl Node {
         self.gate.enter(&slot.round);
         slot.round.release();
         let halt = poll_fn(|context| {
-            // A sleeper that appears while the round proceeds belongs to the round: others have
-            // their own turn.
+            // A sleeper that appears during the round belongs to the round, because no other
+            // service is executed at that time.
             let asleep_before = clock.sleepers();
             if let Poll::Ready((step, went)) = middle.as_mut().poll(context) {
                 return Poll::Ready(Halt::Done(step, went));
@@ -288,7 +288,7 @@ impl Node {
             Halt::Done(mut step, went) => {
                 slot.due = step.next_round(clock.now());
                 if went.is_err() {
-                    // The loop around a service waits for a moment after a failure.
+                    // After a failure, the service's loop waits for a moment.
                     slot.due = clock.now() + chrono::TimeDelta::milliseconds(100);
                 }
                 slot.at = At::Rest(step);
@@ -311,14 +311,14 @@ impl Node {
         went
     }
 
-    /// A part of a round sleeps under that number. The other parts proceed until they end, because
-    /// no round stops with a transaction open.
+    /// Continues a round of which one part sleeps, with that number. The other parts proceed to
+    /// their end, because no round may stop with a transaction open.
     async fn gone_on(&self, middle: &mut Middle, number: u64) -> Halt {
         loop {
             let edges = self.gate.edges();
             let turn = async {
-                // There is one writing connection: once this returns, its previous holder is done
-                // with it.
+                // There is only one writing connection: once this returns, whoever held it before
+                // has finished.
                 drop(self.plain.begin().await.unwrap());
                 yield_now().await;
             };
@@ -336,8 +336,8 @@ impl Node {
         }
     }
 
-    /// Waits until each attempt on this node has begun or ended, and each run of several tasks
-    /// waits for an attempt, for the time, or for its step to be written.
+    /// Waits until every attempt on this node has begun or ended, and every run of several tasks
+    /// waits: for an attempt, for the time, or for its step to be written.
     pub(crate) async fn quiet(&self) {
         let Some(life) = &self.life else { return };
         workshop::at_work(self.place());
@@ -350,12 +350,12 @@ impl Node {
         for _ in 0..1_000 {
             yield_now().await;
             if life.stepwise.attempts() == workshop::alone_at(self.place()) {
-                // No run of several tasks is at work here.
+                // All attempts on this node belong to runs of a single task.
                 return;
             }
             if life.stepwise.attempts() > 0 {
-                // There is one reading connection: once this returns, no caller waits for the
-                // tables.
+                // There is only one reading connection: once this returns, no earlier caller waits
+                // for it.
                 self.store.read().execute_unprepared("SELECT 1").await.unwrap();
                 yield_now().await;
             }
@@ -375,14 +375,14 @@ enum Halt {
     Crashed,
 }
 
-/// Lets other tasks proceed as far as they wait for one another.
+/// Lets other tasks proceed until they all wait.
 async fn yield_now() {
     for _ in 0..8 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Lets other tasks proceed until the condition holds.
+/// Lets other tasks proceed until `is_so` returns true.
 async fn until(is_so: impl Fn() -> bool) {
     for _ in 0..100_000 {
         if is_so() {

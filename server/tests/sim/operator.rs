@@ -43,7 +43,8 @@ pub(crate) fn commands(node: &Node, cache: &Arc<timetable::Cache>) -> Commands {
     node.cluster().map_or(commands.clone(), |cluster| commands.with_cluster(cluster))
 }
 
-/// Executes `order` through `node`; returns a description of the result. An error is a violation.
+/// Executes `order` through `node`; returns a description of the result. Returns an error if an
+/// invariant is violated.
 pub(crate) async fn order(
     node: &Node,
     cache: &Arc<timetable::Cache>,

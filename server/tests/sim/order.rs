@@ -26,13 +26,13 @@ pub(crate) async fn definitions(store: &Store) -> Definitions {
     definitions.collect()
 }
 
-/// Checks that all moments of a world are in order; `is_steady` if its clocks are never stepped.
+/// Checks that all moments of a world are in order. `is_steady` says that no clock is ever stepped.
 pub(crate) fn check(
     ended: &Ended,
     definitions: &Definitions,
     is_steady: bool,
 ) -> Result<(), String> {
-    // Between stepped clocks, no order can be expected.
+    // If clocks are stepped, times need not be in order.
     if !is_steady {
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! When a schedule was paused, as requested: the basis for judging what the ledger says about
-//! pauses.
+//! The pauses of a schedule, as operators requested them. Statements of the ledger about pauses are
+//! compared with them.
 
 use chrono::{DateTime, Utc};
 use entity::{fire, schedule};
@@ -9,12 +9,12 @@ use entity::{fire, schedule};
 pub(crate) struct Pauses(Vec<Pause>);
 
 struct Pause {
-    /// Instants before this one were claimed or accounted for when the pause began.
+    /// Instants before this one were already claimed or accounted for when the pause began.
     from: DateTime<Utc>,
     /// The pause ends by itself at this instant.
     until: Option<DateTime<Utc>>,
-    /// The latest time that a clock showed at a request during the pause: instants before it may be
-    /// accounted for, even if the clocks are stepped back afterwards.
+    /// The latest time that a clock showed at a request during the pause. Instants before it may be
+    /// accounted for, even if clocks are stepped back afterwards.
     latest: DateTime<Utc>,
     /// The pause was ended at this instant.
     ended: Option<DateTime<Utc>>,
@@ -26,8 +26,9 @@ impl Pauses {
         !self.0.is_empty()
     }
 
-    /// Whether all instants of a row fell into a pause. Instants not claimed before its beginning
-    /// fall into it; instants from its end on do not, whenever they are accounted for.
+    /// Whether all instants of a row fell into a pause. A pause includes instants that were not
+    /// claimed before it began, and excludes instants from its end on, whenever they are accounted
+    /// for.
     pub(crate) fn cover(&self, row: &fire::Model) -> bool {
         let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
         self.0.iter().any(|pause| {
@@ -37,8 +38,8 @@ impl Pauses {
         })
     }
 
-    /// Records a request at `now` that turned the schedule `before` into that `row`. The end of a
-    /// pause at its set time is no request.
+    /// Records a request at `now` that changed the schedule from `before` to `row`. When a pause
+    /// ends at its set time, there is no request.
     pub(crate) fn note(
         &mut self,
         before: &schedule::Model,
@@ -52,7 +53,8 @@ impl Pauses {
         match (self.0.last_mut().filter(|_| !before.enabled), row.enabled) {
             (None, true) => {}
             (None, false) => self.0.push(Pause { from, until, latest: now, ended: None }),
-            // An edit begins from now, and the clocks may have been stepped back.
+            // An edit accounts for instants from now on, and the clocks may have been stepped back
+            // since the pause began.
             (Some(pause), false) => {
                 (pause.from, pause.until) = (pause.from.min(from), until);
                 pause.latest = pause.latest.max(now);

@@ -1,4 +1,4 @@
-//! The schedules of a simulated world, drawn from tables, so that a new policy is a new line.
+//! The schedules of a simulated world, drawn from tables: a new policy only needs another line.
 
 use carillon::{
     commands::Work,
@@ -13,8 +13,8 @@ use entity::{
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 use timetable::retry;
 
-/// The places and times of worlds: zones, each with an instant of a clock change. The last has
-/// none.
+/// The zones of worlds, each with an instant at which its clock changes. The last zone has no clock
+/// changes.
 pub(crate) const PLACES: &[(&str, &str)] = &[
     ("Europe/Berlin", "2026-03-29T01:00:00Z"),
     ("Europe/Berlin", "2026-10-25T01:00:00Z"),
@@ -25,7 +25,7 @@ pub(crate) const PLACES: &[(&str, &str)] = &[
     ("UTC", "2026-06-01T12:00:00Z"),
 ];
 
-/// Expressions whose fires are seconds apart, minutes apart, and more. `@at` gets its instant when
+/// Expressions that fire every few seconds or minutes, or less often. `@at` gets its instant when
 /// it is drawn.
 const QUICK: &[&str] = &["@every 10s", "@every 30s", "@every 45s"];
 const STEADY: &[&str] =
@@ -64,7 +64,7 @@ pub(crate) const GROUP: (&str, i64) = ("shared", 2);
 /// The limits that operators set for the group.
 pub(crate) const LIMITS: &[i64] = &[1, 2, 3, 5];
 
-/// Calendars that suppress fires, and the index of the first of the [`WINDOWS`] of each.
+/// Calendars that suppress fires, each with the index of its first window in [`WINDOWS`].
 pub(crate) const CALENDARS: &[(&str, usize)] = &[("night", 0), ("lunch", 1)];
 
 /// The possible windows of a calendar: from one time of the day (inclusive) to another (exclusive).
@@ -76,7 +76,7 @@ pub(crate) const WINDOWS: &[(Mode, &str, &str)] = &[
     (Mode::Only, "01:00", "23:00"),
 ];
 
-/// The name of the task of all schedules that run a single one.
+/// The task's name in schedules with a single task.
 pub(crate) const ONLY_TASK: &str = "main";
 
 /// Workflows of several tasks that some schedules run.
@@ -111,7 +111,7 @@ pub(crate) fn flow(name: &str) -> Definition {
     }
 }
 
-/// A schedule and its work.
+/// A schedule and the work that it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) timing: Timing,
@@ -125,7 +125,7 @@ pub(crate) struct Plan {
     pub(crate) retry: retry::Policy,
     pub(crate) timeout_ms: i64,
     pub(crate) retention_days: Option<i64>,
-    /// The name of a workflow that it runs instead of its own task.
+    /// The name of a workflow that the schedule runs instead of a task of its own.
     pub(crate) flow: Option<&'static str>,
 }
 
@@ -234,7 +234,7 @@ fn expression(random: &mut StdRng, table: &[&str], start: DateTime<Utc>) -> Stri
     text.to_owned()
 }
 
-/// One entry of a table.
+/// A random entry of a table.
 pub(crate) fn one<T: Clone>(random: &mut StdRng, table: &[T]) -> T {
     table.choose(random).expect("a table has a line").clone()
 }

@@ -1,4 +1,4 @@
-//! Checks that are possible only at the end of the schedules' lives: whether the counts add up.
+//! Checks that are possible only at the end of a schedule's life: whether its counts add up.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::{expectation::Expectations, invariants::Ended, truth::Life};
 
-/// Whether the statements that rows make about other rows are true, and whether the fires counted
-/// match the schedules' own counts.
+/// Checks that statements of rows about other rows are true, and that the number of fires counted
+/// matches the schedule's own count.
 pub(crate) async fn check(
     lives: &BTreeMap<Uuid, Life>,
     ended: &Ended,

@@ -1,9 +1,9 @@
-//! What retention removed, kept beside the tables, so that the ledger can still be judged as a
-//! whole in the end, and each removal at once.
+//! The rows that retention removed. They are kept in other tables, so that the ledger can be judged
+//! as a whole at the end, and each removal at once.
 //!
-//! On SQLite a row is copied when it is deleted. On PostgreSQL whole days are dropped, which fires
-//! no trigger: there each row has a shadow copy from the beginning, and removed rows are found by
-//! comparison.
+//! On SQLite, a trigger copies each deleted row. On PostgreSQL, whole days are dropped, which fires
+//! no trigger. There each row has a shadow copy from the beginning, and a comparison shows which
+//! rows were removed.
 
 use carillon::store::{DatabaseTransaction, Store};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,14 +13,15 @@ use uuid::Uuid;
 
 use super::{expectation::Expectations, witness::LIVE};
 
-/// A table that retention removes rows from, as expressions over the row `OLD`.
+/// A table from which retention removes rows; its expressions refer to the row `OLD`.
 struct Watched {
     table: &'static str,
     key: &'static [&'static str],
     schedule: &'static str,
-    /// The expression for when the row was settled.
+    /// The time at which the row was settled.
     settled: &'static str,
-    /// The condition that must not hold; `{live}` is replaced by the states of a live run.
+    /// A condition under which the row must not be removed; `{live}` stands for the states of a
+    /// live run.
     alive: &'static str,
 }
 
@@ -151,14 +152,14 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     }
 }
 
-/// How far the database has recorded changes and removals.
+/// How many changes and removals the database has recorded.
 #[derive(Debug, FromQueryResult)]
 pub(crate) struct Noted {
     pub(crate) journal: i64,
     pub(crate) removed: i64,
 }
 
-/// Queries how far the database has recorded.
+/// Queries how many changes and removals the database has recorded.
 pub(crate) async fn noted(store: &Store) -> Noted {
     if store.dialect().is_postgres() {
         for watched in WATCHED {
@@ -188,7 +189,7 @@ struct Removed {
     alive: i64,
 }
 
-/// Reads the removed rows, from where the last read stopped.
+/// A reader of the removed rows, which continues where its last read stopped.
 #[derive(Default)]
 pub(crate) struct Removals {
     read: i64,
@@ -200,9 +201,9 @@ impl Removals {
         usize::try_from(self.read).unwrap()
     }
 
-    /// Checks that nothing was removed that must stay: live rows, and rows younger than their
-    /// owner's retention. `noted` is the number of removals already known, `latest` the latest time
-    /// that any clock has shown.
+    /// Checks that no row was removed that must stay: live rows, and rows younger than their
+    /// owner's retention. `noted` is the number of removals recorded so far, and `latest` is the
+    /// latest time that any clock has shown.
     pub(crate) async fn look(
         &mut self,
         expected: &Expectations,

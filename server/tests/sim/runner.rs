@@ -1,4 +1,4 @@
-//! Executes many seeds, on as many threads as there are processors, and shrinks a failing one.
+//! Executes many seeds, on as many threads as there are processors, and shrinks a failing seed.
 
 use std::{
     collections::BTreeMap,
@@ -67,7 +67,7 @@ pub(crate) fn live_all(seeds: &[u64], kind: Kind) {
     }
 }
 
-/// The first line of the violation.
+/// The first line of a violation.
 fn gist(what: &str) -> String {
     what.lines().next().unwrap_or_default().chars().take(160).collect()
 }
@@ -79,7 +79,7 @@ pub(crate) struct Failure {
     pub(crate) trace: Vec<String>,
 }
 
-/// A seed takes about a second, on a busy machine many.
+/// The time limit for a seed, which usually takes about a second, and longer on a busy machine.
 const LONGEST: Duration = Duration::from_mins(10);
 
 /// Executes one scenario.
@@ -87,13 +87,14 @@ pub(crate) fn live(scenario: &Scenario, kind: Kind) -> Result<Size, Failure> {
     live_traced(scenario, kind).0
 }
 
-/// The same, with a record of all events.
+/// Executes one scenario; also returns all events.
 pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Failure>, Vec<String>) {
     let trace = Trace::default();
     let lived = catch_unwind(AssertUnwindSafe(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let lived = world::live(scenario, kind, trace.clone());
-        // On the machine's clock: code that would wait forever on a simulated clock waits here.
+        // The limit uses the machine's clock, so it also ends code that would wait forever on a
+        // simulated clock.
         let lived = runtime.block_on(Clock::system().timeout(LONGEST, lived));
         lived.unwrap_or_else(|_| Err("it hangs".to_owned()))
     }));
@@ -113,9 +114,9 @@ pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Fail
     (Err(Failure { what, trace: trace.clone() }), trace)
 }
 
-/// The report that a developer needs to fix it.
+/// The report about a failure, with everything that a developer needs.
 fn report(seed: u64, kind: Kind, failure: Failure) -> String {
-    // A scenario that hangs takes its whole time limit at each try.
+    // A hanging scenario would take the whole time limit at each attempt to shrink it.
     let (scenario, failure) = match failure.what.as_str() {
         "it hangs" => (Scenario::draw(seed), failure),
         _ => shrunk(Scenario::draw(seed), kind, failure),
@@ -131,10 +132,10 @@ fn report(seed: u64, kind: Kind, failure: Failure) -> String {
     )
 }
 
-/// How long a failing seed is shrunk.
+/// The time limit for shrinking a failing seed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Leaves out half of the events and schedules, then a quarter, and so on, as long as the rest
+/// Removes half of the events and schedules, then a quarter, and so on, for as long as the rest
 /// still fails.
 fn shrunk(mut scenario: Scenario, kind: Kind, mut failure: Failure) -> (Scenario, Failure) {
     let start = now();

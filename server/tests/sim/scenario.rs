@@ -1,8 +1,8 @@
-//! The content of a seed: a world and a list of events, all drawn before it begins.
+//! The expansion of a seed: a world and a list of events, all drawn before the world begins.
 //!
-//! An event acts on whatever exists at that point (`pick` is taken modulo the number of choices),
-//! so the list stays meaningful when events are removed from it: that is how a failing seed is
-//! shrunk.
+//! An event acts on an object that exists at that point (`pick` is taken modulo the number of
+//! objects), so the list stays meaningful if events are removed. Shrinking a failing seed depends
+//! on that.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use super::plan::{CALENDARS, LIMITS, PLACES, Plan, WINDOWS, one};
 
-/// A whole seed.
+/// Everything that a seed decides.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
@@ -22,13 +22,13 @@ pub(crate) struct Scenario {
     pub(crate) capacity: usize,
     pub(crate) batch: u64,
     pub(crate) lost_after_seconds: u64,
-    /// For how many days history is kept, in a world in which days pass.
+    /// The number of days for which history is kept, in a world in which days pass.
     pub(crate) kept_days: Option<i64>,
     pub(crate) plans: Vec<Plan>,
     pub(crate) events: Vec<Event>,
-    /// How paused schedules are resumed in the end.
+    /// How paused schedules are resumed at the end.
     pub(crate) missed: CatchUp,
-    /// Whether dead nodes come back in the end; one always does.
+    /// Whether dead nodes start again at the end. At least one always does.
     pub(crate) revival: bool,
 }
 
@@ -37,15 +37,15 @@ pub(crate) struct Scenario {
 pub(crate) enum Event {
     /// One service of a node executes a round, whether or not it is due.
     Step { node: usize, service: usize },
-    /// All due services of a node execute a round; whether a wake-up reaches them.
+    /// All due services of a node execute a round. `heed` says whether wake-ups reach them.
     Rounds { node: usize, heed: bool },
     /// An attempt ends.
     End { pick: usize, ending: Ending },
     /// Time passes.
     Pass { ms: u64 },
-    /// Time passes until some service wants its round.
+    /// Time passes until the next service is due.
     Next,
-    /// An operator requests something.
+    /// An operator sends a request.
     Order { node: usize, pick: usize, order: Order },
     /// A fault.
     Fault { node: usize, fault: Fault },
@@ -70,7 +70,7 @@ pub(crate) enum Order {
     Delete,
     Pause(Option<i64>),
     Resume(CatchUp),
-    /// Rolls back to a version that many before.
+    /// Rolls back by that many versions.
     Rollback(i32),
     Trigger,
     /// Sets another note, tag or priority, which does not affect fires.
@@ -84,28 +84,28 @@ pub(crate) enum Order {
     PauseBackfill(usize),
     ResumeBackfill(usize),
     CancelBackfill(usize),
-    /// Gives a calendar a new window.
+    /// Gives a calendar another window.
     Redraw(usize, usize),
     /// Sets the group's new limit.
     Limit(i64),
     /// Sets the namespace's new retention.
     Keep(Option<i64>),
-    /// Deploys a module's file: the schedules that it declares, by number, and whether all others
-    /// of the module are deleted.
+    /// Deploys a module's file: the schedules that it declares, by number; and whether the module's
+    /// other schedules are deleted.
     Deploy(Vec<(usize, Plan)>, bool),
     Cancel(usize),
     Retry(usize),
-    /// Repeats a run from where it failed.
+    /// Repeats a run from its failed task on.
     Rerun(usize),
 }
 
 /// A requested backfill.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Past {
-    /// The beginning of its window, as minutes ago.
+    /// The beginning of the window, in minutes before the present.
     pub(crate) ago: i64,
     pub(crate) minutes: i64,
-    /// Maximum number of fires of the window.
+    /// The maximum number of fires in the window.
     pub(crate) most: usize,
     pub(crate) mode: Mode,
     pub(crate) order: backfill::Order,
@@ -128,9 +128,10 @@ pub(crate) enum Fault {
     StepClock(i64),
     /// The clocks of all nodes and of the database are stepped.
     StepAll(i64),
-    /// After that many more edges of transactions, this happens.
+    /// After that many more edges of transactions, the strike happens.
     Strike(u32, Strike),
-    /// After that many more statements, one statement fails.
+    /// After that many more statements, a statement fails; the flag says whether the error is
+    /// transient.
     Break(u32, bool),
 }
 
@@ -155,7 +156,7 @@ impl Scenario {
         let nodes = one(random, &[1, 2, 2, 3, 4]);
         let plans = (0..random.random_range(3..=12)).map(|_| Plan::draw(random, zone, start));
         let plans = plans.collect();
-        // Some worlds are calm all the time, some are stormy.
+        // Some worlds have no faults at all, others have many.
         let trouble = one(random, &[0.0, 0.08, 0.15, 0.25]);
         let count = random.random_range(40..=120);
         let kept_days = random.random_bool(0.25).then(|| one(random, &[1, 1, 2, 45]));
@@ -235,7 +236,7 @@ impl Event {
     }
 }
 
-/// Mostly seconds and minutes, occasionally hours.
+/// A random length of time: mostly seconds and minutes, occasionally hours.
 fn passing(random: &mut StdRng) -> u64 {
     match random.random_range(0..20) {
         0..8 => random.random_range(1..20_000),

@@ -1,5 +1,5 @@
-//! The parts of a schedule's life in which its fires stay the same, and the instants of each
-//! according to the oracle.
+//! The segments of a schedule's life: in each of them its fires stay the same. Each has the
+//! instants that the oracle computes.
 
 use std::{collections::BTreeMap, ops::Bound};
 
@@ -13,17 +13,17 @@ use super::{misfires::Span, oracle};
 pub(crate) struct Segment {
     pub(crate) timing: Timing,
     pub(crate) first_version: i32,
-    /// The segment's instants lie after this one.
+    /// All instants of the segment come after this time.
     pub(crate) after: DateTime<Utc>,
-    /// Set when the segment is over.
+    /// `Some` once the segment has ended.
     pub(crate) over: Option<Over>,
 }
 
-/// How far a segment got.
+/// The point up to which an ended segment is accounted for.
 pub(crate) struct Over {
-    /// Instants before this must be accounted for.
+    /// Instants before this time must be accounted for.
     pub(crate) must_before: DateTime<Utc>,
-    /// Instants up to this may be accounted for.
+    /// Instants up to this time may be accounted for.
     pub(crate) may_until: DateTime<Utc>,
 }
 
@@ -31,18 +31,19 @@ pub(crate) const TICK: TimeDelta = TimeDelta::milliseconds(1);
 
 /// The instants of a segment.
 pub(crate) struct Instants {
-    /// All instants that any claim may have seen. They may reach further than the segment: an edit
-    /// on a clock that was set back ends it before instants that a claim has seen.
+    /// All instants that any claim may have seen. Some may come after the end of the segment: if a
+    /// clock was set back before an edit, the segment ends before instants that a claim has already
+    /// seen.
     pub(crate) all: BTreeMap<DateTime<Utc>, fire::Kind>,
-    /// Instants up to this may be accounted for.
+    /// Instants up to this time may be accounted for.
     pub(crate) may_until: DateTime<Utc>,
-    /// Instants before this must be accounted for.
+    /// Instants before this time must be accounted for.
     pub(crate) must_before: DateTime<Utc>,
 }
 
 impl Segment {
-    /// The segment's instants up to the `end`, or further if instants were skipped `ahead`, and up
-    /// to those that a claim has `seen`.
+    /// The instants of the segment up to `end`, and beyond it up to the last instant that was
+    /// skipped `ahead` or that a claim has `seen`.
     pub(crate) fn instants(
         &self,
         anchor: DateTime<Utc>,
@@ -75,7 +76,8 @@ pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::T
     }
 }
 
-/// The `instants` within a span, which may end before it begins.
+/// Those of the `instants` that lie within a span. The span may end before it begins; then it
+/// contains none.
 pub(crate) fn within<T>(
     instants: &BTreeMap<DateTime<Utc>, T>,
     (behind, until): Span,

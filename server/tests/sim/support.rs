@@ -1,4 +1,4 @@
-//! The parts of the integration tests that the simulation uses.
+//! The parts of the integration tests' support that the simulation uses.
 
 #[path = "../it/support/database.rs"]
 #[expect(dead_code, reason = "a simulation makes its SQLite databases itself")]

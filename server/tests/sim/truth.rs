@@ -1,8 +1,8 @@
-//! Checks that what the ledger says about its fires was true when it was written, by replaying the
-//! recorded moments of rows and runs in order.
+//! Checks that each statement of the ledger was true when it was written, by replaying the recorded
+//! moments of rows and runs in order.
 //!
-//! The schedules are replayed one after the other. Live runs, fires on their way to a run and
-//! waiting fires are counted here, not taken from the engine's counts.
+//! The schedules are replayed one after the other. The replay itself counts live runs, fires on
+//! their way to a run, and waiting fires; it does not use the engine's counts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,13 +15,13 @@ use uuid::Uuid;
 
 use super::moments::Moment;
 
-/// How often recovery tries. The following limit, in milliseconds, is how long it does so after the
-/// claim or the hand-off.
+/// How often recovery retries a fire or a run. The next constant is the time after the claim or the
+/// hand-off in which it does so, in milliseconds.
 const TRIES: i64 = 3;
 const AGE_MS: i64 = 24 * 3_600_000;
 
-/// Checks that everything written was true; returns the first violation, or else the lives of the
-/// schedules, for checks that are possible only in the end.
+/// Checks that everything written was true. Returns the first violation as an error; otherwise the
+/// lives of the schedules, for checks that are possible only at the end.
 pub(crate) fn judge(moments: &[Moment], is_steady: bool) -> Result<BTreeMap<Uuid, Life>, String> {
     let mut schedules: BTreeMap<Uuid, Vec<&Moment>> = BTreeMap::new();
     for moment in moments {
@@ -46,27 +46,27 @@ pub(crate) fn judge(moments: &[Moment], is_steady: bool) -> Result<BTreeMap<Uuid
 /// The state of a schedule during the replay.
 #[derive(Default)]
 pub(crate) struct Life {
-    /// Whether no clock was stepped: on a stepped clock, past instants come again.
+    /// Whether no clock is ever stepped. On a clock that is stepped back, past instants come again.
     is_steady: bool,
     /// The last state of each row and each run.
     last: HashMap<(bool, Uuid), Moment>,
-    /// Runs that have not settled. Those of backfills block nothing.
+    /// The live runs, except those of backfills, which block nothing.
     live: BTreeSet<Uuid>,
     /// Fires that wait for their hand-off.
     owned: BTreeSet<Uuid>,
     waiting: BTreeMap<Uuid, Moment>,
-    /// Whether a run ended just before: runs that wait for room end as soon as they are asked to
-    /// stop.
+    /// Whether a run ended just before this moment: a run that waits for a node ends as soon as it
+    /// is asked to stop.
     just_ended: bool,
-    /// The fires that have waited.
+    /// The fires that have ever waited in the buffer.
     waited: BTreeSet<Uuid>,
-    /// The runs, and fires on their way to one, that a fire must end before it starts.
+    /// The runs, and the fires on their way to a run, that must end before a fire starts.
     to_be_ended: HashMap<Uuid, BTreeSet<Uuid>>,
-    /// How many fires counted towards the maximum.
+    /// The number of fires that counted towards the schedule's maximum.
     pub(crate) counted: i64,
-    /// Runs that must be asked to stop, each with the fire that they block.
+    /// Runs that must be asked to stop, each with the fire that the run blocks.
     pub(crate) in_the_way: Vec<(Uuid, Uuid)>,
-    /// Fires that were skipped in favour of another fire, which is named.
+    /// Fires that were skipped in favour of another fire, each with that fire.
     pub(crate) replaced: Vec<(Uuid, Uuid)>,
 }
 
@@ -146,7 +146,7 @@ impl Life {
             (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => {
                 truth(!now.is_enabled(), "it was not paused")
             }
-            // Calendars, policies and the times of these rows are checked elsewhere.
+            // Other checks cover calendars, policies, and the times of these rows.
             (Verdict::Pending, Reason::AwaitingHandoff)
             | (Verdict::Started, Reason::Backfilled)
             | (Verdict::Skipped, Reason::Calendar | Reason::ByRequest)
@@ -242,8 +242,8 @@ impl Life {
         Ok(())
     }
 
-    /// Whether a fire may wait for live runs. `rest` are the moments after it: fires that start by
-    /// the same decision are recorded after those that do not.
+    /// Whether a fire may wait for live runs. `rest` are the moments after it: if one decision
+    /// concerns several fires, those that start are recorded last.
     fn waits(&mut self, now: &Moment, rest: &[&Moment]) -> Result<(), String> {
         let overlap = now.overlap().ok_or("its schedule was gone")?;
         if now.is_made_up() {
@@ -268,7 +268,7 @@ impl Life {
         truth(taken(is_free, waiting) < limit, "it waited, and no place was free")
     }
 
-    /// Whether a fire was skipped because of the live run that it names.
+    /// Whether a fire was rightly skipped because of the live run that the row names.
     fn overlaps(&self, now: &Moment, rest: &[&Moment]) -> Result<(), String> {
         truth(now.overlap() == Some(Overlap::Skip), "its policy is another")?;
         let named = Uuid::parse_str(&now.detail).map_err(|_| "it names nothing".to_owned())?;
@@ -304,9 +304,9 @@ impl Life {
         self.live.is_empty() && self.owned.is_empty()
     }
 
-    /// Whether nothing is live, and how many fires wait and may still start, once those that start
-    /// by the same decision have started. Fires of former versions and those past their deadline
-    /// are about to leave.
+    /// Whether nothing is live, and the number of waiting fires that may still start, after the
+    /// fires that start by the same decision. Fires of former versions and fires past their
+    /// deadline do not count, because they are about to leave the buffer.
     fn places(&self, now: &Moment, rest: &[&Moment]) -> (bool, i64) {
         let starts = together(rest).filter(|next| next.is_owned());
         let starting: BTreeSet<Uuid> = starts.map(|next| next.id).collect();
@@ -321,13 +321,14 @@ impl Life {
     }
 }
 
-/// How many places of a buffer are taken: if nothing is live, its first fire is about to leave.
+/// The number of occupied places in a buffer. If nothing is live, the first fire is about to leave,
+/// so it does not count.
 fn taken(is_free: bool, waiting: i64) -> i64 {
     if is_free { (waiting - 1).max(0) } else { waiting }
 }
 
-/// The moments that were decided together with the previous ones: rows that already existed, until
-/// something else happens. Rows that recovery abandons also make room.
+/// The moments that belong to the same decision as the previous ones: changes of rows that already
+/// existed, up to the next other event. Rows that recovery abandons end the decision as well.
 fn together<'a>(rest: &'a [&'a Moment]) -> impl Iterator<Item = &'a &'a Moment> {
     let is_another =
         |next: &Moment| next.is_of_run() || next.is_new() || next.verdict() == Verdict::Abandoned;

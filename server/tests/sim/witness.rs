@@ -1,5 +1,5 @@
-//! The conditions that must hold after each step: the database itself keeps a journal of all
-//! changes, by triggers, which is read after each step.
+//! The conditions that must hold after each step. Triggers in the database keep a journal of all
+//! changes, which is read after each step.
 
 use carillon::store::{DatabaseTransaction, Store};
 use chrono::{DateTime, Utc};
@@ -17,7 +17,7 @@ use super::{
 /// The states of a run that has not settled.
 pub(crate) const LIVE: &str = "('queued', 'running', 'retrying')";
 
-/// Live runs of fires beside which a fire's new run starts although it must not.
+/// The number of live runs beside which a fire's new run must not start.
 const BESIDE: &str = "(SELECT count(*) FROM run r JOIN schedule s ON s.id = r.schedule_id \
    WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap <> 'allow' \
      AND NEW.trigger = 'schedule' AND r.trigger = 'schedule' AND r.state IN {live})";
@@ -29,8 +29,8 @@ const CROWD: &str = "(SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS
      >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
    THEN 1 ELSE 0 END)";
 
-/// Whether a new run of a backfill is one too many: another one is live for the instant, the
-/// backfill has its maximum of live runs, or it must start none now.
+/// Whether a backfill must not start this run: another run is live for the instant, the backfill
+/// has its maximum of live runs, or it is not active now.
 const TWIN: &str = "(SELECT CASE WHEN NEW.trigger = 'backfill' AND ( \
      EXISTS (SELECT 1 FROM run r WHERE r.schedule_id = NEW.schedule_id \
        AND r.scheduled_at = NEW.scheduled_at AND r.id <> NEW.id AND r.state IN {live}) \
@@ -63,7 +63,7 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
         "{INTO} SELECT 'attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, {ALIVE}, \
            0, 0;"
     );
-    // A row of a node has its heartbeats in the columns in which a row of a run has its epochs.
+    // In the journal, the columns for a run's epochs contain a node's heartbeats.
     let life =
         |was: &str| format!("{INTO} SELECT 'node', NEW.id, {was}, NEW.heartbeat_at, 0, 0, 0;");
     let begun = life("'', NEW.state, 0, 0, 0");
@@ -144,7 +144,8 @@ struct Line {
     twin: i64,
 }
 
-/// Reads the journal and the workshop's records, from where the last read stopped.
+/// A reader of the journal and of the workshop's records, which continues where its last read
+/// stopped.
 #[derive(Default)]
 pub(crate) struct Witness {
     read: i64,
@@ -153,8 +154,8 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// Checks everything at `now`, before which no clock was stepped; returns the first violation.
-    /// `noted` is the end of the journal.
+    /// Checks all conditions at `now`, the time by a clock that is never stepped; returns the first
+    /// violation. `noted` is the end of the journal.
     pub(crate) async fn look(
         &mut self,
         store: &Store,
@@ -249,7 +250,7 @@ fn verdict(word: &str) -> Verdict {
     Verdict::try_from_value(&word.to_owned()).unwrap()
 }
 
-/// Checks that nothing is executed that was not recorded before.
+/// Checks that every execution was recorded before it began.
 async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     let key = (execution.run, execution.task.clone(), execution.attempt);
     let row = task_run::Entity::find_by_id(key).one(store.read()).await.unwrap();
@@ -262,8 +263,8 @@ async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     ))
 }
 
-/// Checks that an attempt that is declared lost while its node counts as alive is no longer at work
-/// anywhere: it was never started, or its node has stopped it.
+/// Checks that an attempt that was declared lost while its node counts as alive is not at work
+/// anywhere: either it was never started, or its node has stopped it.
 async fn is_lost(store: &Store, line: &Line) -> Result<(), String> {
     let attempts = task_run::Entity::find()
         .filter(task_run::Column::RunId.eq(line.id))

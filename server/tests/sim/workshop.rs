@@ -1,7 +1,7 @@
-//! The place where attempts are executed: nothing is done, and the scenario decides when and how
-//! each ends.
+//! The place where attempts are executed. They do nothing; the scenario decides when and how each
+//! of them ends.
 //!
-//! The workshop represents the outside world. Its records are not in any table, so the tables can
+//! The workshop stands for the outside world. Its records are not in any table, so the tables can
 //! be compared with them.
 
 use std::{
@@ -33,7 +33,7 @@ struct Workshop {
     at_work: (usize, u32),
 }
 
-/// An attempt, as recorded by the outside world.
+/// An attempt as the outside world has recorded it.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
     pub(crate) run: Uuid,
@@ -59,27 +59,27 @@ pub(crate) fn executor() -> Arc<Executor> {
     EXECUTOR.get_or_init(make).clone()
 }
 
-/// Forgets everything: a new seed begins on this thread.
+/// Forgets all records, because a new seed begins on this thread.
 pub(crate) fn clear() {
     WORKSHOP.take();
 }
 
-/// From here on, this life of this node begins attempts.
+/// From here on, attempts that begin belong to this node in this life.
 pub(crate) fn at_work(place: (usize, u32)) {
     WORKSHOP.with_borrow_mut(|shop| shop.at_work = place);
 }
 
-/// The executed attempts in order, except as many as the caller already knows.
+/// The executed attempts in order, without the first `known` ones.
 pub(crate) fn seen_after(known: usize) -> Vec<Execution> {
     WORKSHOP.with_borrow(|shop| shop.seen[known..].to_vec())
 }
 
-/// How many attempts are open at a place.
+/// The number of open attempts at a place.
 pub(crate) fn open_at(place: (usize, u32)) -> usize {
     WORKSHOP.with_borrow(|shop| shop.open.iter().filter(|open| open.place == place).count())
 }
 
-/// How many of these attempts are at the only task of their run.
+/// The number of open attempts at a place that belong to runs of a single task.
 pub(crate) fn alone_at(place: (usize, u32)) -> usize {
     WORKSHOP.with_borrow(|shop| {
         let is_alone = |open: &&Open| shop.seen[open.execution].task == ONLY_TASK;
@@ -103,11 +103,11 @@ pub(crate) fn is_open(run: Uuid, task: &str, attempt: i32) -> bool {
     })
 }
 
-/// Ends the open attempt of that number and returns it.
+/// Ends the open attempt with that number; returns it.
 pub(crate) fn end(number: usize, ending: Ending) -> Execution {
     WORKSHOP.with_borrow_mut(|shop| {
         let open = shop.open.remove(number);
-        // The place may no longer exist.
+        // The attempt's future may have been dropped already.
         let _ = open.end.send(ending);
         shop.seen[open.execution].ended = Some(ending);
         shop.seen[open.execution].clone()
@@ -145,12 +145,12 @@ fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static,
     })
 }
 
-/// A place at which an attempt is at work, until the engine releases it.
+/// A place at which an attempt is at work, until the engine drops it.
 struct Bench(usize);
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // A thread that ends may no longer have a workshop.
+        // The thread may be ending, and its workshop may be gone already.
         let _ = WORKSHOP.try_with(|shop| {
             shop.borrow_mut().open.retain(|open| open.execution != self.0);
         });

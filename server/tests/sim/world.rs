@@ -1,4 +1,4 @@
-//! Executes a seed: nodes on one database, events, calm, and the judgement.
+//! Executes a seed: nodes on one database, the events, a calm, and the final checks.
 
 use std::{
     fmt::Write,
@@ -29,10 +29,10 @@ use super::{
     workshop,
 };
 
-/// The events, one line each; kept outside, so that they survive a panic.
+/// The events, one line each. The caller keeps them, so that they survive a panic.
 pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
 
-/// The size that a world reached.
+/// Counts that show how much happened in a world.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Size {
     pub(crate) fires: usize,
@@ -46,9 +46,9 @@ pub(crate) struct Size {
 
 struct World {
     nodes: Vec<Node>,
-    /// The clock that leases and heartbeats use.
+    /// The clock by which leases and heartbeats are measured.
     database_clock: ManualClock,
-    /// The time that the clocks would show if none had been stepped.
+    /// The time that all clocks would show if none had been stepped.
     true_now: DateTime<Utc>,
     /// The latest time that any clock has shown.
     latest: DateTime<Utc>,
@@ -61,7 +61,7 @@ struct World {
     _database: Database,
 }
 
-/// Executes the scenario; returns the size that the world reached, or the violation.
+/// Executes the scenario; returns the size of the world, or the violation.
 pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Result<Size, String> {
     carillon::random::seed(scenario.seed);
     workshop::clear();
@@ -86,7 +86,7 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
     Ok(Size { rounds, removed, ..ended.size() })
 }
 
-/// The compiled timings, which are the same in every world.
+/// Compiled timings, shared by all worlds.
 fn cache() -> Arc<timetable::Cache> {
     static CACHE: OnceLock<Arc<timetable::Cache>> = OnceLock::new();
     CACHE.get_or_init(|| Arc::new(timetable::Cache::new(10_000))).clone()
@@ -166,7 +166,7 @@ impl World {
         Ok(())
     }
 
-    /// Continues a service; returns whether there was something to report.
+    /// Continues a service; returns whether the service had something to report.
     async fn go(&mut self, index: usize, service: usize) -> Result<bool, String> {
         let node = &mut self.nodes[index];
         if !node.goes_on() {
@@ -307,13 +307,13 @@ impl World {
         }
         self.come_to_rest().await?;
         let behind = (self.latest - self.true_now).num_seconds().unsigned_abs();
-        // First longer than a heartbeat's expiry and any wait for recovery; then spaced, delayed
-        // and skipped instants; then one more ordinary hour.
+        // First more time passes than a heartbeat's expiry and any delay of recovery; then enough
+        // for spaced, delayed and skipped instants; then one ordinary hour.
         for seconds in [5, 31, 31, 120, 301, behind + 5, 601, 3_600, 5, 5] {
             self.pass(Duration::from_secs(seconds)).await;
             self.come_to_rest().await?;
         }
-        // The instants come one after the other, each as soon as a service looks.
+        // Backfills run their instants one after the other, each when a service has its next round.
         for _ in 0..60 {
             if backfills::open(self.expected.store()).await.is_empty() {
                 break;
@@ -321,7 +321,7 @@ impl World {
             self.pass(Duration::from_secs(6)).await;
             self.come_to_rest().await?;
         }
-        // History that is old enough is removed.
+        // Now retention removes history that is old enough.
         for seconds in [26 * 3_600, 3_700, 5].into_iter().filter(|_| scenario.kept_days.is_some()) {
             self.pass(Duration::from_secs(seconds)).await;
             self.come_to_rest().await?;
@@ -329,21 +329,23 @@ impl World {
         Ok(())
     }
 
-    /// Lets everything proceed that can proceed without time passing.
+    /// Executes rounds until nothing more can proceed without time passing.
     async fn come_to_rest(&mut self) -> Result<(), String> {
         for _ in 0..2_000 {
             let mut rests = true;
             for node in &mut self.nodes {
                 node.heed();
             }
-            // First all nodes send heartbeats: the others must not take a leap of time for a death.
+            // All nodes send heartbeats before the other services: otherwise a leap of time would
+            // look like the death of a node.
             for pulse in [true, false] {
                 for index in 0..self.nodes.len() {
                     for service in self.nodes[index].due() {
                         let name = self.nodes[index].name(service);
                         if (name == "pulse") == pulse {
                             let told = self.go(index, service).await?;
-                            // The settler and the steps service always want another round.
+                            // The settler and the service `steps` always want another round, so
+                            // only their reports count.
                             rests &= ["settler", "steps"].contains(&name) && !told;
                         }
                     }

@@ -1,10 +1,11 @@
 //! A storm of cloacina's cron schedules on PostgreSQL, for `carillon-bench peers`.
 //!
-//! Schedules are registered as cloacina's documentation does it (`register_cron_workflow`), all due
+//! Schedules are registered as in cloacina's documentation (`register_cron_workflow`). All are due
 //! at one whole second some seconds ahead and daily from then on, with a workflow of one task that
 //! does nothing. The program prints two lines of JSON: its name and the due instant, as soon as all
 //! schedules are registered; and the result, as soon as the last workflow is recorded as completed
 //! or the limit is over. It then keeps running until its standard input ends, so that its parent
+//! can still read its CPU time.
 //! can still read its CPU time.
 
 use std::{io::Read, time::Duration};
@@ -38,7 +39,7 @@ struct Cli {
     /// `db_pool_size`: cloacina's own default is 10.
     #[arg(long, default_value_t = 16)]
     connections: u32,
-    /// `scheduler_poll_interval`: cloacina's own default is 100, 10 is the least it takes.
+    /// `scheduler_poll_interval`: cloacina's own default is 100; the minimum is 10.
     #[arg(long, default_value_t = 50)]
     poll_ms: u64,
 }
@@ -59,7 +60,7 @@ const CALM: TimeDelta = TimeDelta::milliseconds(1_500);
 #[tokio::main]
 async fn main() -> Result<()> {
     let cli = Cli::parse();
-    // Cron wakes by a timer at the due instant, whatever its poll interval is.
+    // Cron uses a timer for the due instant, whatever its poll interval is.
     let config = DefaultRunnerConfig::builder()
         .max_concurrent_tasks(cli.tasks)
         .db_pool_size(cli.connections)
@@ -100,13 +101,13 @@ async fn main() -> Result<()> {
     });
     println!("{line}");
     std::io::stdin().read_to_end(&mut Vec::new()).context("wait for the end of the input")?;
-    // A shutdown would wait for unfinished work, none of which is needed.
+    // A shutdown would wait for unfinished work, which is not needed.
     std::process::exit(0);
 }
 
 /// A whole second that leaves time to register `count` schedules first.
 fn due_instant(now: DateTime<Utc>, count: usize) -> Result<DateTime<Utc>> {
-    // On a busy machine it registers some hundred schedules a second.
+    // On a busy machine, cloacina registers a few hundred schedules a second.
     let registering = TimeDelta::milliseconds(i64::try_from(count)? * 8);
     Ok((now + registering + CALM * 2).trunc_subsecs(0) + TimeDelta::seconds(1))
 }
@@ -125,7 +126,7 @@ struct Recorded {
 }
 
 /// Counts by the workflow's own record, whose time is before the commit that writes it. The
-/// schedule's record, which follows up to half a second later, is not waited for.
+/// schedule's record follows up to half a second later, and is not waited for.
 async fn recorded(client: &Client) -> Result<Recorded> {
     let row = client
         .query_one(
@@ -158,7 +159,7 @@ fn seconds(from: DateTime<Utc>, until: DateTime<Utc>) -> f64 {
     (until - from).as_seconds_f64()
 }
 
-/// The version that this was built with.
+/// The version of cloacina that this program was built with.
 fn version() -> Result<&'static str> {
     include_str!("../Cargo.lock")
         .split_once("name = \"cloacina\"\nversion = \"")

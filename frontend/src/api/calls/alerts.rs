@@ -28,7 +28,7 @@ pub(crate) fn list(
     Ask::new::<Alerts>(alerts::Variables { namespace, filter: Some(filter), first, after })
 }
 
-/// The alerts of a rule, one of them, with their total number.
+/// The latest alert of a rule, with the total number of its alerts.
 pub(crate) fn of_rule(namespace: String, rule: String) -> Ask<Page<model::Alert>> {
     let filter = alerts::AlertFilter { rule_id: Some(rule), schedule_id: None, open: None };
     let (namespace, filter) = (within(namespace), Some(filter));
@@ -104,7 +104,7 @@ pub(crate) fn create_channel(
     Ask::new::<CreateAlertChannel>(create_alert_channel::Variables { input, key: Some(key) })
 }
 
-/// Absent fields keep their current values.
+/// Changes a channel. Absent fields keep their current values.
 pub(crate) fn update_channel(input: update_alert_channel::UpdateAlertChannelInput) -> Ask<String> {
     let absent = [("url", input.url.is_none()), ("signingSecret", input.signing_secret.is_none())];
     let ask = Ask::new::<UpdateAlertChannel>(update_alert_channel::Variables { input });
@@ -118,7 +118,7 @@ pub(crate) fn delete_channel(id: String) -> Ask<String> {
     Ask::new::<DeleteAlertChannel>(delete_alert_channel::Variables { id })
 }
 
-/// Returns the id of the test message.
+/// Sends a test message; returns its id.
 pub(crate) fn test_channel(id: String) -> Ask<String> {
     Ask::new::<TestAlertChannel>(test_alert_channel::Variables { id })
 }

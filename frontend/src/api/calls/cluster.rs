@@ -12,13 +12,13 @@ pub(crate) fn shards() -> Ask<Vec<Shard>> {
     Ask::new::<Shards>(operations::shards::Variables)
 }
 
-/// Returns the node's id.
+/// Drains a node; returns its id.
 pub(crate) fn drain_node(id: String, reason: String, key: String) -> Ask<String> {
     let key = Some(key);
     Ask::new::<DrainNode>(operations::drain_node::Variables { id, reason, key })
 }
 
-/// Returns the node's id.
+/// Undrains a node; returns its id.
 pub(crate) fn undrain_node(id: String, reason: Option<String>, key: String) -> Ask<String> {
     let key = Some(key);
     Ask::new::<UndrainNode>(operations::undrain_node::Variables { id, reason, key })

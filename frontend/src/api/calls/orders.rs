@@ -1,6 +1,7 @@
-//! Actions on schedules: on one of them, or on all that a search finds; and on all runs that a search finds.
+//! Actions on one schedule, on all schedules that a search finds, and on all runs that a search finds.
 //!
-//! Each returns the id of what it made or changed. A `key` makes it take effect once, however often it is sent.
+//! Each returns the id of the created or changed object. With a `key`, an action takes effect once, however often it
+//! is sent.
 
 use serde_json::Value;
 
@@ -56,7 +57,7 @@ pub(crate) fn test_call(input: operations::test_call::TestCallInput) -> Ask<Test
     Ask::new::<operations::TestCall>(operations::test_call::Variables { input })
 }
 
-/// Returns the new run's id.
+/// Triggers a schedule; returns the id of the new run.
 pub(crate) fn trigger_schedule(
     id: String,
     context: Option<Value>,
@@ -115,7 +116,7 @@ pub(crate) enum Order {
     RetryRuns,
 }
 
-/// A change of many schedules; what is empty stays as it is.
+/// A change of many schedules. Empty fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ScheduleChange {
     pub(crate) add_tags: Vec<String>,
@@ -125,7 +126,7 @@ pub(crate) struct ScheduleChange {
     pub(crate) priority: Option<i64>,
 }
 
-/// What becomes of the concurrency group.
+/// The change of the schedules' concurrency group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum GroupChange {
     #[default]
@@ -134,8 +135,8 @@ pub(crate) enum GroupChange {
     Join(String),
 }
 
-/// The schedules or runs of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any other
-/// number is a conflict; without it, the action is a dry run that only counts them.
+/// The schedules or runs of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any
+/// other number is a conflict. Without it, the action is a dry run that only counts the objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Many {
     pub(crate) namespace: String,
@@ -159,7 +160,8 @@ pub(crate) fn order_many(order: Order, many: Many, key: String) -> Ask<ManyOutco
             }
         };
     }
-    // A dry run sends no key: with the action's key, its answer would be replayed for the action itself.
+    // A dry run sends no key. Otherwise the action would have the same key, and would only get the answer of the dry
+    // run.
     let key = many.expected_count.map(|_| key);
     match order {
         Order::Pause { reason, until } => {
@@ -205,7 +207,7 @@ pub(crate) fn order_many(order: Order, many: Many, key: String) -> Ask<ManyOutco
     }
 }
 
-/// The input, and its fields that are not to be sent: a null would remove the value.
+/// The input, and the names of its fields that must not be sent, because a null would remove their values.
 fn change_input(
     change: ScheduleChange,
 ) -> (operations::update_schedules::ChangeSchedulesInput, Vec<&'static str>) {

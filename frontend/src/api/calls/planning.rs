@@ -64,7 +64,7 @@ pub(crate) struct BackfillOrderOf {
     pub(crate) mode: BackfillMode,
 }
 
-/// `standing` filters the list; without it, the list contains the instants that would run.
+/// Previews a backfill. `standing` filters the list; without it, the list contains the instants that would run.
 pub(crate) fn preview_backfill(
     order: BackfillOrderOf,
     standing: Option<BackfillStanding>,
@@ -127,7 +127,7 @@ pub(crate) fn schedule_names(
     Ask::new::<ScheduleNames>(variables)
 }
 
-/// How long the last successful runs of a schedule took.
+/// The durations of the last successful runs of a schedule.
 pub(crate) fn pace(namespace: String, schedule_id: String) -> Ask<Vec<Took>> {
     Ask::new::<Pace>(pace::Variables { namespace, schedule_id })
 }
@@ -179,13 +179,13 @@ pub(crate) fn workflow(id: String) -> Ask<Workflow> {
     Ask::new::<WorkflowOne>(workflow_one::Variables { id })
 }
 
-/// A workflow as its editor reads it, with every field that an update has to send back.
+/// A workflow for its editor, with every field that an update has to send back.
 pub(crate) fn workflow_definition(id: String) -> Ask<WorkflowDefinition> {
     Ask::new::<operations::WorkflowDefinition>(workflow_definition::Variables { id })
 }
 
-/// `definition` has the fields of the input except the namespace. Its tasks are JSON, which the editor reads into its
-/// own types.
+/// Creates a workflow. `definition` has the fields of the input except the namespace. Its tasks are JSON that the
+/// editor has read into its own types.
 pub(crate) fn create_workflow(
     namespace: String,
     definition: Value,
@@ -203,7 +203,8 @@ pub(crate) fn create_workflow(
         .with("/variables/input", definition)
 }
 
-/// Updates the version that was read; `definition` is as for a new workflow.
+/// Updates a workflow, if it is still in the version that was read. `definition` has the same fields as for a new
+/// workflow.
 pub(crate) fn update_workflow(
     id: String,
     expected_version: i64,
@@ -227,7 +228,8 @@ pub(crate) fn delete_workflow(id: String, expected_version: i64) -> Ask<String> 
     Ask::new::<DeleteWorkflow>(delete_workflow::Variables { id, expected_version })
 }
 
-/// What a workflow's text says, and what would be refused of it. `workflow_id` is the workflow that is edited.
+/// The content of a workflow's text, and the problems for which it would be refused. `workflow_id` is the workflow
+/// that is edited.
 pub(crate) fn read_workflow(
     text: String,
     workflow_id: Option<String>,
@@ -236,7 +238,7 @@ pub(crate) fn read_workflow(
     Ask::new::<ReadWorkflow>(read_workflow::Variables { text, workflow_id, namespace })
 }
 
-/// The first two hundred.
+/// The first two hundred modules.
 pub(crate) fn modules(namespace: String) -> Ask<Vec<Module>> {
     Ask::new::<Modules>(modules::Variables { namespace: within(namespace) })
 }
@@ -254,12 +256,12 @@ pub(crate) fn export(
     Ask::new::<ExportModules>(export_modules::Variables { namespace, module, search })
 }
 
-/// Only reports what a deployment would change.
+/// The changes that a deployment would make; nothing is written.
 pub(crate) fn plan(source: String, prune: bool, adopt: bool) -> Ask<Plan> {
     Ask::new::<PlanModule>(plan_module::Variables { source, prune, adopt })
 }
 
-/// Returns the module's name.
+/// Deploys a module file; returns the module's name.
 pub(crate) fn deploy(source: String, prune: bool, adopt: bool, key: String) -> Ask<String> {
     let (reason, key) = (None, Some(key));
     Ask::new::<DeployModule>(deploy_module::Variables { source, prune, adopt, reason, key })

@@ -39,7 +39,7 @@ pub(crate) fn tokens(all: bool, place: Place, size: usize) -> Ask<Page<model::Ap
     Ask::new::<ApiTokens>(api_tokens::Variables { all, first, after })
 }
 
-/// Returns the token itself. Takes no idempotency key: a repeated call could not show the token again.
+/// Creates a token, and returns its text. Takes no idempotency key: a repeated call could not show the token again.
 pub(crate) fn create_token(input: create_api_token::CreateApiTokenInput) -> Ask<String> {
     Ask::new::<CreateApiToken>(create_api_token::Variables { input })
 }
@@ -155,7 +155,7 @@ pub(crate) fn retention(namespace: String) -> Ask<model::Retention> {
     Ask::new::<Retention>(retention::Variables { namespace })
 }
 
-/// What the next retention round would remove if the namespace kept history for this many days.
+/// The history that the next retention round would remove if the namespace kept it for this many days.
 pub(crate) fn retention_preview(namespace: String, days: i64) -> Ask<model::RetentionPreview> {
     let change = retention_preview::RetentionChangeInput {
         namespace: namespace.clone(),
@@ -190,7 +190,7 @@ pub(crate) fn feeds() -> Ask<Vec<CalendarFeed>> {
     Ask::new::<CalendarFeeds>(calendar_feeds::Variables)
 }
 
-/// Returns the feed's path. Takes no idempotency key: a repeated call could not show the path again.
+/// Creates a feed, and returns its path. Takes no idempotency key: a repeated call could not show the path again.
 pub(crate) fn create_feed(input: create_calendar_feed::CreateCalendarFeedInput) -> Ask<String> {
     Ask::new::<CreateCalendarFeed>(create_calendar_feed::Variables { input })
 }

@@ -1,7 +1,7 @@
 //! The subscriptions, and the cursor from which each continues (pure).
 //!
-//! A subscriber keeps its id. Its id on the wire is new each time, because the server may still send messages about
-//! the previous one.
+//! A subscriber keeps its id. Its id on the wire is new for each subscription, because the server may still send
+//! messages about the previous one.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 /// A message to a subscriber.
 pub(crate) enum Notice {
-    /// An event's data. The listener returns its cursor.
+    /// The data of an event. The listener returns the event's cursor.
     Event(Value),
-    /// Events may have been missed: reload.
+    /// Events may have been missed, so the listener must reload.
     Gap,
-    /// The server has sent everything: for a feed that it completes.
+    /// The server has completed the feed.
     End,
 }
 
@@ -25,7 +25,7 @@ type Listen = Rc<dyn Fn(Notice) -> Option<String>>;
 /// A subscription and its listener.
 pub(crate) struct Subscriber {
     pub(crate) payload: Value,
-    /// Whether the server completes the feed. Any other feed that ends is subscribed to again.
+    /// Whether the server completes the feed. Any other feed is subscribed to again when it ends.
     pub(crate) ends: bool,
     pub(crate) listen: Listen,
 }
@@ -43,7 +43,7 @@ struct Entry {
 pub(super) struct Book {
     entries: BTreeMap<u64, Entry>,
     last_id: u64,
-    /// The pings in flight, and the subscription that each of them follows.
+    /// The pings in flight, each with the subscription that was sent just before it.
     pings: VecDeque<Option<u64>>,
 }
 
@@ -54,7 +54,7 @@ impl Book {
         self.last_id
     }
 
-    /// Returns the id on the wire.
+    /// Removes a subscriber; returns its id on the wire.
     pub(super) fn leave(&mut self, id: u64) -> Option<u64> {
         self.entries.remove(&id).map(|entry| entry.wire)
     }
@@ -79,7 +79,8 @@ impl Book {
         self.pings.push_back(opens);
     }
 
-    /// Pongs arrive in the order of the pings. Returns the subscription that is now known to be active.
+    /// Handles a pong; pongs arrive in the order of the pings. Returns the subscription that is now known to be
+    /// active.
     pub(super) fn pong(&mut self) -> Option<u64> {
         self.pings.pop_front().flatten()
     }
@@ -97,13 +98,13 @@ impl Book {
         self.entries.get(&id).map(|entry| entry.subscriber.listen.clone())
     }
 
-    /// The listener of a feed that the server completes by this message.
+    /// The listener of a feed, if this message completes the feed.
     pub(super) fn ending(&self, wire: u64) -> Option<Listen> {
         let entry = self.entries.values().find(|entry| entry.wire == wire)?;
         entry.subscriber.ends.then(|| entry.subscriber.listen.clone())
     }
 
-    /// The next subscription continues after this event.
+    /// Stores the cursor of an event, after which the next subscription continues.
     pub(super) fn seen(&mut self, id: u64, cursor: String) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.since = Some(cursor);
@@ -111,7 +112,7 @@ impl Book {
         }
     }
 
-    /// Returns the subscriber to subscribe again, and how often that has been tried.
+    /// Handles a refused subscription. Returns the subscriber to subscribe again, and the number of earlier tries.
     pub(super) fn refused(&mut self, wire: u64) -> Option<(u64, u32)> {
         let (id, entry) = self.entries.iter_mut().find(|(_, entry)| entry.wire == wire)?;
         entry.since = None;
@@ -120,7 +121,7 @@ impl Book {
         Some((*id, entry.tries))
     }
 
-    /// The same, for a feed that ended although it should not have.
+    /// Handles the end of a feed that should not have ended, in the same way.
     pub(super) fn completed(&mut self, wire: u64) -> Option<(u64, u32)> {
         let (id, entry) = self.entries.iter_mut().find(|(_, entry)| entry.wire == wire)?;
         let id = *id;
@@ -169,7 +170,7 @@ mod tests {
         let (second, is_blind) = book.subscribe(id).unwrap();
         assert!(is_blind);
         assert_ne!(wire(&first), wire(&second));
-        // The server also sends a `complete` for the first one.
+        // The server also sends a `complete` for the first subscription.
         assert_eq!(book.completed(wire(&first)), None);
         assert!(book.listener(wire(&second)).is_some());
     }

@@ -9,7 +9,7 @@ use super::Socket;
 
 const PROTOCOL: &str = "graphql-transport-ws";
 
-/// The connection closes when this value is dropped; no message is delivered after that.
+/// A connection. It closes when this value is dropped; no message is delivered after that.
 pub(super) struct Line {
     socket: WebSocket,
     _opened: Closure<dyn Fn()>,
@@ -39,7 +39,7 @@ impl Line {
         Some(Self { socket, _opened: opened, _heard: heard, _closed: closed })
     }
 
-    /// A message that cannot be sent is sent again on the next connection, or does not matter.
+    /// Sends a message. Failures are ignored: an important message is sent again on the next connection.
     pub(super) fn send(&self, message: &Value) {
         say(&self.socket, message);
     }

@@ -1,4 +1,4 @@
-//! A search line, as text and as chips: two views of one query.
+//! A search line: the same query as text and as chips.
 //!
 //! Typing searches and completes at once: first the names of fields, then their values. Each term is shown as a chip
 //! below; clicking a chip removes the term. Views are queries with a name. An error that the server reports is shown
@@ -114,13 +114,13 @@ fn view_buttons(
     views.iter().copied().map(view).collect()
 }
 
-/// The completion of the line. Completions are offered while the user types, and disappear once one is accepted.
+/// The completion of the last term. Completions are offered while the user types, and disappear once one is accepted.
 #[derive(Clone, Copy)]
 struct Completion {
     input: NodeRef<html::Input>,
     typed: RwSignal<Option<String>>,
     offers: Memo<Option<Vec<terms::Offer>>>,
-    /// The offer that the arrow keys have reached.
+    /// The completion that the arrow keys have reached.
     active: RwSignal<Option<usize>>,
     typing: Typing,
 }
@@ -177,14 +177,14 @@ impl Completion {
         event.prevent_default();
     }
 
-    /// The offers. Clicking one accepts it.
+    /// The list of completions. Clicking one accepts it.
     fn list(self) -> AnyView {
         live(move || {
             let Some(offers) = self.offers.get() else { return ().into_any() };
             let option = |(at, offer): (usize, &terms::Offer)| {
                 let text = offer.text.clone();
                 let press = move |event: leptos::ev::MouseEvent| {
-                    // Keep the focus in the field.
+                    // The focus must stay in the field.
                     event.prevent_default();
                     self.accept(text.clone());
                 };
@@ -231,7 +231,7 @@ pub(crate) fn QueryBar(
     /// The user's saved views, with the callbacks to save this query and to delete a view.
     #[prop(optional)]
     own: Option<OwnViews>,
-    /// Known values of fields whose values change: tags, workflows.
+    /// The known values of fields whose values vary: tags, workflows.
     #[prop(into, optional)]
     known: Signal<Vec<(&'static str, Vec<String>)>>,
 ) -> impl IntoView {

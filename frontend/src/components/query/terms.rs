@@ -1,4 +1,4 @@
-//! The terms of a query, and how one is completed.
+//! Splits a query into terms, and completes a term.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub(crate) struct QueryField {
     pub(crate) values: &'static [&'static str],
 }
 
-/// A completion: the whole query with it, its label, and what it means.
+/// A completion: the whole query after accepting it, its label, and its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::components) struct Offer {
     pub(in crate::components) text: String,
@@ -54,7 +54,8 @@ pub(crate) fn has_term(query: &str, term: &str) -> bool {
     terms(query).contains(&term)
 }
 
-/// The query with the term at its end, or without it if it has it. The rest stays as it is written.
+/// Removes the term from the query if the query has it, and otherwise appends it. The rest of the
+/// text stays unchanged.
 pub(crate) fn toggled(query: &str, term: &str) -> String {
     let is_it = |range: &Range<usize>| query.get(range.clone()) == Some(term);
     let Some(Range { start, end }) = ranges(query).into_iter().find(is_it) else {
@@ -63,7 +64,7 @@ pub(crate) fn toggled(query: &str, term: &str) -> String {
     };
     let before = query.get(..start).unwrap_or_default().trim_end();
     let after = query.get(end..).unwrap_or_default();
-    // The space between the term and the one before it is removed too.
+    // Also removes the space between the term and the previous one.
     if before.is_empty() { after.trim_start().to_owned() } else { format!("{before}{after}") }
 }
 
@@ -101,7 +102,7 @@ pub(in crate::components) fn complete(
             .collect();
     };
     let Some(field) = fields.iter().find(|field| field.name == name) else { return Vec::new() };
-    // After a comma, another value begins.
+    // A new value begins after a comma.
     let (before, begun) = match typed.rsplit_once(',') {
         Some((before, begun)) => (format!("{before},"), begun),
         None => (String::new(), typed),

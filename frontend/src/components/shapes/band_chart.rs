@@ -20,7 +20,7 @@ pub(crate) struct Band {
     pub(crate) millis: Option<[i64; 3]>,
 }
 
-/// Draws the band; `what` names what is measured, as in `Duration`.
+/// Draws the band. `what` names the measured quantity, as in `Duration`.
 pub(crate) fn band_chart(
     what: &'static str,
     bands: Vec<Band>,
@@ -89,7 +89,7 @@ fn stretches(values: &[Option<[i64; 3]>]) -> Vec<Vec<Point>> {
     stretches
 }
 
-/// A step's left edge, its right edge, and the height of a value.
+/// The left and right edge of a step, and the height of its value.
 fn place((index, millis): &Point, which: usize, count: usize, top: i64) -> (f64, f64, f64) {
     let width = LENGTH / count.max(1) as f64;
     let value = millis.get(which).copied().unwrap_or_default();
@@ -108,7 +108,7 @@ fn path(stretch: &[Point], which: usize, count: usize, top: i64) -> String {
     stretch.iter().enumerate().map(step).collect()
 }
 
-/// The area between the lines of p50 and p95: there along one, back along the other.
+/// The area between the lines of p50 and p95: forward along one line, back along the other.
 fn area(stretch: &[Point], count: usize, top: i64) -> String {
     let back = stretch.iter().rev().map(|point| {
         let (from, _, y) = place(point, 1, count, top);

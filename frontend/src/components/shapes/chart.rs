@@ -1,5 +1,5 @@
-//! The parts that all charts over time share: the plot between its axes, the text for the column
-//! under the pointer, the legend, and the text twin.
+//! The parts that all charts over time share: the plot with its axes, the text for the column under
+//! the pointer, the legend, and the text twin.
 
 use leptos::{html, prelude::*};
 
@@ -8,15 +8,16 @@ use super::{
     twin::{Twin, twin},
 };
 
-/// The plot's length and height in the drawing's own units; it is stretched to the available space.
+/// The width and height of the plot in the drawing's own units; the plot is stretched to the
+/// available space.
 pub(super) const LENGTH: f64 = 1_000.0;
 pub(super) const HEIGHT: f64 = 100.0;
 
-/// A chart around its drawing.
+/// The parts of a chart around its plot.
 pub(super) struct Chart {
     /// The chart in one sentence, for screen readers.
     pub(super) summary: String,
-    /// The upper end and the middle of the scale, in words.
+    /// The labels of the upper end and the middle of the scale.
     pub(super) top: String,
     pub(super) middle: String,
     /// Labels under the plot, evenly spaced; the first and the last are at its ends.

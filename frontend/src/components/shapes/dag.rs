@@ -7,7 +7,7 @@ use super::dag_layout::{Layout, NODE_HEIGHT, NODE_WIDTH, layout};
 const MAP_FROM: usize = 30;
 const STEP: f64 = 1.25;
 const NAME_LENGTH: usize = 21;
-/// The minimum visible width: a graph of one task is not scaled up to the width of the page.
+/// The minimum visible width, so that a graph of one task is not scaled up to the width of the page.
 const LEAST_WIDTH: f64 = 2.5 * NODE_WIDTH;
 
 /// One task.
@@ -25,7 +25,7 @@ pub(crate) struct DagNode {
 #[derive(Clone, Copy)]
 pub(crate) struct DagView {
     zoom: RwSignal<f64>,
-    /// How far the graph is panned, in its own units.
+    /// The distance by which the graph is panned, in its own units.
     moved: RwSignal<(f64, f64)>,
     held: StoredValue<Option<(i32, i32)>>,
 }
@@ -90,7 +90,7 @@ pub(crate) fn dag(
         let (x, y, width, height) = look.window(width, height);
         format!("{x} {y} {width} {height}")
     };
-    // A pixel of the screen, in the graph's units.
+    // The size of a screen pixel in the graph's units.
     let scale = move || {
         let frame = frame.get_untracked()?;
         let (.., seen, _) = untrack(|| look.window(width, height));
@@ -141,7 +141,7 @@ fn needs(nodes: &[DagNode]) -> Vec<Vec<usize>> {
     nodes.iter().map(|node| node.needs.iter().filter_map(place).collect()).collect()
 }
 
-/// A path from the right side of one node to the left side of another.
+/// The path of a line from the right side of one node to the left side of another.
 fn edge(from: (f64, f64), to: (f64, f64)) -> String {
     let (x1, y1) = (from.0 + NODE_WIDTH, from.1 + NODE_HEIGHT / 2.0);
     let (x2, y2) = (to.0, to.1 + NODE_HEIGHT / 2.0);
@@ -173,8 +173,7 @@ fn box_of(node: &DagNode, x: f64, y: f64, chosen: &str, choose: Callback<String>
             <title>{node.name.clone()}</title>
             <rect x=x y=y width=NODE_WIDTH height=NODE_HEIGHT rx="7"/>
             <circle cx=x + 15.0 cy=y + 16.0 r="4"/>
-            // The trailing space separates the two texts in the visible text, which the label
-            // repeats.
+            // The trailing space separates this text from the next one. The label repeats the visible text.
             <text class="dag-name" x=x + 26.0 y=y + 20.0>{format!("{} ", cut(&node.name))}</text>
             <text class="dag-word" x=x + 26.0 y=y + 35.0>{node.word.clone()}</text>
         </g>
@@ -182,7 +181,7 @@ fn box_of(node: &DagNode, x: f64, y: f64, chosen: &str, choose: Callback<String>
     .into_any()
 }
 
-/// The label of a node: the visible text first, so that voice control finds it, and then the rest.
+/// The accessible label of a node. It begins with the visible text, so that voice control finds it.
 fn label(node: &DagNode) -> String {
     let needs = if node.needs.is_empty() {
         "needs nothing".to_owned()

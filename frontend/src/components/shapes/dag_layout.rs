@@ -1,15 +1,15 @@
-//! The layout of a graph: nodes in columns by the number of tasks that must end before them, and in each column near
-//! the nodes that they need.
+//! The layout of a graph. The column of a node is the number of tasks that must end before it; within a column, each
+//! node is near the nodes that it needs.
 
 pub(super) const NODE_WIDTH: f64 = 168.0;
 pub(super) const NODE_HEIGHT: f64 = 44.0;
 const GAP_X: f64 = 56.0;
 const GAP_Y: f64 = 20.0;
 pub(super) const MARGIN: f64 = 16.0;
-/// How often the columns are reordered by their neighbours on both sides.
+/// How often the columns are reordered by the positions of the neighbours on both sides.
 const SWEEPS: usize = 4;
 
-/// The top left corner of each node, and the size of the whole.
+/// The top left corner of each node, and the size of the graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Layout {
     pub(super) places: Vec<(f64, f64)>,
@@ -17,7 +17,7 @@ pub(super) struct Layout {
     pub(super) height: f64,
 }
 
-/// `needs` contains, for each node, the nodes that must end before it.
+/// Computes the layout. For each node, `needs` contains the nodes that must end before it.
 pub(super) fn layout(needs: &[Vec<usize>]) -> Layout {
     let columns = in_order(columns(&depths(needs)), needs);
     let tallest = columns.iter().map(Vec::len).max().unwrap_or(0) as f64;
@@ -39,8 +39,8 @@ pub(super) fn layout(needs: &[Vec<usize>]) -> Layout {
     Layout { places, width: width.max(NODE_WIDTH + 2.0 * MARGIN), height }
 }
 
-/// The longest path to each node. In a cycle, which the server refuses, the search ends after as many steps as there
-/// are nodes.
+/// The longest path to each node. The server refuses cycles; if there is one anyway, the search ends after as many
+/// steps as there are nodes.
 fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
     let mut depths = vec![0_usize; needs.len()];
     for _ in 0..needs.len() {
@@ -70,8 +70,8 @@ fn columns(depths: &[usize]) -> Vec<Vec<usize>> {
     columns
 }
 
-/// Sorts each column by the average position of the nodes that it needs, then by those that need it: fewer lines
-/// cross.
+/// Sorts each column by the average position of the nodes that it needs, and then by those that need it, so that
+/// fewer lines cross.
 fn in_order(mut columns: Vec<Vec<usize>>, needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut needed_by = vec![Vec::new(); needs.len()];
     for (node, before) in needs.iter().enumerate() {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_task_comes_after_all_tasks_that_it_needs() {
-        // fetch -> build -> ship, fetch -> ship
+        // The graph is fetch -> build -> ship, fetch -> ship.
         assert_eq!(depths(&[vec![], vec![0], vec![0, 1]]), [0, 1, 2]);
         let Layout { places, width, .. } = layout(&[vec![], vec![0], vec![0, 1]]);
         assert!(places[0].0 < places[1].0 && places[1].0 < places[2].0, "{places:?}");
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn lines_that_need_not_cross_do_not() {
-        // Two chains, declared in an order that crosses: 0 -> 3 and 1 -> 2.
+        // The graph is two chains, 0 -> 3 and 1 -> 2, declared in an order in which their lines would cross.
         let places = layout(&[vec![], vec![], vec![1], vec![0]]).places;
         assert!((places[0].1 < places[1].1) == (places[3].1 < places[2].1), "{places:?}");
     }

@@ -5,7 +5,7 @@ use leptos::{ev::PointerEvent, html, prelude::*};
 /// The dragged range and the column under the pointer. It outlives the chart's data, which may change during a drag.
 #[derive(Clone, Copy)]
 pub(crate) struct Drag {
-    /// The column that the pointer went down on.
+    /// The column at which the pointer was pressed.
     begun: RwSignal<Option<usize>>,
     /// The column under the pointer.
     pub(super) at: RwSignal<Option<usize>>,
@@ -42,7 +42,7 @@ impl Drag {
         }
     }
 
-    /// The pointer was released: calls `chosen` with the dragged range.
+    /// Handles the release of the pointer: calls `chosen` with the dragged range.
     pub(super) fn up(self, chosen: Callback<(usize, usize)>) {
         let range = untrack(|| self.range());
         self.leave();
@@ -56,7 +56,7 @@ impl Drag {
         self.at.set(None);
     }
 
-    /// The pointer has left the plot without having been pressed.
+    /// Handles the pointer's leaving the plot without being pressed.
     pub(super) fn out(self) {
         if self.begun.get_untracked().is_none() {
             self.at.set(None);
@@ -69,7 +69,7 @@ fn column_under(event: &PointerEvent, plot: NodeRef<html::Div>, count: usize) ->
     column(event.offset_x(), width, count)
 }
 
-/// The column at `x` in a plot of this width; positions outside it give the first or the last.
+/// The column at `x` in a plot of this width; for a position outside the plot, the first or the last column.
 pub(in crate::components) fn column(x: i32, width: i32, count: usize) -> Option<usize> {
     if width <= 0 || count == 0 {
         return None;

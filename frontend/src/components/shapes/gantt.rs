@@ -9,7 +9,7 @@ const LENGTH: f64 = 1_000.0;
 /// The minimum width of a bar, so that an attempt that took no time is still visible.
 const LEAST: f64 = 4.0;
 
-/// One row. Its name is a button: selecting it filters the content beside the chart.
+/// One row. Its name is a button that filters the content beside the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GanttRow {
     pub(crate) name: String,
@@ -30,7 +30,8 @@ pub(crate) struct GanttBar {
     pub(crate) title: String,
 }
 
-/// The selection: a row's name, or one attempt in it. Both empty selects all.
+/// The selection: a row's name, or one attempt in that row. An empty name and no attempt select
+/// everything.
 pub(crate) type Chosen = (String, Option<i64>);
 
 /// Draws the rows. The axis ends after the last bar.

@@ -10,13 +10,13 @@ const HOURS: [&str; 24] = [
     "16", "17", "18", "19", "20", "21", "22", "23",
 ];
 const LEVELS: i64 = 5;
-/// A cell with the gap after it.
+/// The size of a cell, with the gap after it.
 const CELL: usize = 10;
 
 /// The counts of a week, by day from Monday on, and by hour.
 pub(crate) type Week = [[i64; 24]; 7];
 
-/// Draws the week; `what` names what is counted.
+/// Draws the week. `what` names the counted objects.
 pub(crate) fn heat_map(what: &'static str, week: &Week) -> AnyView {
     let most = week.iter().flatten().copied().max().unwrap_or(0);
     let cells = week.iter().enumerate().flat_map(|(day, hours)| {
@@ -61,8 +61,8 @@ pub(crate) fn heat_map(what: &'static str, week: &Week) -> AnyView {
     .into_any()
 }
 
-/// The level of a cell, from 0 for none to 5 for the maximum. A single fire among thousands still
-/// counts as 1.
+/// The level of a cell, from 0 for no fire to 5 for the maximum. A single fire among thousands
+/// still has the level 1.
 fn level(count: i64, most: i64) -> i64 {
     if count <= 0 || most <= 0 { 0 } else { (count * LEVELS / most).max(1) }
 }

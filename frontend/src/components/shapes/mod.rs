@@ -1,5 +1,5 @@
-//! Shapes in SVG. Their geometry is pure and tested; the style sheet sets the colours, by `data-state`. Each has a
-//! text twin for screen readers: a name that sums it up, and a table if there are more details.
+//! Shapes in SVG. Their geometry is pure and tested; the style sheet sets the colours by `data-state`. Each shape has
+//! a text twin for screen readers: a name that sums up the shape, and a table if there are more details.
 //!
 //! - `sparkline`: the last runs as bars
 //! - `stacked_bars`: counts over time
@@ -7,7 +7,7 @@
 //! - `heat_map`: a week by the hour
 //! - `gantt`: a run's tasks and attempts over time
 //! - `dag`: tasks and their dependencies; `dag_layout` computes their positions
-//! - `chart`: the frame of charts over time; `drag` selects a range of one
+//! - `chart`: the frame of charts over time; `drag`: selects a range of a chart
 //! - `twin`: the figures as a table
 //! - `scale`: round numbers for axes
 

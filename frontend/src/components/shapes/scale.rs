@@ -1,4 +1,4 @@
-//! The labels of an axis: round numbers, and few of them.
+//! Round numbers for the labels of an axis.
 
 /// The smallest round number that is not below a value: 1, 2 or 5 times a power of ten.
 pub(super) fn ceiling(value: i64) -> i64 {
@@ -45,7 +45,7 @@ pub(super) fn ceiling_of_time(millis: i64) -> i64 {
     STEPS.into_iter().find(|step| *step >= millis).unwrap_or(millis)
 }
 
-/// Where a value lies on an axis of `length`, from 0 to `length`.
+/// The position of a value on an axis of `length`, from 0 to `length`.
 pub(super) fn share(value: i64, top: i64, length: f64) -> f64 {
     if top <= 0 {
         return 0.0;
@@ -53,7 +53,7 @@ pub(super) fn share(value: i64, top: i64, length: f64) -> f64 {
     (value as f64 / top as f64).clamp(0.0, 1.0) * length
 }
 
-/// A coordinate with at most two decimals: more would only make the page larger.
+/// A coordinate with at most two decimals, because more would only make the page larger.
 pub(super) fn short(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }

@@ -1,4 +1,4 @@
-//! The last runs as bars: how each ended by colour, how long it took by height.
+//! The last runs as bars: the colour shows the outcome, and the height the duration.
 
 use leptos::prelude::*;
 
@@ -10,7 +10,7 @@ pub(in crate::components) const HEIGHT: f64 = 20.0;
 const LEAST: f64 = 4.0;
 /// The width of a bar and the gap after it.
 const STEP: usize = 5;
-/// Number of bars that fit; fewer have the same width.
+/// Number of bars that fit. If there are fewer, each still has the same width.
 const SLOTS: usize = 40;
 
 /// One bar.
@@ -20,11 +20,11 @@ pub(crate) struct SparkBar {
     pub(crate) state: &'static str,
     /// The state's word, for the summary.
     pub(crate) word: &'static str,
-    /// The height of the bar relative to the others; a bar without a value is as tall as the tallest.
+    /// The height of the bar relative to the others. A bar without a value is as tall as the tallest.
     pub(crate) value: Option<i64>,
 }
 
-/// The bars, oldest first; fewer than fit are at the right end. Screen readers hear the summary.
+/// The bars, oldest first. If there are fewer than fit, they are at the right end. Screen readers hear the summary.
 pub(crate) fn sparkline(what: &'static str, bars: &[SparkBar]) -> AnyView {
     let top = bars.iter().filter_map(|bar| bar.value).max().unwrap_or(0);
     let drawn: Vec<_> = bars.iter().map(|bar| (bar.state, height(bar.value, top))).collect();
@@ -44,7 +44,7 @@ pub(crate) fn sparkline(what: &'static str, bars: &[SparkBar]) -> AnyView {
     .into_any()
 }
 
-/// The number of places in a row of bars.
+/// The number of slots in a row with this many bars.
 pub(in crate::components) fn slots(bars: usize) -> usize {
     bars.max(SLOTS)
 }
@@ -54,8 +54,9 @@ pub(in crate::components) fn view_box(bars: usize) -> String {
     format!("0 0 {} {HEIGHT}", slots(bars) * STEP)
 }
 
-/// Bars of a state and a height each, the first of them at this place. The bars of a state are one outline: a page of
-/// schedules has two thousand bars, and an element for each would take longer to draw than the rest of the page.
+/// Bars with a state and a height each, the first of them at this slot. All bars of a state form one outline: a page
+/// of schedules has two thousand bars, and drawing an element for each would take longer than drawing the rest of the
+/// page.
 pub(in crate::components) fn outlines(bars: &[(&'static str, f64)], first: usize) -> AnyView {
     let outline = |(state, path): (&'static str, String)| {
         view! { <path class="chart-part" data-state=state d=path/> }.into_any()

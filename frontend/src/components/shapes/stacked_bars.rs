@@ -9,10 +9,10 @@ use super::{
     twin::{Twin, TwinRow},
 };
 
-/// The minimum height of a part: a single failure among thousands must still be visible.
+/// The minimum height of a part, so that a single failure among thousands is still visible.
 const LEAST: f64 = 2.5;
 
-/// The parts of a column: the state that colours a part, and its word. The first is at the bottom.
+/// The parts of a column, from the bottom up: the state that colours the part, and its word.
 pub(crate) type Parts = Vec<(&'static str, &'static str)>;
 
 /// One step of time.
@@ -26,7 +26,7 @@ pub(crate) struct BarColumn {
     pub(crate) counts: Vec<i64>,
 }
 
-/// Draws the columns; `what` names what is counted, as in `Runs that ended`.
+/// Draws the columns. `what` names the counted objects, as in `Runs that ended`.
 pub(crate) fn stacked_bars(
     what: &'static str,
     parts: Parts,

@@ -17,7 +17,7 @@ pub(crate) struct TwinRow {
     pub(crate) cells: Vec<String>,
 }
 
-/// Collapsed by default; it opens without a script.
+/// Draws the table. It is collapsed at first; opening it needs no script.
 pub(super) fn twin(twin: Twin) -> AnyView {
     let heading = |words: &'static str| view! { <th scope="col">{words}</th> }.into_any();
     let rows: Vec<AnyView> = twin.rows.into_iter().map(row).collect();

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::Part;
 use crate::{model::Row, state::Held};
 
-/// A text that the page keeps, for example in its address: how to read it, and how to change it.
+/// A text that the page stores, for example in its address: how to read it, and how to change it.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept {
     pub(crate) value: Signal<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Column {
     cell: Part<AnyView>,
 }
 
-/// Draws a row of type `T` behind the row's pointer.
+/// A function that draws a row of type `T`, given a pointer to the row of unknown type.
 pub(super) fn of_row<T: Row, U: 'static>(
     draw: impl Fn(&T) -> U + Send + Sync + 'static,
     without: fn() -> U,
@@ -53,7 +53,7 @@ impl Column {
         }
     }
 
-    /// The column that identifies the row: its first link leads to the row's page.
+    /// Makes this the column that identifies the row: its first link leads to the row's page.
     pub(crate) fn head(self) -> Self {
         Self { is_head: true, class: "name-cell", ..self }
     }
@@ -63,12 +63,12 @@ impl Column {
         Self { class, ..self }
     }
 
-    /// Lets the user sort the rows by this column, under this name.
+    /// Lets the user sort the rows by this column; `by` is the name of the order.
     pub(crate) fn sorts(self, by: &'static str) -> Self {
         Self { sort: Some(by), ..self }
     }
 
-    /// Hides the column unless the user selects it.
+    /// Hides the column until the user selects it.
     pub(crate) fn extra(self) -> Self {
         Self { is_extra: true, ..self }
     }
@@ -98,7 +98,7 @@ impl Column {
     }
 }
 
-/// How a column sorts the rows.
+/// The direction in which a column sorts the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     None,

@@ -1,4 +1,4 @@
-//! Which columns are shown, and in which order.
+//! The visible columns and their order.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use leptos::prelude::*;
 use super::{Column, Kept};
 use crate::components::{Glyph, icon_button, live, menu};
 
-/// The indices of the visible columns, in order: those that are named, or all that are not extra. The column that the
-/// rows are sorted by is always shown: without it, their order would be a riddle.
+/// The indices of the visible columns, in order: those that are named, or all that are not extra. The column that
+/// sorts the rows is always visible, because the order of the rows would otherwise be unclear.
 pub(super) fn order(
     columns: Arc<[Column]>,
     shown: Option<Kept>,

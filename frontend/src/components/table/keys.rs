@@ -70,13 +70,13 @@ pub(super) fn listen(frame: NodeRef<html::Div>, list: List, selection: Option<Se
         let (id, controls) = (row.get_attribute("data-id"), controls(&row));
         let is_new = row_before.get_value() != id;
         row_before.set_value(id);
-        // One tab stop per row: the other controls are reached with the arrow keys.
+        // Each row has one tab stop; the arrow keys reach its other controls.
         let Some(first) = stop(&controls) else { return };
         for control in &controls {
             let _fixed =
                 control.set_attribute("tabindex", if control == first { "0" } else { "-1" });
         }
-        // Tabbing backwards into a row reaches the same control as tabbing forwards.
+        // Tabbing backwards into a row focuses the same control as tabbing forwards.
         if is_new && by_tab.get_value() && target.as_ref() != Some(first.as_ref()) {
             let _hidden = first.focus();
         }
@@ -84,7 +84,8 @@ pub(super) fn listen(frame: NodeRef<html::Div>, list: List, selection: Option<Se
     Keys { arrows: Box::new(arrows), arrival: Box::new(arrival) }
 }
 
-/// Whether keys apply to this table: the one with the focus, or else the first on the page.
+/// Whether keys apply to this table, because it has the focus, or because no table has it and this is the first on
+/// the page.
 fn is_meant(frame: &HtmlElement) -> bool {
     let of_focus = focused().and_then(|focused| focused.closest(".table-list").ok().flatten());
     let first = || document().query_selector(".table-list").ok().flatten();
@@ -112,7 +113,7 @@ fn controls(row: &Element) -> Vec<HtmlElement> {
     all(row, CONTROLS)
 }
 
-/// The control that represents its row: its first link, or else the first control of any kind.
+/// The control that represents its row: the first link, or else the first control of any kind.
 fn stop(controls: &[HtmlElement]) -> Option<&HtmlElement> {
     controls.iter().find(|control| control.tag_name() == "A").or(controls.first())
 }

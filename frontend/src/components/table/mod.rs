@@ -1,12 +1,12 @@
 //! The table that every list of the console uses.
 //!
-//! A page defines the columns and how a cell is drawn; the table does the rest, the same everywhere: sortable
+//! A page defines the columns and how a cell is drawn. The table does the rest, in the same way everywhere: sortable
 //! headings that stay visible, columns that can be selected and reordered, check boxes with Shift for ranges, the
 //! keys `j` `k` `x` and Enter, one tab stop per row with the arrow keys for the row's other controls, and cards with
 //! the same content on a phone.
 //!
-//! It has no state of its own: the page keeps the order and the columns in its address, the selected rows are a
-//! `Selection` that the page's bulk bar also reads, and the rows are a `List`.
+//! The table has no state of its own: the page keeps the order and the columns in its address, the selected rows are
+//! a `Selection` that the page's bulk bar also reads, and the rows are a `List`.
 //!
 //! - `column`: a column, and the order of the rows
 //! - `columns`: the menu that selects the columns
@@ -72,7 +72,7 @@ impl Table {
         }
     }
 
-    /// Headings of sortable columns sort by their column: `name` ascending, `-name` descending.
+    /// Lets the user sort by the headings of sortable columns: `name` is ascending, `-name` descending.
     pub(crate) fn sort(self, sort: Kept) -> Self {
         Self { sort: Some(sort), ..self }
     }
@@ -87,7 +87,7 @@ impl Table {
         Self { selection: Some(selection), ..self }
     }
 
-    /// The actions of a row: buttons at its end.
+    /// Adds the actions of a row: buttons at its end.
     pub(crate) fn actions<T: Row>(
         self,
         actions: impl Fn(&T) -> AnyView + Send + Sync + 'static,

@@ -1,5 +1,5 @@
-//! The dialogs: run once with other values, pause with a reason, resume with a choice, skip the
-//! next fires, delete after typing the name.
+//! The dialogs of a schedule: run once with other values, pause with a reason, resume with a
+//! choice, skip the next fires, and delete after typing the name.
 
 use leptos::prelude::*;
 
@@ -32,7 +32,7 @@ impl Actions {
     }
 }
 
-/// An optional instant on the browser's clock.
+/// An optional instant in a field, on the browser's clock.
 fn instant(field: &str, text: RwSignal<String>) -> Result<Option<Moment>, Failure> {
     let text = text.get_untracked();
     match Moment::parse_local(&text) {
@@ -41,7 +41,7 @@ fn instant(field: &str, text: RwSignal<String>) -> Result<Option<Moment>, Failur
     }
 }
 
-/// Asks for the values that differ from the schedule's in this run.
+/// Asks for the values in which this run should differ from the schedule.
 fn run_with(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);

@@ -1,4 +1,4 @@
-//! The exact fires that a pause suppresses, and what becomes of them when it ends: a few at first, more when asked.
+//! The exact fires that a pause suppresses, and their outcomes when the pause ends: a few at first, more on request.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -14,12 +14,12 @@ use crate::{
 
 /// Number of fires that are listed at first.
 const FEW: i64 = 5;
-/// Number of fires that are listed when more are asked for: the most of one answer for a pause, and for each of the
-/// ways to resume.
+/// Number of fires that are listed on request: the maximum of one answer for a pause, and for each policy of a
+/// resume.
 const MORE: i64 = 200;
 pub(in crate::pages) const OF_EACH: i64 = 100;
 
-/// The ways to resume, as `resumePreview` returns them.
+/// The policies for missed fires, in the order in which `resumePreview` returns them.
 pub(in crate::pages) const CHOICES: [(&str, &str, CatchUp); 3] = [
     ("skip", "Leave them out", CatchUp::Skip),
     ("latest", "Start the latest once", CatchUp::Latest),
@@ -32,7 +32,8 @@ pub(super) struct Lines {
     /// The list's id on the page.
     id: StoredValue<String>,
     first: RwSignal<i64>,
-    /// The button was pressed. It goes when more lines are drawn, so the list takes the focus then.
+    /// Whether the button was pressed. The button disappears when more lines are drawn, so the list takes the focus
+    /// then.
     is_asked: StoredValue<bool>,
 }
 
@@ -65,7 +66,7 @@ impl Lines {
     }
 }
 
-/// The fires of a schedule in this zone that would fall into a pause from now until the instant that is typed.
+/// The fires of a schedule that would fall into a pause from now until the typed instant, shown in this zone.
 pub(in crate::pages) fn pause_effect(
     id: String,
     zone: Option<String>,
@@ -79,11 +80,11 @@ pub(in crate::pages) fn pause_effect(
     let words_zone = zone.clone();
     let words = effect.draw(move |effect| fall_into_it(effect, words_zone.clone()));
     let fires = effect.draw(move |effect| would_not_fire(effect, zone.clone(), lines));
-    // Only the sentence is announced: the list may have 200 lines.
+    // Screen readers only announce the sentence, because the list may have 200 lines.
     view! { <div><p class="hint" role="status">{words}</p>{fires}</div> }.into_any()
 }
 
-/// How many fires would fall into the pause.
+/// The number of fires that would fall into the pause.
 fn fall_into_it(effect: &PauseEffect, zone: Option<String>) -> AnyView {
     if effect.schedules.is_empty() {
         return ().into_any();
@@ -111,7 +112,7 @@ fn would_not_fire(effect: &PauseEffect, zone: Option<String>, lines: Lines) -> A
     .into_any()
 }
 
-/// How many fires a way to resume starts.
+/// The number of runs that a policy of a resume starts.
 pub(in crate::pages) fn comes_to(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
     let words = count_words(choice.runs, choice.others);
     let next = choice.next_fire_at.map(|at| view! { ", next "{when(at, zone)} }.into_any());
@@ -122,7 +123,7 @@ fn count_words(runs: i64, others: i64) -> String {
     format!("{}, {}", amount(runs, "runs", "run"), amount(others, "does not", "do not"))
 }
 
-/// What becomes of each fire of the pause by a way to resume.
+/// The outcome of each fire of the pause under one policy.
 pub(super) fn resumed(choice: &ResumeChoice, zone: Option<String>, lines: Lines) -> AnyView {
     let rows = first_rows(choice.missed, &choice.rows.nodes, lines.first.get());
     let fires: Vec<_> = rows.into_iter().map(|fire| resumed_fire(fire, zone.clone())).collect();
@@ -135,7 +136,7 @@ pub(super) fn resumed(choice: &ResumeChoice, zone: Option<String>, lines: Lines)
     view! { <ul class="sample choice-fires" id=id tabindex="-1">{fires}{rest}</ul> }.into_any()
 }
 
-/// The rows that are listed, at most so many. If only the latest fire runs, it comes first: it is the last of the
+/// The listed rows, at most `most`. If only the latest fire runs, its row comes first: it is the last fire of the
 /// pause, and a short list would not reach it.
 pub(in crate::pages) fn first_rows(
     missed: CatchUp,
@@ -150,7 +151,7 @@ pub(in crate::pages) fn first_rows(
     rows
 }
 
-/// A line of what resuming does with an instant, or with several at once.
+/// A line about the outcome of an instant, or of several at once, after a resume.
 pub(in crate::pages) fn resumed_fire(fire: &PausedFire, zone: Option<String>) -> AnyView {
     let many = (fire.count > 1).then(|| {
         let words = format!(" and {} more up to ", grouped(fire.count - 1));
@@ -173,7 +174,7 @@ fn outcome(fire: &PausedFire) -> String {
     }
 }
 
-/// The last line of a list: how many more there are. It is a button as long as `most` of them are not listed yet.
+/// The last line of a list, with the number of unlisted fires. It is a button while fewer than `most` are listed.
 fn rest(total: i64, listed: usize, lines: Lines, most: i64) -> Option<AnyView> {
     let more = left(total, listed)?;
     let line = if lines.first.get_untracked() < most {
@@ -190,7 +191,7 @@ fn rest(total: i64, listed: usize, lines: Lines, most: i64) -> Option<AnyView> {
     Some(line)
 }
 
-/// How many are not listed; none if all are.
+/// The number of unlisted fires; `None` if all are listed.
 fn left(total: i64, listed: usize) -> Option<i64> {
     let left = total - i64::try_from(listed).unwrap_or(i64::MAX);
     (left > 0).then_some(left)

@@ -1,5 +1,5 @@
-//! A form in a dialog: it sends the change, closes, and shows a notice; on an error it stays open and shows the
-//! error.
+//! A form in a dialog. It sends the change, closes, and shows a notice. If the change fails, the form stays open and
+//! shows the error.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -12,7 +12,7 @@ use crate::{
     state::Said,
 };
 
-/// What a form does: the change, the notice once it is done, and the page to go to afterwards.
+/// The effect of a form: the change, the notice after it, and the page to open afterwards.
 pub(super) struct Plan {
     pub(super) change: Ask<String>,
     pub(super) said: Said,
@@ -22,8 +22,8 @@ pub(super) struct Plan {
 /// The error of a form.
 pub(super) type Wrong = RwSignal<Option<Failure>>;
 
-/// The fields, the error without a field, and the buttons. `plan` reads the fields, or returns the
-/// first error.
+/// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
+/// error.
 pub(super) fn form(
     actions: Actions,
     kind: Action,

@@ -1,9 +1,9 @@
-//! The actions on a schedule, wherever it is shown: run, pause, resume, skip the next fires, delete.
+//! The actions on a schedule: run, pause, resume, skip the next fires, delete. Every page with schedules uses them.
 //!
-//! The dialogs exist once per page; a button determines the schedule and the dialog that opens.
+//! The dialogs exist once per page. A button determines which dialog opens, and for which schedule.
 //!
 //! - `form`: a form in a dialog
-//! - `effect`: the exact fires that a pause suppresses, and what becomes of them
+//! - `effect`: the exact fires that a pause suppresses, and their outcomes
 //! - `dialogs`: run once with other values, pause, resume, skip, delete
 
 mod dialogs;

@@ -37,7 +37,7 @@ fn has_key(kind: AlertChannelKind) -> bool {
     matches!(kind, AlertChannelKind::Pagerduty | AlertChannelKind::Opsgenie)
 }
 
-/// The fields of the form. Address fields are empty to keep their current values.
+/// The fields of the form. An empty address field keeps the current address.
 #[derive(Clone, Copy)]
 struct Draft {
     name: RwSignal<String>,

@@ -1,4 +1,4 @@
-//! The channels. A test shows its outcome here.
+//! The list of channels, which also shows the outcomes of tests.
 
 use std::time::Duration;
 
@@ -156,7 +156,7 @@ pub(super) fn kind_word(kind: AlertChannelKind) -> &'static str {
     }
 }
 
-/// The rules that use a channel, which is not deleted before none does.
+/// The rules that use a channel. A channel can only be deleted once no rule uses it.
 fn using<'a>(rules: impl Iterator<Item = &'a AlertRule>) -> AnyView {
     let line = |rule: &AlertRule| {
         let href = Route::EditAlertRule(rule.id.clone()).path_at(&rule.namespace);

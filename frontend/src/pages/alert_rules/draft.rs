@@ -11,8 +11,7 @@ use crate::{
     state::Address,
 };
 
-/// The id of a channel that does not exist: the preview of a rule does not depend on the
-/// recipients.
+/// The id of a channel that does not exist, for previews: a preview does not depend on the recipients.
 const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The fields of the form.
@@ -56,7 +55,7 @@ pub(super) struct Read {
 }
 
 impl Draft {
-    /// A new rule: with the events that the address names, or by default for failures and recoveries.
+    /// A new rule, for the events in the address, or by default for failures and recoveries.
     pub(super) fn new(address: Address) -> Self {
         let named = untrack(|| address.query("on"));
         let named: Vec<AlertEvent> = named.split(',').filter_map(event).collect();
@@ -80,7 +79,7 @@ impl Draft {
         }
     }
 
-    /// The form of an existing rule.
+    /// The draft of an existing rule.
     pub(super) fn of(rule: &AlertRule) -> Self {
         let text = |number: i64| RwSignal::new(number.to_string());
         Self {
@@ -171,7 +170,7 @@ fn event(name: &str) -> Option<AlertEvent> {
     serde_json::from_value(name.to_uppercase().into()).ok()
 }
 
-/// The quiet hours, in the type of the operation in `$of`.
+/// Converts the quiet hours to the input type of the operation in `$of`.
 macro_rules! quiet {
     ($of:ident, $quiet:expr) => {
         $quiet.map(|quiet| $of::QuietHoursInput {
@@ -189,7 +188,7 @@ macro_rules! quiet {
     };
 }
 
-/// A new rule, in the type of the operation in `$of`.
+/// Converts the draft to the input type for a new rule of the operation in `$of`.
 macro_rules! new_rule {
     ($of:ident, $namespace:expr, $read:expr) => {{
         let read = $read;
@@ -218,8 +217,7 @@ impl Read {
         new_rule!(create_alert_rule, namespace, self)
     }
 
-    /// The same for a preview. The preview does not depend on the name, the channels, or whether
-    /// the rule is enabled.
+    /// The input of a preview. The preview does not depend on the name, the channels, or whether the rule is enabled.
     pub(super) fn into_preview(
         self,
         namespace: String,
@@ -228,7 +226,7 @@ impl Read {
         new_rule!(alert_rule_preview, namespace, Self { name, channels, ..self })
     }
 
-    /// Sends all fields, so that none keeps its old value by accident.
+    /// The input of a change. It contains all fields, so that none keeps its old value by accident.
     pub(super) fn into_change(
         self,
         id: String,

@@ -1,5 +1,5 @@
-//! One rule: its events, schedules, channels and quiet hours; beside it, what it would have sent in the last seven
-//! days, updated while the rule is edited.
+//! The editor of one rule: its events, schedules, channels and quiet hours. Beside it is a list of the messages that
+//! the rule would have sent in the last seven days, updated while the user edits the rule.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(crate) fn EditAlertRule(id: String) -> impl IntoView {
     use_title(|| "Alert rule".to_owned());
     let namespace = kit::use_namespace();
     let rules = use_load(move || Some(api::alerts::rules(namespace.get())));
-    // The form is built once: data that loads later does not overwrite what the user has typed.
+    // The form is built once, so data that loads later does not overwrite the user's input.
     let rule = Memo::new(move |before: Option<&Option<AlertRule>>| {
         let found =
             || rules.with(|rules| rules.iter().find(|rule| rule.id == id).cloned()).flatten();
@@ -164,7 +164,7 @@ fn saved(actor: Actor, address: Address) {
     address.go(&Route::AlertRules.path());
 }
 
-/// If there is only one channel, selects it.
+/// Selects the channel if there is only one.
 fn choose_the_only(draft: Draft, channels: Load<Vec<AlertChannel>>) {
     Effect::new(move |_| {
         let only = channels.with(|channels| match channels.as_slice() {

@@ -1,7 +1,7 @@
 //! Alert rules, channels, and the messages that were sent.
 //!
 //! - `rules`: the rules of a namespace
-//! - `editor`: one rule, with what it would have sent in the last week
+//! - `editor`: one rule, with the messages that it would have sent in the last week
 //! - `draft`: a rule while it is edited
 //! - `quiet`: the quiet hours, in which nothing is sent
 //! - `channels`: the channels, with a test
@@ -36,7 +36,7 @@ const TABS: &[Tab] = &[
     Tab { name: "deliveries", words: "Deliveries" },
 ];
 
-/// Rules, channels, deliveries.
+/// The page with rules, channels and deliveries.
 #[component]
 pub(crate) fn AlertRules() -> impl IntoView {
     use_title(|| "Alert rules and channels".to_owned());

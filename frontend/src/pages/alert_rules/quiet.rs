@@ -23,7 +23,7 @@ pub(super) struct Hours {
     next: StoredValue<usize>,
 }
 
-/// One window.
+/// One window of quiet hours.
 #[derive(Clone, Copy)]
 struct Line {
     from: RwSignal<String>,
@@ -69,7 +69,7 @@ impl Hours {
         }
     }
 
-    /// The quiet hours as they are entered; tracked.
+    /// The quiet hours from the form; tracked.
     pub(super) fn read(self) -> Option<Quiet> {
         let window = |(_, line): &(String, Line)| Window {
             from: line.from.get(),

@@ -1,4 +1,4 @@
-//! The rules of a namespace, or of all.
+//! The rules of one namespace or of all namespaces.
 
 use std::time::Duration;
 

@@ -69,8 +69,8 @@ fn acknowledged(alert: &Alert, by: &str) -> AnyView {
     .into_any()
 }
 
-/// A link to what shows it, in its own namespace: the charts around its time, of its schedule if it has one, or the
-/// fires around a clock change that is yet to come.
+/// A link to a page with the cause of the alert, in its namespace: the charts around its time, for its schedule if it
+/// has one, or the fires around an upcoming clock change.
 fn shown_by(alert: &Alert) -> AnyView {
     let home = Scope::One(alert.namespace.clone());
     if let (AlertKind::ClockChange, Some(schedule)) = (alert.kind, &alert.schedule) {
@@ -90,7 +90,8 @@ fn shown_by(alert: &Alert) -> AnyView {
     view! { <a class="button" href=href aria-label=label>"Charts"</a> }.into_any()
 }
 
-/// The range that shows an alert: as long before and after it as it lasted, at least an hour each.
+/// The range to show for an alert: as long before and after the alert as it lasted, but at least an hour on each
+/// side.
 fn around(began: Moment, last: Moment, ended: Option<Moment>) -> (Moment, Moment) {
     let end = ended.unwrap_or(last);
     let length = end.since(began).max(HOUR_MS);
@@ -131,7 +132,7 @@ mod tests {
         let at = |hours: i64| Moment::from_millis(hours * HOUR_MS);
         assert_eq!(around(at(10), at(12), None), (at(8), at(14)));
         assert_eq!(around(at(10), at(12), Some(at(13))), (at(7), at(16)));
-        // One that lasts no time has an hour on each side.
+        // An alert that lasted no time has an hour on each side.
         assert_eq!(around(at(10), at(10), None), (at(9), at(11)));
     }
 }

@@ -38,7 +38,7 @@ fn compare(
                 compare(format!("{path}[{index}]"), before.get(index), after.get(index), found);
             }
         }
-        // An object that was added or removed as a whole is listed field by field.
+        // An object that was added or removed completely is listed field by field.
         (None | Some(Value::Null), Some(whole @ Value::Object(fields))) if !fields.is_empty() => {
             let nothing = Value::Object(serde_json::Map::new());
             compare(path, Some(&nothing), Some(whole), found);
@@ -53,7 +53,7 @@ fn compare(
     }
 }
 
-/// A string as it is, everything else as JSON.
+/// Strings unchanged, everything else as JSON.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

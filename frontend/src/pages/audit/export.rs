@@ -1,4 +1,4 @@
-//! The audit log as a file: everything that the filters find, not only the visible page.
+//! The audit log as a file: all entries that match the filters, not only those on the page.
 
 use leptos::task::spawn_local;
 use serde_json::Value;
@@ -81,7 +81,8 @@ fn csv(events: &[AuditEvent]) -> String {
     text
 }
 
-/// One cell. A value that a spreadsheet would read as a formula is prefixed with an apostrophe.
+/// One cell of a CSV file. If a spreadsheet would read the value as a formula, an apostrophe
+/// precedes it.
 fn cell(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     if guard.is_empty() && !text.contains(['"', ',', '\n', '\r']) {

@@ -1,4 +1,4 @@
-//! The audit log: every change with who, when, from where and why, and what it changed.
+//! The audit log: who made each change, when, from where and why, and what changed.
 //!
 //! - `query`: what narrows the log
 //! - `row`: one change
@@ -30,7 +30,7 @@ use crate::{
 };
 
 const SIZE: usize = 50;
-/// There are no events for the audit log, so it is polled.
+/// How often the audit log is polled, because there is no subscription for it.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// The page of the audit log.

@@ -1,4 +1,4 @@
-//! One change: who, what, why, and what it changed.
+//! One change of the audit log.
 
 use leptos::prelude::*;
 
@@ -13,7 +13,8 @@ use crate::{
     route::Route,
 };
 
-/// When, who, what, to what, and why, with what it changed; across all namespaces also the namespace.
+/// The columns: time, person, action, object and reason, with the differences; across all namespaces also the
+/// namespace.
 pub(super) fn columns(filters: Filters, is_across: bool) -> Vec<Column> {
     let narrowed = move |name: &'static str, value: &str| {
         let (href, words) = (query::href(filters, name, value), value.to_owned());
@@ -41,7 +42,7 @@ pub(super) fn columns(filters: Filters, is_across: bool) -> Vec<Column> {
         .class("why-cell"),
     ];
     if is_across {
-        // What is changed for the whole instance, such as a user, is in none.
+        // A change of the whole instance, such as of a user, belongs to no namespace.
         let namespace = |event: &AuditEvent| match event.namespace.clone() {
             Some(namespace) => namespace.into_any(),
             None => view! { <span class="muted">"–"</span> }.into_any(),

@@ -1,5 +1,5 @@
-//! The actions on a backfill: pause, resume, cancel. The cancel dialog first says which instants
-//! would not run.
+//! The actions on a backfill: pause, resume, cancel. The cancel dialog first lists the instants
+//! that would not run.
 
 use leptos::prelude::*;
 

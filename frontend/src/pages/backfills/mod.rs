@@ -1,6 +1,6 @@
 //! Backfills: runs of schedules for past instants.
 //!
-//! - `planner`: range, mode, order; beside it the exact list of instants by state
+//! - `planner`: range, mode and order of a new backfill, beside the exact list of instants by state
 //! - `detail`: one backfill, with its fires
 //! - `actions`: pause, resume, cancel
 
@@ -102,7 +102,7 @@ fn line(row: &model::Backfill, actions: Actions) -> AnyView {
     .into_any()
 }
 
-/// A bar, and the numbers in words.
+/// The progress as a bar, and the numbers in words.
 fn progress(progress: Progress) -> AnyView {
     let parts = [
         ("succeeded", progress.succeeded, "succeeded"),

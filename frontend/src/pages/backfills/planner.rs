@@ -1,5 +1,5 @@
-//! A new backfill: its schedule, range, mode and order; beside it the exact list of the instants that would run and
-//! those that would not, by state, and the estimated end.
+//! A new backfill: its schedule, range, mode and order. Beside the form is the exact list of the instants that would
+//! run and of those that would not, by state, and the estimated end.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ impl Draft {
         self.to.set(text(now));
     }
 
-    /// What the backfill would run, once everything is selected; tracked.
+    /// The backfill as entered in the form, once everything is selected; tracked.
     fn chosen(self, schedule: Option<String>) -> Option<BackfillOrderOf> {
         let at = |text: RwSignal<String>| Moment::parse_local(&text.get());
         Some(BackfillOrderOf {
@@ -352,7 +352,8 @@ fn sum(preview: &BackfillPreview, draft: Draft, pace: Load<Vec<Took>>) -> AnyVie
     view! { <p class="lede" data-testid="would-run">{words}</p><p class="muted">{move || end()}</p> }.into_any()
 }
 
-/// How long this many runs take, with `at_once` in parallel, if each takes as long as the last ones on average.
+/// How long this many runs take, with `at_once` of them in parallel, if each takes as long as the recent ones did on
+/// average.
 fn estimate(runs: i64, at_once: i64, took: &[i64]) -> Option<i64> {
     let count = i64::try_from(took.len()).ok().filter(|count| *count > 0 && runs > 0)?;
     let rounds = (runs + at_once - 1) / at_once;

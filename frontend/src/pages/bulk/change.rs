@@ -1,4 +1,5 @@
-//! What a bulk edit changes: tags, time zone, group, priority. An empty field leaves it as it is.
+//! The fields of a bulk edit: tags, time zone, group, priority. An empty field leaves the property
+//! unchanged.
 
 use leptos::prelude::*;
 
@@ -36,10 +37,10 @@ impl ChangeFields {
         }
     }
 
-    /// The change that is entered; tracked.
+    /// The entered change; tracked.
     ///
     /// # Errors
-    /// What is no number, or that nothing is entered.
+    /// A text that is not a number, or a form without any input.
     pub(super) fn change(self) -> Result<ScheduleChange, Failure> {
         let some = |text: RwSignal<String>| {
             Some(text.get().trim().to_owned()).filter(|text| !text.is_empty())

@@ -22,7 +22,7 @@ use crate::{
 /// The progress of an action.
 #[derive(Clone)]
 enum Stage {
-    /// An edit is counted once it is entered.
+    /// The user is entering the action; an edit is counted once it is complete.
     Asking,
     Counting,
     Counted(ManyOutcome),
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// What it applies to.
+    /// The noun for the affected objects.
     fn noun(self) -> &'static str {
         match self {
             Self::Pause | Self::Resume | Self::Run | Self::Skip | Self::Edit | Self::Delete => {
@@ -60,7 +60,7 @@ impl Kind {
         amount(count, noun, &format!("{noun}s"))
     }
 
-    /// What became of so many: `1 schedule is paused`.
+    /// The outcome for this many objects: `1 schedule is paused`.
     pub(super) fn done_words(self, count: i64) -> String {
         let is = if count == 1 { "is" } else { "are" };
         let words = match self == Self::Skip && count == 1 {
@@ -102,8 +102,9 @@ pub(super) fn dialog(
     .into_any()
 }
 
-/// Sends each portion of an action, one after the other: without a number to count the matches, then with that number
-/// to perform the action. One that takes longer than a request is sent again with its key until nothing remains.
+/// Sends each portion of an action, one after the other: first without a number, which only counts the matches, then
+/// with the counted number, which performs the action. If an action takes longer than one request may, it is sent
+/// again with the same key until nothing remains.
 async fn send(
     namespace: String,
     portions: Portions,
@@ -146,22 +147,22 @@ struct BulkForm {
     actor: Actor,
     namespace: StoredValue<String>,
     searches: StoredValue<Vec<String>>,
-    /// The chosen schedules or runs by id; empty for all that a search finds.
+    /// The ids of the chosen schedules or runs; empty if the action applies to all that a search finds.
     chosen: StoredValue<Vec<String>>,
     counts: StoredValue<Vec<i64>>,
     stage: RwSignal<Stage>,
     reason: RwSignal<String>,
     until: RwSignal<String>,
-    /// What becomes of the fires that fell into the pauses.
+    /// The policy for the fires that fell into the pauses.
     missed: RwSignal<CatchUp>,
     change: ChangeFields,
-    /// Counts the changes of what is entered: a count of an earlier one is ignored.
+    /// Counts the changes of the input, so that the result of an earlier count is ignored.
     turn: StoredValue<u32>,
     wrong: RwSignal<Option<Failure>>,
 }
 
 impl BulkForm {
-    /// The action with what is entered.
+    /// The action with the entered values.
     fn order(self, reason: String) -> Result<Order, Failure> {
         let given = (!reason.is_empty()).then(|| reason.clone());
         let until = Moment::parse_local(&self.until.get_untracked());
@@ -179,9 +180,9 @@ impl BulkForm {
         })
     }
 
-    /// Counts what matches. What is refused is known only once the action is performed.
+    /// Counts the matches. Refusals are known only once the action is performed.
     fn count(self) {
-        // The reason is asked for later; the count does not depend on it.
+        // The user enters the reason later; the count does not depend on it.
         let order = match self.order("count".to_owned()) {
             Ok(order) => order,
             Err(failure) => return self.wrong.set(Some(failure)),
@@ -207,7 +208,7 @@ impl BulkForm {
         });
     }
 
-    /// Performs the action on what was counted.
+    /// Performs the action on the counted matches.
     fn perform(self) {
         let Stage::Counted(counted) = self.stage.get_untracked() else { return };
         let reason = self.reason.get_untracked().trim().to_owned();
@@ -227,11 +228,11 @@ impl BulkForm {
         let searches = self.searches.get_value();
         let portions: Portions = searches.iter().cloned().zip(counts).collect();
         let namespace = self.namespace.get_value();
-        // Read now: the dialog may be closed before the action is done.
+        // Read before the request, because the dialog may be closed before the action is done.
         let chosen = self.chosen.get_value();
         spawn_local(async move {
             let undone = match self.kind {
-                // Without an answer there is no undo: it could resume what others have paused.
+                // If the query fails, undo is not offered, because it could resume schedules that others have paused.
                 Kind::Pause if !chosen.is_empty() => {
                     not_paused(&namespace, &searches, chosen).await.unwrap_or_default()
                 }
@@ -250,13 +251,13 @@ impl BulkForm {
         });
     }
 
-    /// Says what was done, and closes the dialog unless something was refused. `undone` are the schedules for which
-    /// it can be taken back.
+    /// Reports the outcome, and closes the dialog unless something was refused. `undone` contains the schedules for
+    /// which the action can be undone.
     fn report(self, outcome: ManyOutcome, undone: Vec<String>) {
         let said = Said::new(format!("{}.", self.kind.done_words(outcome.done)));
         self.actor.say(match self.kind {
             Kind::Pause => self.with_undo(said, RESUME, undone),
-            // The list of deleted schedules has each of all that a search found.
+            // The list of deleted schedules contains all schedules that a search found.
             Kind::Delete => {
                 let deleted = Route::Schedules.narrowed(&[("deleted", "yes")]);
                 self.with_undo(said.link("Deleted schedules", deleted), RESTORE, undone)
@@ -271,7 +272,7 @@ impl BulkForm {
         }
     }
 
-    /// Offers to take the action back for these schedules, if there are any.
+    /// Offers to undo the action for these schedules, if there are any.
     fn with_undo(self, said: Said, undo: Undo, ids: Vec<String>) -> Said {
         if ids.is_empty() {
             return said;
@@ -311,7 +312,7 @@ impl BulkForm {
         })
     }
 
-    /// What becomes of fires, for a pause and its end; the change of an edit.
+    /// The effect on fires, for a pause and its end; the fields of an edit.
     fn effect(self) -> AnyView {
         let (namespace, searches) = (self.namespace.get_value(), self.searches.get_value());
         match self.kind {
@@ -393,7 +394,7 @@ fn content(
         wrong: RwSignal::new(None),
     };
     if kind == Kind::Edit {
-        // Another change is another count.
+        // Another change may match other schedules, so count again.
         Effect::new(move |_| {
             let _entered = form.change.change();
             form.turn.update_value(|turn| *turn = turn.wrapping_add(1));
@@ -427,7 +428,7 @@ fn content(
     .into_any()
 }
 
-/// What becomes of schedules that are deleted.
+/// The consequences of deleting schedules.
 const DELETED: &str = "They stop firing, and their backfills stop. Live runs continue to their end, and the history \
     is kept until retention removes it. Each can be restored for 7 days.";
 

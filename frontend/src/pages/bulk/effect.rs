@@ -1,4 +1,4 @@
-//! What a bulk action does to fires, before it is performed: for the first schedules that each search finds.
+//! The effect of a bulk action on fires, before it is performed: for the first schedules that each search finds.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use crate::{
 
 /// Number of schedules whose fires are listed for a pause.
 const PAUSED: usize = 20;
-/// Number of schedules whose fires are listed when they are resumed: each takes a request.
+/// Number of schedules whose fires are listed for a resume. It is lower, because each takes a request.
 const RESUMED: usize = 5;
-/// Number of fires that are listed of each of these.
+/// Number of fires that are listed for each of these schedules.
 const FIRES: i64 = 3;
 
-/// The fires that would fall into a pause from now until the instant that is typed.
+/// The fires that would fall into a pause from now until the typed instant.
 pub(super) fn paused(namespace: &str, searches: Vec<String>, until: RwSignal<String>) -> AnyView {
     let part = |search: String| {
         let namespace = namespace.to_owned();
@@ -38,7 +38,7 @@ pub(super) fn paused(namespace: &str, searches: Vec<String>, until: RwSignal<Str
     view! { <div data-testid="bulk-effect">{parts}</div> }.into_any()
 }
 
-/// How many fires would fall into the pause.
+/// The number of fires that would fall into the pause.
 fn fall_into_it(effect: &SearchPauseEffect) -> AnyView {
     let of = if effect.has_more { "of the first" } else { "of" };
     let fires = amount(effect.fires, "fire", "fires");
@@ -70,13 +70,13 @@ fn paused_schedule(found: &FoundPausedSchedule) -> AnyView {
     view! { <li><strong>{found.schedule.name.clone()}</strong>":"{fires}{more}</li> }.into_any()
 }
 
-/// ` and 4 more`, if there are more than are listed.
+/// The text ` and 4 more`, if there are more than are listed.
 fn more(total: i64, listed: usize) -> Option<String> {
     let left = total - i64::try_from(listed).unwrap_or(i64::MAX);
     (left > 0).then(|| format!(" and {} more", grouped(left)))
 }
 
-/// The choice of what becomes of the fires that fell into the pauses, and its effect.
+/// The choice of a policy for the fires that fell into the pauses, and its effect.
 pub(super) fn resumed(
     namespace: &str,
     searches: Vec<String>,
@@ -101,7 +101,7 @@ pub(super) fn resumed(
         let query = paused_of(namespace, &search);
         let listed = query.clone();
         let paused = use_load(move || Some(api::schedules(listed.clone(), RESUMED)));
-        // A page knows the length of its list only if it holds all of it.
+        // A page knows the length of its list only if it contains the whole list.
         let total = use_load(move || {
             let is_cut = paused.with(|page| page.total.is_none()).unwrap_or_default();
             is_cut.then(|| api::schedule_count(query.clone()))
@@ -121,7 +121,7 @@ pub(super) fn resumed(
     .into_any()
 }
 
-/// Those that a search finds and that are paused.
+/// A query for the schedules of a search that are paused.
 pub(super) fn paused_of(namespace: &str, search: &str) -> ScheduleQuery {
     ScheduleQuery {
         namespace: namespace.to_owned(),
@@ -137,7 +137,7 @@ fn first_paused(page: &Page<ScheduleRow>, missed: RwSignal<CatchUp>) -> AnyView 
     page.rows.iter().map(line).collect::<Vec<_>>().into_any()
 }
 
-/// The last line, if more are paused than are listed.
+/// The last line, if more schedules are paused than are listed.
 fn more_paused(total: i64) -> AnyView {
     let line = more(total, RESUMED).map(|words| {
         let words = format!("{words} that are paused");

@@ -1,12 +1,13 @@
-//! Bulk actions on schedules or on runs: on those selected on this page, or on all that the search finds.
+//! Bulk actions on schedules or on runs: on the selected ones of this page, or on all that the search finds.
 //!
-//! First the action is only counted: the user sees how many match, and for some actions what becomes of fires. What is
-//! refused shows only when the action is performed. The action is sent with the counted number. If another number matches by then, nothing is done. An action that takes longer than
-//! one request is sent again until nothing remains.
+//! At first the action only counts: the user sees the number of matches, and for some actions the effect on fires.
+//! Refusals are known only when the action is performed. The action is then sent with the counted number; if another
+//! number matches by then, nothing is done. An action that takes longer than one request may is sent again until
+//! nothing remains.
 //!
 //! - `dialog`: the count, the reason, the progress, the result
-//! - `effect`: what becomes of fires
-//! - `undo`: how it is taken back
+//! - `effect`: the effect on fires
+//! - `undo`: undoes an action
 //! - `change`: the fields of a bulk edit
 
 mod change;
@@ -31,9 +32,9 @@ pub(super) enum Kind {
     Skip,
     Edit,
     Delete,
-    /// Of runs.
+    /// Cancels runs.
     Cancel,
-    /// Of runs.
+    /// Retries runs.
     Retry,
 }
 
@@ -42,7 +43,7 @@ impl Kind {
         &[Self::Run, Self::Pause, Self::Resume, Self::Skip, Self::Edit, Self::Delete];
     pub(super) const OF_RUNS: &'static [Self] = &[Self::Retry, Self::Cancel];
 
-    /// Its button in the bar.
+    /// The button for the action in the bar.
     fn button(self) -> (Look, &'static str) {
         match self {
             Self::Run => (Look::Plain, "Run now"),
@@ -59,10 +60,10 @@ impl Kind {
 
 /// Maximum number of values in one term of a search.
 const VALUES: usize = 20;
-/// Maximum length of a portion, in bytes. The server takes 1,000, and a preview adds a term.
+/// Maximum length of a portion, in bytes. The server accepts 1,000, and a preview adds a term.
 const LENGTH: usize = 900;
 
-/// The searches that find these schedules: names are searched for in portions.
+/// The searches that find these schedules by their names, in portions.
 pub(super) fn by_name(names: &[String]) -> Vec<String> {
     let quoted = |name: &String| format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""));
     portions("schedule", &names.iter().map(quoted).collect::<Vec<_>>())
@@ -100,12 +101,12 @@ pub(super) struct Subjects {
     /// The actions that are offered.
     pub(super) kinds: &'static [Kind],
     pub(super) selection: Selection,
-    /// The searches that find what is selected.
+    /// The searches that find the selected objects.
     pub(super) chosen: Signal<Vec<String>>,
     /// The search of the list, and whether it finds more than is selected.
     pub(super) search: Signal<String>,
     pub(super) has_more: Signal<bool>,
-    /// How many it finds, if the list counts them.
+    /// The number of matches of that search, if the list counts them.
     pub(super) total: Signal<Option<i64>>,
     pub(super) list: Loading,
 }
@@ -124,7 +125,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
             is_all.set(false);
         }
     });
-    // All that one search finds is not all that the next one finds.
+    // When the search changes, "all" no longer means the same objects.
     Effect::new(move |before: Option<String>| {
         let search = search.get();
         if before.is_some_and(|before| before != search) {
@@ -132,7 +133,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
         }
         search
     });
-    // An action on all needs a search, so that one cannot change everything by accident.
+    // An action on all matches requires a search, so that no one changes everything by accident.
     let has_more = move || subjects.has_more.get() && !search.get().trim().is_empty();
     let choose = move |chosen: Kind| {
         move || {

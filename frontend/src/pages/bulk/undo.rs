@@ -1,4 +1,4 @@
-//! How a bulk action on chosen schedules is taken back: one schedule after the other, by id.
+//! Undoes a bulk action on chosen schedules: one schedule after the other, by id.
 
 use super::{Kind, VALUES, effect};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     model::{CatchUp, Failure},
 };
 
-/// How an action is taken back: the change of each schedule, and the words once so many are as before.
+/// How an action is undone: the change of each schedule, and the notice with the number of restored ones.
 #[derive(Clone, Copy)]
 pub(super) struct Undo {
     change: fn(String) -> Ask<String>,
@@ -24,14 +24,14 @@ pub(super) const RESUME: Undo = Undo {
     words: |count| format!("{}.", Kind::Resume.done_words(count)),
 };
 
-/// Takes an action on schedules back, and says of how many.
+/// Undoes an action on schedules, and reports for how many that succeeded.
 pub(super) async fn take_back(undo: Undo, ids: Vec<String>, actor: Actor) {
     let mut back = 0;
     let mut first = None;
     for id in ids {
         match (undo.change)(id).send().await {
             Ok(_) => back += 1,
-            // One that was not deleted, such as one that a module declares, cannot come back.
+            // A schedule that was not deleted, such as one that a module declares, cannot be restored.
             Err(failure) => first = first.or(Some(failure)),
         }
     }
@@ -41,7 +41,7 @@ pub(super) async fn take_back(undo: Undo, ids: Vec<String>, actor: Actor) {
     }
 }
 
-/// Those of the chosen schedules that are not paused yet: only these may be resumed to take a pause back.
+/// The chosen schedules that are not paused yet. Undoing a pause may resume only these.
 pub(super) async fn not_paused(
     namespace: &str,
     searches: &[String],

@@ -1,4 +1,4 @@
-//! A calendar while it is edited.
+//! The form's state of a calendar that is being edited.
 
 use leptos::prelude::*;
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ impl Draft {
         })
     }
 
-    /// A click on a day adds it, or removes it if it is there.
+    /// Handles a click on a day: adds the day, or removes it if it is already there.
     pub(super) fn flip(self, day: Day, every_year: bool) {
         let (set, text) =
             if every_year { (self.yearly, day.of_year()) } else { (self.dates, day.to_string()) };
@@ -178,7 +178,7 @@ impl Entries {
         }
     }
 
-    /// A module file that declares the calendar under a name, to plan its effect.
+    /// A module file that declares the calendar under this name, for planning its effect.
     pub(super) fn to_module(&self, namespace: &str, name: &str) -> String {
         let weekdays = |days: &[Weekday]| -> Vec<String> {
             days.iter().map(|day| day.word().to_lowercase()).collect()
@@ -215,7 +215,7 @@ fn window_line(window: &Window) -> String {
     format!("{} to {}{on}", window.from, window.to)
 }
 
-/// Each line that is not empty.
+/// Parses each line that is not empty.
 fn lines<T>(text: &str, field: &str, read: fn(&str) -> Option<T>) -> Result<Vec<T>, Failure> {
     let full = text.lines().map(str::trim).filter(|line| !line.is_empty());
     full.map(|line| {
@@ -226,13 +226,13 @@ fn lines<T>(text: &str, field: &str, read: fn(&str) -> Option<T>) -> Result<Vec<
     .collect()
 }
 
-/// `2026-07-01 to 2026-07-31`
+/// Parses a range: `2026-07-01 to 2026-07-31`.
 fn read_range(line: &str) -> Option<Range> {
     let (from, to) = line.split_once(" to ")?;
     Some(Range { from: from.trim().to_owned(), to: to.trim().to_owned() })
 }
 
-/// `09:00 to 17:00 on Mon Tue`
+/// Parses a window: `09:00 to 17:00 on Mon Tue`.
 fn read_window(line: &str) -> Option<Window> {
     let (from, rest) = line.split_once(" to ")?;
     let (to, days) = rest.split_once(" on ").unwrap_or((rest, ""));

@@ -1,4 +1,4 @@
-//! One calendar.
+//! The editor of one calendar.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 

@@ -1,4 +1,5 @@
-//! The effect of a changed calendar on the fires of the next 30 days: planned as a deployment that is never made.
+//! The effect of a changed calendar on the fires of the next 30 days. It is the plan of a deployment that is never
+//! made.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! Calendars: what suppresses fires, and for which schedules.
+//! Calendars, which suppress fires, and the schedules that use them.
 //!
 //! - `editor`: one calendar: a clickable year, its other entries, the schedules that use it
-//! - `draft`: a calendar while it is edited
+//! - `draft`: the state of a calendar that is being edited
 //! - `year`: the year
-//! - `effect`: how the change would affect fires, before it is saved
+//! - `effect`: the effect of a change on fires, before it is saved
 
 mod draft;
 mod editor;
@@ -96,7 +96,7 @@ fn mode_words(mode: CalendarMode) -> &'static str {
     }
 }
 
-/// `12 days, 2 weekdays, 1 range`
+/// A summary of a calendar's entries: `12 days, 2 weekdays, 1 range`.
 fn sum(calendar: &Calendar) -> String {
     let parts = [
         (calendar.dates.len(), "day"),

@@ -1,5 +1,5 @@
-//! A clickable year: twelve months, each day a button that says which kind of entry covers it. The arrow keys move
-//! from day to day.
+//! A clickable year: twelve months, in which each day is a button that shows the kind of entry that covers it. The
+//! arrow keys move from day to day.
 
 use leptos::{ev::KeyboardEvent, prelude::*};
 use wasm_bindgen::JsCast;
@@ -51,7 +51,7 @@ impl Year {
         let to = self.at.get_untracked().plus(days);
         self.at.set(to);
         self.year.set(to.parts().0);
-        // The months have to be redrawn first.
+        // The months must be redrawn before the day can be focused.
         request_animation_frame(move || {
             let day = document().get_element_by_id(&format!("day-{to}"));
             if let Some(day) = day.and_then(|day| day.dyn_into::<HtmlElement>().ok()) {
@@ -61,7 +61,7 @@ impl Year {
     }
 }
 
-/// The year, and the entries that colour it.
+/// Draws the year; its entries colour the days.
 pub(super) fn view(year: Year, draft: Draft, entries: Memo<Option<Entries>>) -> AnyView {
     let months = move |of: i64| {
         (1..=12).map(|month| self::month(year, draft, entries, of, month)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Taking a node out of service, and back. The dialog says beforehand what that does.
+//! Draining and undraining a node. The dialog explains the effect beforehand.
 
 use leptos::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
     state::{Session, use_session},
 };
 
-/// A node, and what the change would do to it and to the others.
+/// A node, and the effect of the change on it and on the other nodes.
 #[derive(Clone)]
 struct Subject {
     id: String,
@@ -34,7 +34,7 @@ pub(super) fn use_drains(nodes: Loading) -> Drains {
 }
 
 impl Drains {
-    /// The button of a node; a node that leaves by itself has none.
+    /// The button of a node. A node that is already leaving has none.
     pub(super) fn button(self, node: &Member, all: &[Member]) -> AnyView {
         if !self.session.administers_all() {
             return ().into_any();
@@ -110,7 +110,7 @@ fn has(node: &Member, role: &str) -> bool {
     node.roles.iter().any(|known| known == role)
 }
 
-/// What draining a node does, one sentence each.
+/// The effect of draining a node, one sentence each.
 fn drained(node: &Member, all: &[Member]) -> Vec<String> {
     let others = |role: &str| {
         let is_other = |other: &&Member| {
@@ -143,7 +143,7 @@ fn drained(node: &Member, all: &[Member]) -> Vec<String> {
     effect
 }
 
-/// What taking it back does.
+/// The effect of undraining a node, one sentence each.
 fn undrained(node: &Member) -> Vec<String> {
     let shares = "From its next heartbeat on it claims fires and takes runs again.".to_owned();
     let drain = node.drain.as_ref();

@@ -10,13 +10,14 @@ use crate::{
     time::{distance, duration},
 };
 
-/// From this offset on, a clock is shown in colour; beyond five seconds its node claims nothing.
+/// From this offset on, a clock is shown in colour. A node whose clock is off by more than five
+/// seconds claims nothing.
 const FAR_MS: i64 = 1_000;
-/// Number of all shards.
+/// The total number of shards.
 pub(super) const SHARDS: i64 = 256;
 const COLUMNS: u8 = 10;
 
-/// A row for each.
+/// The table of the nodes, with a row for each.
 pub(super) fn members(nodes: &[Member], drains: Drains) -> AnyView {
     let headings = vec![
         heading("Node", ""),
@@ -65,14 +66,14 @@ fn row(node: &Member, nodes: &[Member], drains: Drains) -> AnyView {
     .into_any()
 }
 
-/// Who drained it, when and why.
+/// Who drained the node, when and why.
 fn drained(node: &Member) -> AnyView {
     let Some(drain) = &node.drain else { return ().into_any() };
     let words = format!("by {}: {}", drain.by, drain.reason);
     view! { <span class="cell-note">{words}" "{when_relative(drain.at, None)}</span> }.into_any()
 }
 
-/// A second row under the node's row: sentences need the width.
+/// A second row under the node's row, because sentences need the whole width.
 fn note(node: &Member, nodes: &[Member]) -> AnyView {
     let problems = problems(node, nodes);
     if problems.is_empty() {
@@ -100,7 +101,7 @@ fn words(tags: &[String]) -> AnyView {
     view! { <span class="tags">{tags.iter().map(tag).collect::<Vec<_>>()}</span> }.into_any()
 }
 
-/// A part of a whole in numbers, with a bar.
+/// A share of a total, in numbers and as a bar.
 pub(super) fn meter(part: i64, whole: i64, what: &'static str) -> AnyView {
     let name = format!("{part} of {whole} {what}");
     view! {
@@ -142,7 +143,7 @@ fn leases(node: &Member) -> AnyView {
     view! { <span title=epochs.join("\n")>{names.join(", ")}</span> }.into_any()
 }
 
-/// The time since the last heartbeat, counted by this browser's clock, so that it continues between
+/// The time since the last heartbeat. This browser's clock counts it, so that it continues between
 /// two answers.
 fn seen(node: &Member) -> AnyView {
     let (now, beat) = (use_now(), node.heartbeat_at);

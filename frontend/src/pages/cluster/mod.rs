@@ -1,12 +1,12 @@
 //! The cluster: the nodes that share the work, the work of each of them, and their problems.
 //!
 //! Each heartbeat is an event, and so is every change of a node. On an event the page reloads all nodes, at most once
-//! a second: when a node joins or leaves, the shares of the others change. If no heartbeat can be written there are
-//! no events either, so the page also reloads from time to time.
+//! a second, because a node that joins or leaves changes the shares of the others. If no heartbeat can be written,
+//! there are no events either, so the page also reloads from time to time.
 //!
 //! - `members`: the nodes that are present, with their work
-//! - `drain`: taking a node out of service, and back
-//! - `shards`: which node claims which shard
+//! - `drain`: draining and undraining a node
+//! - `shards`: the nodes that claim each shard
 //! - `workers`: worker programs, and their queues
 //! - `problems`: the problems of a node
 //! - `gone`: nodes that left or died within the last day
@@ -76,7 +76,7 @@ fn summary(fleet: &Fleet) -> AnyView {
     view! { <p class="muted">{format!("{nodes}, {runs} of {capacity} slots used")}</p> }.into_any()
 }
 
-/// How to add another node, if there is only one.
+/// Instructions for adding another node, if there is only one.
 fn alone(fleet: &Fleet) -> AnyView {
     if fleet.nodes.iter().filter(|node| node.is_here()).count() != 1 {
         return ().into_any();
@@ -89,7 +89,7 @@ fn alone(fleet: &Fleet) -> AnyView {
     view! { <p class="muted cluster-hint">{words}</p> }.into_any()
 }
 
-/// How many of the brokers that tasks publish to are reached; health says which are not.
+/// How many of the brokers that tasks publish to are reachable. The health page names the others.
 fn brokers(fleet: &Fleet) -> AnyView {
     let Some(check) = fleet.health.checks.iter().find(|check| check.name == "brokers") else {
         return ().into_any();

@@ -3,10 +3,11 @@ use crate::{
     time::duration,
 };
 
-/// Beyond this offset a clock is wrong, and its node claims nothing.
+/// Beyond this offset, a clock counts as wrong, and its node claims nothing.
 const WRONG_MS: i64 = 5_000;
 
-/// The problems of a node, one sentence each. If nodes differ, the older ones say so; health lists them all.
+/// The problems of a node, one sentence each. If versions differ, the older nodes have a problem; the health page
+/// lists all differences.
 pub(super) fn problems(node: &Member, all: &[Member]) -> Vec<String> {
     let redis = node.redis_problem.as_ref().map(|problem| {
         format!(
@@ -33,8 +34,8 @@ pub(super) fn problems(node: &Member, all: &[Member]) -> Vec<String> {
     [redis, clock, zone_data, schema].into_iter().flatten().collect()
 }
 
-/// The newest value among the nodes, if this node's is older. A node that is leaving is not compared: the difference
-/// leaves with it.
+/// The newest value among the nodes, if this node's value is older. A node that is leaving is not compared, because
+/// the difference will disappear with the node.
 fn newer<'a>(node: &Member, all: &'a [Member], of: fn(&Member) -> &str) -> Option<&'a str> {
     let stays = |node: &Member| node.state == NodeState::Alive;
     let newest = all.iter().filter(|other| stays(other)).map(of).max()?;
@@ -66,7 +67,7 @@ pub(super) mod tests {
     #[test]
     fn a_node_like_the_others_has_no_problem() {
         assert!(of(json!({})).is_empty());
-        // Neither the newest node nor one that is leaving has a problem.
+        // Neither the newest node nor a leaving node has a problem.
         assert!(of(json!({ "zoneData": "2026c", "schema": "m0014" })).is_empty());
         assert!(of(json!({ "zoneData": "2025a", "state": "DRAINING" })).is_empty());
         assert!(of(json!({ "clockOffsetMs": -5_000 })).is_empty());

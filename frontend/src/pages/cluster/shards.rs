@@ -13,13 +13,13 @@ use crate::{
 };
 
 const LOOK: Duration = Duration::from_secs(10);
-/// Cells in a line of the map, and the size of one with the gap after it.
+/// Number of cells in a line of the map, and the size of a cell with the gap after it.
 const LINE: usize = 32;
 const CELL: usize = 10;
 /// Shades of the map.
 const SHADES: usize = 5;
 
-/// The map, and the same in words.
+/// The map, and its content in words.
 #[component]
 pub(super) fn Shards() -> impl IntoView {
     let shards = use_load(|| Some(api::cluster::shards()));
@@ -27,7 +27,7 @@ pub(super) fn Shards() -> impl IntoView {
     panel("Shards", (), shards.draw(|shards| map(shards)))
 }
 
-/// The shards of which a node is the first owner, and those of which it is the second.
+/// The shards of which a node is the first owner, and those of which it is the second owner.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Share {
     first: Vec<i64>,
@@ -47,7 +47,7 @@ fn shares(shards: &[Shard]) -> BTreeMap<String, Share> {
     shares
 }
 
-/// Numbers in words: `0–3, 7`.
+/// Ranges of numbers in words: `0–3, 7`.
 fn ranges(numbers: &[i64]) -> String {
     let mut ranges: Vec<(i64, i64)> = Vec::new();
     for number in numbers.iter().copied() {
@@ -69,7 +69,7 @@ fn ranges(numbers: &[i64]) -> String {
 fn map(shards: &[Shard]) -> AnyView {
     let shares = shares(shards);
     let names: Vec<&String> = shares.keys().collect();
-    // The shade of a node; a shard that no node claims has none.
+    // A shard that no node claims has no shade.
     let shade = |name: Option<&String>| {
         let place = name.and_then(|name| names.iter().position(|known| *known == name));
         place.map_or(0, |place| place % SHADES + 1)

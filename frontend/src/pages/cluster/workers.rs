@@ -21,7 +21,8 @@ pub(super) fn Workers() -> impl IntoView {
     view! {
         <div class="cluster-workers">
             {kit::picker("Workers and their queues of", namespace)}
-            // Rows of another namespace never stay: a queue of the same name would be limited here.
+            // The rows of another namespace must not stay, because a dialog could then limit a
+            // queue of the same name here.
             {live(move || pulled(namespace.get()))}
         </div>
     }
@@ -85,7 +86,7 @@ fn tables(all: &Pulling, limit: Asked<WorkerQueue>, may_limit: bool) -> AnyView 
         .into_any()
 }
 
-/// `limit` is the dialog that limits the queue, for who may.
+/// A row for a queue. `limit` is the dialog that limits the queue, if the user may do that.
 fn queue_row(queue: &WorkerQueue, limit: Option<Asked<WorkerQueue>>) -> AnyView {
     let alone = queue.is_unserved().then(|| {
         view! {

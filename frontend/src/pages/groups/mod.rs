@@ -1,4 +1,5 @@
-//! Concurrency groups: how many slots of the limit are used, which runs hold them, which wait.
+//! Concurrency groups: the used slots of each limit, the runs that hold them, and the runs that
+//! wait.
 
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ pub(crate) fn Groups() -> impl IntoView {
     let new = RwSignal::new(false);
     let (look, change, remove) = (use_asked::<Group>(), use_asked::<Group>(), use_asked::<Group>());
     let add = move || {
-        // A group is created in one namespace, in a dialog that names none.
+        // A group is created in a single namespace, and the dialog has no field for it.
         let is_here = session.edits() && !address.is_across();
         is_here.then(|| button(Look::Primary, None, "New group", move || new.set(true)))
     };
@@ -98,7 +99,7 @@ fn row(group: &Group, look: Asked<Group>, change: Asked<Group>, remove: Asked<Gr
     .into_any()
 }
 
-/// A bar and the two numbers.
+/// The used slots as a bar, with both numbers.
 fn slots(running: i64, most: i64) -> AnyView {
     let width = running.min(most) * 1_000 / most.max(1);
     let state = if running >= most { "retrying" } else { "running" };
@@ -114,7 +115,7 @@ fn slots(running: i64, most: i64) -> AnyView {
     .into_any()
 }
 
-/// The runs of a group, live: those that are running hold slots, the others wait in this order.
+/// The live runs of a group: running ones hold slots, and the others wait in this order.
 fn holders(group: &Group) -> AnyView {
     let namespace = group.namespace.clone();
     let name = group.name.replace('"', "\\\"");

@@ -8,7 +8,7 @@ use crate::{
     model::{Check, Health},
 };
 
-/// The checks. `namespace` is the one that was measured; `None` if all were.
+/// The table of the checks. `namespace` is the measured namespace; `None` if all were measured.
 pub(super) fn checks(health: &Health, namespace: Option<&str>) -> AnyView {
     let headings = vec![
         heading("State", ""),
@@ -49,7 +49,7 @@ pub(super) fn made_of(health: &Health) -> AnyView {
     .into_any()
 }
 
-/// A check's name as words: `pending_handoffs` is `Pending handoffs`.
+/// Converts a check's name to words: `pending_handoffs` becomes `Pending handoffs`.
 fn words(name: &str) -> String {
     let mut letters = name.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The findings: each with what to do, and a link to the objects that it counts.
+//! The findings, each with advice, and a link to the objects that it counts.
 
 use leptos::prelude::*;
 
@@ -79,11 +79,11 @@ fn named(label: &'static str, items: Vec<AnyView>) -> AnyView {
     view! { <ul class="finding-names" aria-label=label>{items}</ul> }.into_any()
 }
 
-/// The events of a rule that would report it; none if it is about the server itself, such as its disk or its clock:
-/// that is watched from outside.
+/// The events of a rule that would report the finding. `None` for findings about the server itself, such as its disk
+/// or its clock, which must be monitored from outside.
 fn watched(code: &str) -> Option<&'static str> {
     Some(match code {
-        // A fire that nothing is created for ends as a lost one.
+        // A fire for which no run is created is lost in the end.
         "missed" | "pending_handoffs" => "missed",
         "canary" => "missed,late",
         "failed" => "failed,recovered",
@@ -94,7 +94,7 @@ fn watched(code: &str) -> Option<&'static str> {
     })
 }
 
-/// The page that lists what a check counts.
+/// The page with the objects that a check counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Listed {
     /// The text of the link.
@@ -104,9 +104,9 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// Its address. `namespace` is the one that was measured; `None` if all were.
+    /// The address of that page. `namespace` is the measured namespace; `None` if all were measured.
     pub(super) fn href(&self, namespace: Option<&str>) -> String {
-        // The cluster has one page, whichever namespace is shown.
+        // The cluster's page is the same for all namespaces.
         if self.route == Route::Cluster {
             return self.route.path();
         }
@@ -115,10 +115,10 @@ impl Listed {
     }
 }
 
-/// The list of what a check counts; every check of the server has one.
+/// The list of the objects that a check counts. Every check of the server has one.
 pub(super) fn counted(code: &str) -> Option<Listed> {
     let (words, route, query): (_, _, &'static [(&'static str, &'static str)]) = match code {
-        // Counted by the decision of the last hour: an instant may be older.
+        // The check counts decisions of the last hour, and the instant of a decision may be older.
         "missed" => ("The lost fires", Route::Ledger, &[("verdict", "missed"), ("range", "24h")]),
         "pending_handoffs" => {
             ("The open fires", Route::Ledger, &[("verdict", "open"), ("range", "7d")])
@@ -144,7 +144,7 @@ mod tests {
     use super::{counted, watched};
     use crate::{model::AlertEvent, route::Route};
 
-    /// The names in the table of the checks, which the server's own tests compare with its checks.
+    /// The names of all checks, from a table that the server's own tests compare with its checks.
     fn checks() -> Vec<&'static str> {
         let document = include_str!("../../../../docs/metrics.md");
         let table = document.split("| check | fails when |").nth(1).unwrap();

@@ -1,7 +1,7 @@
-//! Health: the findings and what to do about them, every check, and the cluster.
+//! Health: the findings with advice, every check, and the cluster.
 //!
 //! - `verdict`: the health in one line, also on other pages
-//! - `findings`: what is wrong
+//! - `findings`: the current problems
 //! - `checks`: every health check
 
 mod checks;
@@ -20,10 +20,10 @@ use crate::{
     state::{use_every, use_session, use_title},
 };
 
-/// If no heartbeat can be written, there are no events either.
+/// How often the page reloads without events: if no heartbeat can be written, there are no events.
 const IN_ANY_CASE: Duration = Duration::from_secs(10);
 
-/// The page of the health.
+/// The page about the server's health.
 #[component]
 pub(crate) fn Health() -> impl IntoView {
     use_title(|| "Health".to_owned());

@@ -12,7 +12,7 @@ use crate::{
     time::{Moment, distance},
 };
 
-/// The health in one line. If the server does not answer, only its last answer is known.
+/// Draws the line. If the server does not answer, only its last answer is known.
 pub(in crate::pages) fn verdict(
     loading: Loading,
     health: impl Fn() -> Option<Health> + Send + Sync + 'static,

@@ -14,7 +14,7 @@ const HOUR_MS: i64 = 3_600_000;
 /// The alert or problem to acknowledge.
 pub(in crate::pages) struct Acknowledged {
     pub(in crate::pages) name: String,
-    /// A description of the effect of acknowledging it.
+    /// A description of the effect of the acknowledgement.
     pub(in crate::pages) effect: &'static str,
 }
 

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::{components::Dialog, state::Held};
 
-/// The dialog, and the row that it is about.
+/// A dialog, and the row that it is about.
 pub(in crate::pages) struct Asked<T> {
     pub(in crate::pages) open: RwSignal<bool>,
     subject: StoredValue<Option<Held>>,
@@ -26,7 +26,7 @@ pub(in crate::pages) fn use_asked<T>() -> Asked<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Asked<T> {
-    /// Returns a callback that opens it for a row.
+    /// Returns a callback that opens the dialog for a row.
     pub(in crate::pages) fn ask(self, row: &T) -> impl Fn() + 'static + use<T> {
         let row = Held::new(Arc::new(row.clone()));
         move || {

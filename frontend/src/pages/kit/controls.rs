@@ -35,7 +35,7 @@ pub(in crate::pages) fn check(
     .into_any()
 }
 
-/// One of several options that can be selected together: a member of a set.
+/// A check box for one of several options that can be selected together.
 pub(in crate::pages) fn switch<T: Clone + PartialEq + Send + Sync + 'static>(
     id: String,
     label: String,
@@ -66,7 +66,8 @@ pub(in crate::pages) fn switch<T: Clone + PartialEq + Send + Sync + 'static>(
     .into_any()
 }
 
-/// The tabs of a page, each with its own address; the first is shown if the address names none.
+/// The tabs of a page, each with its own address. If the address names none, the first one is
+/// shown.
 pub(in crate::pages) fn tabs(label: &'static str, choices: &'static [Tab]) -> AnyView {
     let address = use_address();
     let chosen = Signal::derive(move || tab_of(choices, &address.query("tab")));
@@ -75,7 +76,7 @@ pub(in crate::pages) fn tabs(label: &'static str, choices: &'static [Tab]) -> An
     components::tabs(label, choices, chosen, href)
 }
 
-/// The view of an empty list: a title, and how to fill it.
+/// The view of an empty list: a title, and instructions for filling the list.
 pub(in crate::pages) fn empty(title: &'static str, words: &'static str) -> AnyView {
     components::empty(title, words, ())
 }
@@ -91,7 +92,7 @@ pub(in crate::pages) fn none() -> AnyView {
     view! { <span class="muted">"–"</span> }.into_any()
 }
 
-/// `1 day`, `30 days`
+/// A number of days in words: `1 day`, `30 days`.
 pub(in crate::pages) fn days_choice(days: i64) -> String {
     if days == 1 { "1 day".to_owned() } else { format!("{days} days") }
 }

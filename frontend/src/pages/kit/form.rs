@@ -1,4 +1,5 @@
-//! A form that sends the change, closes, and shows a notice; on an error it stays open and shows the error.
+//! A form. It sends the change, closes, and shows a notice. If the change fails, the form stays open and shows the
+//! error.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -19,8 +20,8 @@ pub(in crate::pages) struct Change {
 /// The error of a form.
 pub(in crate::pages) type Wrong = RwSignal<Option<Failure>>;
 
-/// The fields, the error without a field, and the buttons. `plan` reads the fields, or returns the
-/// first error. On success `open` is set to false, and `done` is called with the server's answer.
+/// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
+/// error. On success, `open` is set to false, and `done` is called with the server's answer.
 pub(in crate::pages) fn form(
     open: RwSignal<bool>,
     (look, action): (Look, &'static str),
@@ -93,16 +94,16 @@ pub(in crate::pages) fn of(wrong: Wrong, field: &'static str) -> Signal<Option<F
 /// The whole number in a field.
 ///
 /// # Errors
-/// When the field does not contain one.
+/// If the field does not contain a whole number.
 pub(in crate::pages) fn number(field: &str, text: RwSignal<String>) -> Result<i64, Failure> {
     let text = text.get_untracked();
     text.trim().parse().map_err(|_| Failure::of_field(field, "Enter a whole number."))
 }
 
-/// The instant in a field, by the browser's clock.
+/// The instant in a field, on the browser's clock.
 ///
 /// # Errors
-/// When the field does not contain one.
+/// If the field does not contain an instant.
 pub(in crate::pages) fn instant(field: &str, text: RwSignal<String>) -> Result<Moment, Failure> {
     let text = text.get_untracked();
     Moment::parse_local(&text).ok_or_else(|| Failure::of_field(field, "Choose a date and a time."))

@@ -1,9 +1,9 @@
-//! What stands in the way of a deletion.
+//! The objects that prevent a deletion.
 
 use crate::time::amount;
 
-/// How many schedules refer to an object, which is not deleted before none does. `uses` and `use_it` are the verb for
-/// one and for several.
+/// A text about the schedules that refer to an object, which can only be deleted once no schedule does. `uses` and
+/// `use_it` are the verb for one and for several schedules.
 pub(in crate::pages) fn in_use(schedules: i64, uses: &str, use_it: &str) -> String {
     match schedules {
         0 => format!("No schedule {uses} it."),

@@ -6,7 +6,7 @@
 //! - `kept`: the fields of a form, kept until they are sent
 //! - `restored`: the note above a form whose earlier input was restored
 //! - `picked`: the namespace of a page that shows only one
-//! - `places`: where rows lie
+//! - `places`: the namespace of a row
 //! - `acknowledgement`: acknowledging an alert or a problem
 //! - `controls`: check boxes, tabs, hints
 //! - `in_use`: what stands in the way of a deletion
@@ -45,7 +45,7 @@ use crate::{
     state::{use_address, use_session},
 };
 
-/// The current namespace, for a page of one namespace. Under the view of all namespaces the user is
+/// The current namespace, for a page of one namespace. From the view of all namespaces, the user is
 /// redirected to the last visited one, which the header then shows.
 pub(super) fn use_namespace() -> Memo<String> {
     let (address, session) = (use_address(), use_session());
@@ -61,8 +61,9 @@ pub(super) fn use_namespace() -> Memo<String> {
     })
 }
 
-/// Opens the page of one object in the object's namespace: from the view of all namespaces the user
-/// is redirected there, so that the page offers what the user's role there allows.
+/// Opens the page of an object in the object's namespace. From the view of all namespaces, the user
+/// is redirected to that namespace, so that the page offers the actions that the user's role there
+/// allows.
 pub(super) fn settle<T: Send + Sync + 'static>(load: Load<T>, namespace: fn(&T) -> &str) {
     let address = use_address();
     Effect::new(move |_| {

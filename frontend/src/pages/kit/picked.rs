@@ -9,11 +9,11 @@ use crate::{
     state::{use_address, use_session},
 };
 
-/// Its name in the address.
+/// The parameter of the address with the namespace.
 const PICKED: &str = "namespace";
 
-/// The namespace that is shown: that of the address or, in the view of all, the one that was picked, at first the one
-/// that was visited last.
+/// The namespace that is shown: the one in the address. In the view of all namespaces, it is the picked one, which is
+/// at first the last visited one.
 pub(in crate::pages) fn use_picked() -> Memo<String> {
     let (address, session) = (use_address(), use_session());
     Memo::new(move |_| {
@@ -23,7 +23,8 @@ pub(in crate::pages) fn use_picked() -> Memo<String> {
     })
 }
 
-/// In the view of all: says which namespace a part of the page shows, and picks another one.
+/// The picker in the view of all namespaces: names the namespace that a part of the page shows, and picks another
+/// one.
 pub(in crate::pages) fn picker(words: &'static str, picked: Memo<String>) -> AnyView {
     let address = use_address();
     if !untrack(|| address.is_across()) {

@@ -7,8 +7,8 @@ use crate::{
     state::Draft,
 };
 
-/// The note, shown while it applies, with a button that starts afresh. `lost` returns what was not kept, as sentences;
-/// tracked.
+/// The note, with a button that starts afresh. It is shown as long as it applies. `lost` returns sentences about the
+/// input that was not saved; tracked.
 pub(in crate::pages) fn restored(
     draft: Draft,
     lost: impl Fn() -> String + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! The dialog that confirms the backfills of lost fires: it lists them and asks for a reason.
+//! The dialog that confirms backfills of lost fires. It lists them and asks for a reason.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -46,7 +46,7 @@ pub(super) fn orders<'a>(rows: impl Iterator<Item = &'a LedgerRow>) -> Vec<Order
     orders
 }
 
-/// Whether no run exists for a row's instants although they were not skipped on purpose.
+/// Whether a row's instants have no run although they were not skipped on purpose.
 pub(super) fn is_lost(row: &LedgerRow) -> bool {
     match row.row.verdict {
         Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => row.row.run.is_none(),

@@ -30,7 +30,7 @@ use crate::{
 };
 
 const SIZE: usize = 50;
-/// Fires without a run cause no events.
+/// How often the ledger is polled, because fires without a run cause no events.
 const LOOK: Duration = Duration::from_secs(10);
 /// How often the totals are counted again while runs start and end.
 const SLOW_MS: i64 = 5_000;
@@ -48,7 +48,7 @@ pub(crate) fn Ledger() -> impl IntoView {
     let sums = use_load(move || Some(api::ledger_totals(narrowed().totals(filters, range))));
     let paused = use_load(move || Some(api::schedule_count(paused(filters))));
     let (loading, totals) = (fires.load.loading, sums.loading);
-    // Counting costs the server more than reading a page.
+    // Counting costs the server more than reading a page, so it is throttled.
     let slow = Throttle::new(SLOW_MS);
     let refresh = move || {
         loading.refresh();
@@ -110,8 +110,8 @@ pub(crate) fn Ledger() -> impl IntoView {
     }
 }
 
-/// The paused schedules among those that the page shows: fires that fall into a pause have no rows
-/// before it ends.
+/// A query for the paused schedules among those that the page shows. Fires that fall into a pause
+/// have no rows before the pause ends.
 fn paused(filters: Filters) -> ScheduleQuery {
     let search = format!("{} state:paused", query::of_schedules(filters));
     ScheduleQuery {

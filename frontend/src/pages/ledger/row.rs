@@ -10,7 +10,7 @@ use crate::{
     time::duration,
 };
 
-/// When it was expected, its schedule, its outcome, the reason, and its run; across all namespaces also the namespace.
+/// The columns: expected time, schedule, outcome, reason and run; across all namespaces also the namespace.
 pub(super) fn columns(is_across: bool) -> Vec<Column> {
     let mut columns = vec![
         Column::new("expected", "Expected", expected),

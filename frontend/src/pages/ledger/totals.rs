@@ -1,5 +1,5 @@
-//! The totals of the range: expected is always ran + skipped + missed + open. Each figure is a link that filters the
-//! ledger.
+//! The totals of the range. The number of expected fires is always ran + skipped + missed + open. Each figure is a
+//! link that filters the ledger.
 
 use leptos::prelude::*;
 

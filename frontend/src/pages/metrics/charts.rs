@@ -1,4 +1,4 @@
-//! The charts: what settled, what did not run, durations, latenesses.
+//! The charts: runs that ended, instants without a run, durations, latenesses.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{
     time::Moment,
 };
 
-/// The context of a chart besides its figures.
+/// The properties of a chart besides its figures.
 #[derive(Clone)]
 pub(in crate::pages) struct Drawing {
     /// The zone in which the steps are labelled.
@@ -34,7 +34,7 @@ impl Drawing {
         steps::axis(stats.from, stats.until, &self.zone)
     }
 
-    /// A dragged selection of columns becomes the range.
+    /// A callback that makes the dragged columns the page's range.
     fn dragged(&self, stats: &RunStats) -> Callback<(usize, usize)> {
         let (from, step, chosen) = (stats.from, stats.step_seconds * 1_000, self.chosen);
         Callback::new(move |(first, last): (usize, usize)| {
@@ -44,7 +44,7 @@ impl Drawing {
     }
 }
 
-/// Runs that ended, by outcome.
+/// The chart of runs that ended, by outcome.
 pub(in crate::pages) fn throughput(stats: &RunStats, drawing: &Drawing) -> AnyView {
     let parts = vec![("succeeded", "Succeeded"), ("cancelled", "Cancelled"), ("failed", "Failed")];
     let counts =
@@ -52,7 +52,7 @@ pub(in crate::pages) fn throughput(stats: &RunStats, drawing: &Drawing) -> AnyVi
     bars("Runs that ended", parts, stats, drawing, counts)
 }
 
-/// Instants that led to no run, by reason.
+/// The chart of instants that led to no run, by reason.
 pub(super) fn not_run(stats: &RunStats, drawing: &Drawing) -> AnyView {
     let parts =
         vec![("queued", "Skipped on purpose"), ("missed", "Missed"), ("abandoned", "Given up")];

@@ -9,7 +9,7 @@ use crate::{
     time::duration,
 };
 
-/// Where the objects are listed that a sum counts.
+/// The lists of the objects that the sums count.
 pub(super) struct Links {
     pub(super) ended: String,
     pub(super) succeeded: String,
@@ -47,7 +47,7 @@ pub(super) fn now(metrics: &Metrics) -> AnyView {
         of.map_or_else(|| "–".to_owned(), |percentiles| duration(percentiles.p95))
     };
     let live = Route::Runs.narrowed(&[("state", "live")]);
-    // One that is stuck may have been due long ago.
+    // A stuck fire may have been due long ago, so the link covers a week.
     let open = Route::Ledger.narrowed(&[("verdict", "open"), ("range", "7d")]);
     let rate = metrics.failed_executions_rate.map_or_else(
         || "none ended in the last hour".to_owned(),
@@ -70,7 +70,7 @@ fn count(count: i64) -> String {
     crate::time::grouped(count)
 }
 
-/// A share in percent; never 100 while anything is missing.
+/// A share in percent. It is never 100 while anything is missing.
 fn share(part: i64, whole: i64) -> String {
     if whole == 0 {
         return "–".to_owned();

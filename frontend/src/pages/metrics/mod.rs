@@ -1,6 +1,7 @@
-//! Figures over a range of time, for everything or for a tag or a schedule. Dragging over a chart lists what it counts.
+//! Figures over a range of time, for everything or for a tag or a schedule. Dragging over a chart lists the counted
+//! objects.
 //!
-//! - `charts`: what settled, what did not run, durations, latenesses
+//! - `charts`: runs that ended, instants without a run, durations, latenesses
 //! - `figures`: the sums of the range, and the current figures
 //! - `schedules`: the schedules whose runs take longest
 
@@ -59,7 +60,7 @@ pub(crate) fn Metrics() -> impl IntoView {
         series(from, until, steps::step(end.since(from)))
     });
     let week = use_load(move || series(Moment::now().later(-WEEK), None, 3_600));
-    // The figures of the last hour are for one namespace.
+    // The figures of the last hour are only available for one namespace.
     let now = use_load(move || (!address.is_across()).then(|| api::metrics(address.namespace())));
     let figures = use_load(move || {
         let (from, until) = range.bounds();
@@ -95,7 +96,7 @@ pub(crate) fn Metrics() -> impl IntoView {
     }
 }
 
-/// The id of the schedule that the address names. It comes from the server.
+/// The id of the schedule that the address names. The server looks it up.
 fn use_schedule_id(filters: Filters) -> Memo<Option<String>> {
     let named = use_load(move || {
         let search = Some(exactly(&filters.some("schedule")?));
@@ -111,13 +112,13 @@ fn use_schedule_id(filters: Filters) -> Memo<Option<String>> {
     })
 }
 
-/// Where a dragged range of a chart is listed, and the words that say so.
+/// The list for a dragged range of a chart, and the words for it.
 struct Listed {
     words: &'static str,
     href: Callback<(Moment, Moment), String>,
 }
 
-/// The charts of the range. Each can be dragged over, and watched by an alert rule.
+/// The charts of the range. Each can be dragged over, and has a link that creates an alert rule.
 fn range_charts(filters: Filters, stats: Load<RunStats>) -> AnyView {
     let (zone, address) = (use_zone(), filters.address());
     let runs = Callback::new(move |between| untrack(|| runs_between(filters, "", between)));
@@ -182,7 +183,8 @@ fn search(filters: Filters) -> Option<String> {
     (!terms.is_empty()).then(|| terms.join(" "))
 }
 
-/// The list of the runs in a state of the filter of Runs that ended between two instants.
+/// The address of the list of runs in one state that ended between two instants. `state` is a value of that page's
+/// filter.
 fn runs_between(filters: Filters, state: &str, (from, until): (Moment, Moment)) -> String {
     let terms = run_terms(&from.to_rfc3339(), &until.to_rfc3339(), search(filters).as_deref());
     Route::Runs.narrowed(&[("state", state), ("q", &terms)])
@@ -194,14 +196,14 @@ fn run_terms(from: &str, until: &str, schedules: Option<&str>) -> String {
     schedules.map_or_else(|| ended.clone(), |schedules| format!("{ended} {schedules}"))
 }
 
-/// The ledger of what was due between two instants.
+/// The address of the ledger for fires that were due between two instants.
 fn fires_between(filters: Filters, (from, until): (Moment, Moment)) -> String {
     let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
     let search = search(filters).unwrap_or_default();
     Route::Ledger.narrowed(&[("q", &search), ("from", &from), ("until", &until)])
 }
 
-/// Where the sums of the range are listed; tracked.
+/// The links from the sums of the range to their lists; tracked.
 fn links(filters: Filters, stats: &RunStats) -> figures::Links {
     let runs = |state: &str| runs_between(filters, state, (stats.from, stats.until));
     let range = range_query(filters.address(), &Route::Ledger);

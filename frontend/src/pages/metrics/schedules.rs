@@ -57,7 +57,8 @@ fn row(figures: &ScheduleFigures) -> AnyView {
     .into_any()
 }
 
-/// The height of a bar is the duration of the run; a fire without a run is as tall as the others.
+/// A bar whose height is the duration of the run. A fire without a run is as tall as the tallest
+/// bar.
 fn bar(fire: &FireTrace) -> SparkBar {
     let mark = fire.run.as_ref().map_or(Mark::Verdict(fire.verdict), |run| Mark::Run(run.state));
     let value = fire.run.as_ref().and_then(|run| run.duration_ms);

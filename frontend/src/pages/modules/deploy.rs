@@ -1,5 +1,5 @@
-//! A module file: the effect of deploying it, key by key and fire by fire, and then the deployment. Only a file that
-//! was planned exactly as it is can be deployed.
+//! Deploys a module file. The page first shows the effect, key by key and fire by fire. A file can only be deployed
+//! if it was planned in exactly this form.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -48,7 +48,7 @@ pub(crate) fn DeployModule() -> impl IntoView {
         Some(api::planning::plan(source, prune, adopt))
     });
     let order = move || Order { source: source.get(), prune: prune.get(), adopt: adopt.get() };
-    // A file that has changed since must be planned again.
+    // A file that was changed after planning must be planned again.
     let is_planned = Memo::new(move |_| planned.get().is_some_and(|planned| planned == order()));
     let submit = move |event: SubmitEvent| {
         event.prevent_default();

@@ -1,4 +1,4 @@
-//! One module: the differences from its declaration, and how to resolve them.
+//! One module: the differences from its declaration, and ways to resolve them.
 
 use leptos::prelude::*;
 
@@ -110,7 +110,7 @@ fn row(thing: &Drifted) -> AnyView {
     .into_any()
 }
 
-/// Key by key: the old value and the new one.
+/// The old and the new value of each key.
 pub(super) fn fields(fields: &[FieldChange]) -> AnyView {
     let nothing = || "nothing".to_owned();
     let one = |field: &FieldChange| {

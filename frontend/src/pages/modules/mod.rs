@@ -1,7 +1,7 @@
-//! Modules: files that declare schedules and what they need.
+//! Modules: files that declare schedules and the objects that these need.
 //!
 //! - `deploy`: a file, its plan, its deployment
-//! - `detail`: one module, with what differs from its declaration
+//! - `detail`: one module, with the differences from its declaration
 
 mod deploy;
 mod detail;
@@ -21,7 +21,7 @@ use crate::{
     state::{use_address, use_session, use_title},
 };
 
-/// The list.
+/// The list of modules.
 #[component]
 pub(crate) fn Modules() -> impl IntoView {
     use_title(|| "Modules".to_owned());
@@ -80,7 +80,7 @@ fn list(modules: &[model::Module]) -> AnyView {
     table("Modules", "table", placed(headings, 1), rows.into_any())
 }
 
-/// The files that declare the current objects, to copy.
+/// The module files that declare the current objects, for copying.
 fn exported(namespace: Memo<String>, module: Option<String>) -> AnyView {
     let files =
         use_load(move || Some(api::planning::export(namespace.get(), module.clone(), None)));

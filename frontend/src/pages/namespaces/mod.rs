@@ -1,7 +1,7 @@
-//! Namespaces: quotas and usage, and how long each keeps settled history.
+//! Namespaces: quotas and usage, and how long each namespace keeps settled history.
 //!
-//! - `retention`: how long, and how much space another value would free
-//! - `quotas`: its limits
+//! - `retention`: how long history is kept, and how much space another value would free
+//! - `quotas`: the limits of a namespace
 
 mod quotas;
 mod retention;
@@ -87,7 +87,7 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
         .into_any()
     });
     let quotas = &row.quotas;
-    // The default namespace has existed from the beginning.
+    // The default namespace has always existed; its creation time is 0.
     let since = (row.created_at.millis() > 0).then(|| {
         view! { <span class="cell-note">"since "{when(row.created_at, None)}</span> }.into_any()
     });
@@ -111,7 +111,7 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
     .into_any()
 }
 
-/// `12` above `of 100`; highlighted when the quota is used up.
+/// The usage above the limit, as in `12` above `of 100`; highlighted when the quota is used up.
 fn used(quota: Quota, write: fn(i64) -> String) -> AnyView {
     let is_full = quota.limit.is_some_and(|limit| quota.used >= limit);
     let limit = quota.limit.map(|limit| note(format!("of {}", write(limit))));
@@ -122,7 +122,7 @@ fn count(number: i64) -> String {
     number.to_string()
 }
 
-/// `1.5 MB`
+/// A number of bytes in words: `1.5 MB`.
 fn bytes(number: i64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     let (mut tenths, mut unit) = (number * 10, 0);

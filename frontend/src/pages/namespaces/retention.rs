@@ -17,7 +17,8 @@ use crate::{
     model::{Namespace, RetentionPreview},
 };
 
-/// The server counts rows for the answer, so the console does not ask at each key.
+/// How long to wait after a key before the server is asked, because it must count rows for the
+/// answer.
 const PAUSE: Duration = Duration::from_millis(800);
 
 pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -> AnyView {

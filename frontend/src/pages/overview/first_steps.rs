@@ -8,7 +8,7 @@ use crate::{
     state::use_notices,
 };
 
-/// Ways to start: a description, the purpose, and the command.
+/// Ways to start: a title, the purpose, and the command.
 const COMMANDS: [(&str, &str, &str); 3] = [
     (
         "Import a crontab",

@@ -1,8 +1,7 @@
-//! The overview: what is wrong, what is happening, what happened, and what will happen.
+//! The overview: problems, live runs, past runs, and upcoming fires.
 //!
-//! The first line is the health of the scheduler, the second that of the schedules' runs. Each part
-//! has its own query, which is repeated when events report a change, at most once a second, and
-//! otherwise twice a minute.
+//! The first line is the health of the scheduler, the second that of the schedules' runs. Each part has its own
+//! query. It is repeated when events report a change, at most once a second, and otherwise twice a minute.
 //!
 //! - `work`: how many schedules fail or lose fires
 //! - `problems`: problems, by schedule and error
@@ -44,7 +43,7 @@ use crate::{
 
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 const DAY: i64 = 86_400_000;
-/// How far back the server groups problems, less a minute in case the browser's clock is behind.
+/// How far back the server groups problems, minus a minute in case the browser's clock is behind.
 const OLDEST_PROBLEM: i64 = 30 * DAY - 60_000;
 /// How often expensive queries are repeated while runs start and end.
 const SLOW_MS: i64 = 5_000;
@@ -103,7 +102,7 @@ struct Loads {
 fn use_loads(range: Range) -> Loads {
     let (session, address) = (use_session(), use_address());
     let overview = use_load(move || Some(api::overview(address.namespace(), session.health_of())));
-    // The current problems are those of the last day, whichever range is shown.
+    // The problems of the last day are always loaded, whichever range is shown.
     let troubles = use_load(move || Some(api::problems(address.namespace(), None)));
     let past = use_load(move || {
         let oldest = Moment::now().earlier(OLDEST_PROBLEM);
@@ -134,7 +133,7 @@ fn use_updates(loads: Loads) {
     let address = use_address();
     let Loads { overview, troubles, past, alive, day, minutes, next } = loads;
     let numbers = overview.loading;
-    // Changes of runs update the figures at once; queries that are expensive for the server follow a few seconds
+    // Changes of runs update the figures at once. Queries that are expensive for the server follow a few seconds
     // later.
     let (slow, slow_plans) = (Throttle::new(SLOW_MS), Throttle::new(SLOW_MS));
     let runs_changed = move || {
@@ -178,7 +177,7 @@ fn ended_runs(day: Load<RunStats>) -> AnyView {
     })
 }
 
-/// The starts of the next hour, by minute.
+/// The chart of starts in the next hour, by minute.
 fn next_minutes(minutes: Load<Minutes>) -> AnyView {
     let (address, zone, drag) = (use_address(), use_zone(), use_drag());
     let chosen = Callback::new(move |minute| address.go(&next_hour::upcoming(minute)));
@@ -189,21 +188,21 @@ fn next_minutes(minutes: Load<Minutes>) -> AnyView {
     })
 }
 
-/// The range that a panel covers, in words. `between` is the text for a range between two instants,
-/// which the header names.
+/// The range that a panel covers, in words. `between` is the text for a range between two instants, because the
+/// header names those.
 fn extent(range: Range, between: &'static str) -> AnyView {
     let words = move || range.preset().map_or(between, |preset| preset.words);
     view! { <span class="muted">{words}</span> }.into_any()
 }
 
-/// The same, with a link to more figures.
+/// The range that a panel covers, with a link to more figures.
 fn metrics(range: Range) -> AnyView {
     let address = use_address();
     let href = move || ranged_path(address, &Route::Metrics);
     view! { {extent(range, "In the range")}<a href=href>"Metrics"</a> }.into_any()
 }
 
-/// What went wrong in the range. The problems of the last day are already loaded.
+/// The problems of the range. Those of the last day are already loaded.
 fn problems(range: Range, day: Load<Vec<WorkProblem>>, past: Load<Vec<WorkProblem>>) -> AnyView {
     let is_usual = Memo::new(move |_| range.is_usual());
     live(move || {

@@ -1,4 +1,5 @@
-//! The next hour by the minute, and the schedules that are next. A schedule that fires often still takes one line.
+//! The next hour by the minute, and the schedules that fire next. A schedule that fires often still takes only one
+//! line.
 
 use leptos::prelude::*;
 
@@ -14,7 +15,7 @@ const MINUTE: i64 = 60_000;
 /// A schedule that fires again sooner than this is shown with its interval instead of a time.
 const OFTEN: i64 = 10 * MINUTE;
 
-/// The bars; each leads to its minute in Upcoming, and `chosen` is called with the minute that was clicked.
+/// The bars. Each leads to its minute in Upcoming, and a click calls `chosen` with the minute.
 pub(super) fn minutes(
     minutes: &Minutes,
     zone: &str,
@@ -46,7 +47,7 @@ pub(super) fn minutes(
     view! { {bars}{note} }.into_any()
 }
 
-/// The page of a minute. Its bar counts frequent schedules as well.
+/// The address of a minute in Upcoming, including frequent schedules, because the minute's bar counts them as well.
 pub(super) fn upcoming(minute: Moment) -> String {
     Route::Upcoming.narrowed(&[("at", &minute.to_rfc3339()), ("frequent", "yes")])
 }

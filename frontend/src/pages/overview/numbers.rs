@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use crate::{components::figure, model::Overview, route::Route, time::grouped};
 
-/// Live runs, schedules, and the last day by outcome.
+/// The figures: live runs, schedules, and the last day by outcome.
 pub(super) fn figures(overview: &Overview) -> AnyView {
     let live = Route::Runs.narrowed(&[("state", "live")]);
-    // These count runs by their end: one of a backfill is due much earlier.
+    // The figures count runs by their end, because a run of a backfill is due much earlier.
     let runs = |state: &str| Route::Runs.narrowed(&[("state", state), ("q", "finished:<24h")]);
     let ledger = |verdict: &str| Route::Ledger.narrowed(&[("verdict", verdict), ("range", "24h")]);
     let states =
@@ -28,7 +28,7 @@ pub(super) fn figures(overview: &Overview) -> AnyView {
     .into_any()
 }
 
-/// A zero has no colour.
+/// The state that colours a figure; a zero has no colour.
 fn lit(count: i64, state: &'static str) -> &'static str {
     if count > 0 { state } else { "" }
 }

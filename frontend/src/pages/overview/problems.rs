@@ -1,7 +1,7 @@
 //! Problems, by schedule and error, with their actions.
 //!
-//! Acknowledged problems are hidden until the user asks for them; they show who is handling them,
-//! with their note.
+//! Acknowledged problems are hidden until the user asks for them. They then show the person who
+//! acknowledged them, and the note.
 
 use std::cmp::Reverse;
 
@@ -78,7 +78,7 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     let mut shown: Vec<&WorkProblem> =
         problems.iter().filter(|problem| shows || !is_acknowledged(problem)).collect();
     // Open problems come first, and unacknowledged ones before the others; then the latest to
-    // begin. If they were sorted by their last failure, two ongoing problems would change places
+    // begin. The time of the last failure is not used: two ongoing problems would change places
     // under the pointer.
     shown.sort_by_key(|problem| {
         (!problem.is_open, is_acknowledged(problem), Reverse(problem.since))
@@ -109,7 +109,7 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     view! { <ul class="problems">{items}</ul>{more}{note} }.into_any()
 }
 
-/// The text that is shown if no problem is visible.
+/// The text that is shown if there are no problems, or only acknowledged ones.
 fn none_but(none: &'static str, acknowledged: usize) -> &'static str {
     if acknowledged == 0 { none } else { "Someone sees to all of them." }
 }
@@ -188,7 +188,7 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
     view! { {log}{ledger}{rerun}{pause}{see} }.into_any()
 }
 
-/// Who is handling a problem, since when, until when, and their note.
+/// Who acknowledged a problem, when, until when, and their note.
 fn seen_by(problem: &WorkProblem) -> Option<AnyView> {
     let seen = problem.acknowledgement.as_ref()?;
     let until = seen.until.map(|until| view! { ", until "{when(until, None)} });
@@ -235,7 +235,7 @@ fn seen(problem: &WorkProblem, tools: Tools) -> AnyView {
     acknowledge_form(tools.acknowledge.open, what, ask, move |_| tools.loading.refresh())
 }
 
-/// A button whose accessible name says what it acts on.
+/// A button whose accessible name includes the object that it acts on.
 fn labelled(words: &'static str, label: String, action: impl Fn() + 'static) -> AnyView {
     view! {
         <button type="button" class="button" aria-label=label.clone() title=label on:click=move |_| action()>{words}</button>

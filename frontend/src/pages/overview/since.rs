@@ -12,7 +12,7 @@ use crate::{
     time::Moment,
 };
 
-/// Shows only the button to a user who has never pressed it.
+/// The events and the button. A user who has never pressed the button sees only the button.
 #[component]
 pub(super) fn Since() -> impl IntoView {
     let (actor, address) = (use_actor(), use_address());

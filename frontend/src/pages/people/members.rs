@@ -43,7 +43,8 @@ pub(super) fn Members() -> impl IntoView {
     view! { {kit::picker("Members of", namespace)}{shown} }
 }
 
-/// The members of one namespace. It is drawn anew for another one, so no row of this one stays and is changed there.
+/// The members of one namespace. For another namespace it is rebuilt, so that no row of this one stays and is changed
+/// there.
 fn list(namespace: String) -> AnyView {
     let place = RwSignal::new(Place::First);
     let asked = namespace.clone();

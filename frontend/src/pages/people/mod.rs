@@ -1,9 +1,9 @@
-//! Users, and what they may do. Administrators of the instance see all users; those of a namespace see its members.
+//! Users and their roles. Administrators of the instance see all users; those of a namespace see its members.
 //!
 //! - `users`: all users; `user_sessions`: where one of them is signed in
 //! - `members`: the members of one namespace
 //! - `invite`: adds a user, with a password that is shown once
-//! - `roles`: what each role may do, as a matrix
+//! - `roles`: the permissions of each role, as a matrix
 
 mod invite;
 mod members;
@@ -33,7 +33,7 @@ fn href(tab: &str) -> String {
     Route::People.narrowed(&[("tab", tab)])
 }
 
-/// People, members, roles.
+/// The page with people, members and roles.
 #[component]
 pub(crate) fn People() -> impl IntoView {
     use_title(|| "People and roles".to_owned());

@@ -1,4 +1,4 @@
-//! What each role may do, as a matrix, and what it means to see payloads.
+//! The permissions of each role as a matrix, and the meaning of seeing payloads.
 
 use leptos::prelude::*;
 

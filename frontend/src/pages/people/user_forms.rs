@@ -32,7 +32,7 @@ pub(super) fn role(user: &User, open: RwSignal<bool>, loading: Loading) -> AnyVi
     form(open, (Look::Primary, "Change role"), wrong, fields.into_any(), plan, done)
 }
 
-/// The form of a new password, which is generated here and shown once.
+/// The form that sets a new password, which is generated here and shown once.
 pub(super) fn password(
     user: &User,
     open: RwSignal<bool>,

@@ -9,7 +9,7 @@ use crate::{
     time::duration,
 };
 
-/// The table; the output of an attempt is shown below it.
+/// The table of attempts. The output of an attempt is shown below the table.
 pub(super) fn attempts(run: &RunDetail, chosen: &Chosen) -> AnyView {
     let (task, number) = chosen;
     let all =

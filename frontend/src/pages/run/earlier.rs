@@ -111,7 +111,7 @@ fn compared(run: &RunRow, succeeded: &Page<RunRow>) -> AnyView {
     .into_any()
 }
 
-/// How much longer or shorter this run took, if the difference is worth mentioning.
+/// The difference to the last successful run in words, if it is worth mentioning.
 fn words(own: i64, last: i64) -> Option<String> {
     let difference = duration((own - last).abs());
     let times = times(own, last);

@@ -9,7 +9,7 @@ use crate::{
     time::{Moment, duration},
 };
 
-/// Times, lateness, origin, ids.
+/// The facts of a run: times, lateness, origin, ids.
 pub(super) fn facts(run: &RunDetail) -> AnyView {
     let (row, more) = (&run.row, &run.more);
     let time = |name, at: Moment| fact(name, when_relative(at, row.zone()));
@@ -24,7 +24,8 @@ pub(super) fn facts(run: &RunDetail) -> AnyView {
     facts.extend(row.finished_at.map(|at| time("Finished", at)));
     facts.extend(row.lateness_ms.map(|millis| fact("Late", duration(millis))));
     facts.extend(row.duration_ms.map(|millis| fact("Took", duration(millis))));
-    // With several tasks, each counts its own attempts.
+    // If there are several tasks, each counts its own attempts, so the run has no number of
+    // attempts.
     if run.more.tasks.len() == 1 {
         facts.push(fact("Attempt", format!("{} of {}", row.attempt, row.max_attempts)));
     }

@@ -1,5 +1,5 @@
-//! A running run compared with earlier ones: how long it has taken, when it is likely to end, and whether it will
-//! block the next fire.
+//! A comparison of a running run with earlier ones: how long it has taken, when it is likely to end, and whether it
+//! will block the next fire.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,5 @@
-//! The run's name and state, and its actions. Buttons never change places: one that cannot be pressed now is dimmed.
+//! The run's name and state, and its actions. Buttons never change places: a button that cannot be pressed now is
+//! dimmed.
 
 use leptos::prelude::*;
 
@@ -107,7 +108,7 @@ fn actions(run: &RunDetail, tools: Tools) -> AnyView {
     .into_any()
 }
 
-/// Starts another run and stays on this page, with links to it.
+/// Starts another run. The user stays on this page, which gets links to the new runs.
 fn make(change: Ask<String>, said: &'static str, tools: Tools) {
     tools.actor.send(change, move |outcome| match outcome {
         Ok(next) => {

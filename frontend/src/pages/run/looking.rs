@@ -22,7 +22,7 @@ impl Looking {
         Self { address, id: StoredValue::new(id) }
     }
 
-    /// The selected task and attempt; tracked, like all of these.
+    /// The selected task and attempt; tracked, like all selections here.
     pub(super) fn chosen(self) -> Chosen {
         let task = self.address.query("task");
         let attempt = self.address.query("attempt").parse().ok().filter(|_| !task.is_empty());
@@ -58,7 +58,7 @@ impl Looking {
         self.change(&[("stream", name), ("line", "")]);
     }
 
-    /// Puts a line into the address.
+    /// Stores a line in the address.
     pub(super) fn link(self, line: usize) {
         self.change(&[("line", &line.to_string())]);
     }

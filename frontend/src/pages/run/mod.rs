@@ -1,10 +1,10 @@
-//! A run: what it waits for, its tasks and attempts over time, and its log while it is written.
+//! A run: its reasons to wait, its tasks and attempts over time, and its log while it is written.
 //!
 //! - `looking`: the selected task, attempt and line, in the address
-//! - `header`: its name and state, and its actions
-//! - `forecast`: how long it has taken, compared with earlier runs
-//! - `waiting`: what it waits for
-//! - `work`: its tasks and attempts as a chart over time, or as a graph
+//! - `header`: the run's name and state, and its actions
+//! - `forecast`: how long the run has taken, compared with earlier runs
+//! - `waiting`: the conditions that the run waits for
+//! - `work`: the run's tasks and attempts as a chart over time, or as a graph
 //! - `attempts`: every attempt at every task, with its outcome
 //! - `log`: the log, live
 //! - `facts`: its origin and course
@@ -35,7 +35,7 @@ use crate::{
     state::{use_address, use_title},
 };
 
-/// The page of the run with this id; the server is not asked for a malformed id.
+/// The page of the run with this id. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn Run(id: String) -> impl IntoView {
     if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }

@@ -1,4 +1,4 @@
-//! What a run waits for, as a chain: each link with the runs that block it.
+//! The conditions that a run waits for, as a chain: each condition with the runs that block it.
 
 use leptos::prelude::*;
 

@@ -1,5 +1,5 @@
-//! The tasks of a run: over time with their attempts, or as a dependency graph. Selecting one filters the attempts,
-//! the log and the output.
+//! The tasks of a run: over time with their attempts, or as a dependency graph. Selecting a task filters the
+//! attempts, the log and the output.
 
 use leptos::prelude::*;
 
@@ -21,7 +21,7 @@ pub(super) fn Work(run: Load<RunDetail>, looking: Looking) -> impl IntoView {
     let choose = Callback::new(move |chosen: Chosen| looking.choose(chosen));
     let choose_task = Callback::new(move |task: String| looking.choose((task, None)));
     let shows_graph = Memo::new(move |_| looking.shows_graph());
-    // The bars of a live run grow with the clock; everything else is fixed.
+    // The bars of a live run grow with the clock; those of a settled run are fixed.
     let clock = Memo::new(move |_| {
         let is_live = run.with(|run| run.row.state.is_live()) == Some(true);
         if is_live { now.get() } else { untrack(|| now.get()) }
@@ -65,7 +65,7 @@ pub(super) fn Work(run: Load<RunDetail>, looking: Looking) -> impl IntoView {
     panel("Tasks", aside, live(drawing))
 }
 
-/// When the chart begins: at the first start of an attempt.
+/// The beginning of the chart: the first start of an attempt.
 fn begin(run: &RunDetail) -> Option<Moment> {
     let attempts = run.more.tasks.iter().flat_map(|task| &task.attempts);
     attempts.map(|attempt| attempt.started_at).min()
@@ -92,7 +92,7 @@ fn rows(run: &RunDetail, now: Moment) -> Vec<GanttRow> {
     run.more.tasks.iter().map(row).collect()
 }
 
-/// A task's state in words, and what it needs.
+/// A task's state in words, and the tasks that it needs.
 fn note(task: &RunTask) -> String {
     let state = Mark::Task(task.state).word();
     let kept = if task.kept { ", kept from the earlier run" } else { "" };

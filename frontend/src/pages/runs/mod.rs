@@ -1,7 +1,7 @@
-//! All runs, newest first, live; filtered by a state, a search and a range of time, all in the address. They are
-//! cancelled and run again one by one, or many at once.
+//! All runs, newest first, live. A state, a search and a range of time in the address filter them. They are cancelled
+//! and run again one by one, or many at once.
 //!
-//! - `query`: what narrows and orders the list
+//! - `query`: the filters and the order of the list
 
 mod query;
 
@@ -28,7 +28,7 @@ use crate::{
 
 const SIZE: usize = 50;
 const NAMES: [&str; 4] = ["state", "q", "sort", "columns"];
-/// How often a searched or sorted list is loaded again: only the server knows which runs are in it, and where.
+/// How often a searched or sorted list is reloaded, because only the server knows its rows and their order.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// The runs list.
@@ -115,8 +115,8 @@ fn state_link(filter: StateFilter, filters: Filters) -> AnyView {
     view! { <a href=move || href() aria-current=move || is_chosen()>{words}</a> }.into_any()
 }
 
-/// The actions on many runs, for who may operate the namespace that is shown. The list does not count its matches:
-/// among millions of runs that takes too long. The dry run of an action does.
+/// The bulk actions on runs, for users who may operate the namespace. The list does not count its matches, which
+/// would take too long among millions of runs; the dry run of an action counts them.
 fn bulk_bar(
     runs: Listing<RunRow>,
     selection: Selection,
@@ -147,7 +147,7 @@ fn bulk_bar(
     })
 }
 
-/// Merges the runs that events report into the list. A searched or sorted list is loaded again instead.
+/// Merges the runs that events report into the list. A searched or sorted list is reloaded instead.
 fn use_updates(runs: Listing<RunRow>, filters: Filters, range: Range) {
     let address = filters.address();
     let is_plain = move || filters.some("q").is_none() && order(&filters.get("sort")).is_none();

@@ -1,4 +1,4 @@
-//! What narrows and orders the list: a state, a search, an order, all in the address.
+//! The filters and the order of the list: a state, a search and an order, all in the address.
 
 use leptos::prelude::*;
 
@@ -12,11 +12,11 @@ use crate::{
 /// A choice of states.
 #[derive(Clone, Copy)]
 pub(super) struct StateFilter {
-    /// Its name in the address.
+    /// The filter's name in the address.
     pub(super) name: &'static str,
     pub(super) words: &'static str,
     pub(super) states: &'static [RunState],
-    /// The same in the search language.
+    /// The filter in the search language.
     term: &'static str,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn chosen(filters: Filters) -> StateFilter {
     FILTERS.into_iter().find(|known| known.name == name).unwrap_or(all)
 }
 
-/// The list as one search, which is all that a bulk action takes.
+/// The list as a single search, because a bulk action takes only that.
 pub(super) fn whole_search(
     query: &str,
     states: StateFilter,
@@ -69,8 +69,8 @@ pub(super) fn whole_search(
     parts.join(" ")
 }
 
-/// Orders with words; the headings of the table sort as well. For an order by a figure, the server sorts the newest
-/// 10,000 matches.
+/// The orders, with words; the headings of the table also sort. For an order by a figure, the server sorts only the
+/// newest 10,000 matches.
 const ORDERS: [(&str, &str); 4] = [
     ("", "Newest first"),
     ("-took", "Longest first"),
@@ -78,7 +78,7 @@ const ORDERS: [(&str, &str); 4] = [
     ("-started", "Last started first"),
 ];
 
-/// The order that the address names, unless it is the usual one: the field, and whether descending.
+/// The order in the address, if it is not the default: the field, and whether descending.
 pub(super) fn order(sort: &str) -> Option<(RunSortField, bool)> {
     let (name, descending) = match sort.strip_prefix('-') {
         Some(name) => (name, true),
@@ -147,7 +147,8 @@ const fn field(
     QueryField { name, hint, values }
 }
 
-/// The query bar. It filters while the user types, a moment after the last key, without adding to the history.
+/// The query bar. It filters while the user types, a moment after the last key, without adding to the browser's
+/// history.
 pub(super) fn bar(runs: Listing<RunRow>, filters: Filters) -> AnyView {
     let search = Callback::new(move |text: String| filters.set(&[("q", &text)]));
     let loading: Loading = runs.load.loading;

@@ -1,5 +1,5 @@
-//! The ledger of a schedule: one row for every expected fire, with its outcome and the reason; and one of them
-//! explained.
+//! The ledger of a schedule: one row for every expected fire, with its outcome and the reason. One of the rows is
+//! explained in detail.
 
 use leptos::prelude::*;
 
@@ -39,7 +39,7 @@ fn filter(address: Address) -> (&'static str, &'static [Verdict]) {
 fn filter_links(address: Address) -> AnyView {
     let link = move |(name, words, _): (&'static str, &'static str, _)| {
         let href = move || {
-            // Read only to follow changes of the address: the rest of the query is kept.
+            // Read only to track changes of the address; the rest of the query is kept.
             let _moves = address.query("tab");
             address.with(&[("verdict", name), ("after", ""), ("before", "")])
         };
@@ -136,7 +136,7 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
     }
 }
 
-/// The outcome of a fire: its run's state if there is a run, or else its verdict.
+/// The state to show for a fire: that of its run if there is one, or else its verdict.
 fn mark(fire: &Fire) -> Mark {
     match (&fire.run, fire.verdict) {
         (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),

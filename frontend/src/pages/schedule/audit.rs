@@ -1,4 +1,4 @@
-//! Every action on the schedule, with the user and the reason: for administrators.
+//! Every action on the schedule, with the user and the reason. Only administrators see this tab.
 
 use leptos::prelude::*;
 

@@ -1,5 +1,5 @@
-//! The definition of a schedule, and in sentences how it would behave at the next outage, clock
-//! change or overlap.
+//! The definition of a schedule, and sentences about its behaviour at the next outage, clock change
+//! or overlap.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,5 @@
-//! How another timing would change the fires of the next 30 days: before a rollback, and before an edit is saved.
+//! The effect of another timing on the fires of the next 30 days. It is shown before a rollback, and before an edit
+//! is saved.
 
 use leptos::prelude::*;
 use serde::Deserialize;
@@ -11,10 +12,10 @@ use crate::{
     time::Moment,
 };
 
-/// Number of new and of gone fires that are shown.
+/// Number of added and of removed fires that are shown.
 const SHOWN: usize = 5;
 
-/// The timing of a version, and its calendars, as its snapshot has them.
+/// The timing and the calendars of an earlier version, from its snapshot.
 #[derive(Debug, PartialEq, Deserialize)]
 struct Past {
     timing: PastTiming,
@@ -33,7 +34,7 @@ struct PastTiming {
     jitter_seconds: i64,
 }
 
-/// The timing and the calendars of a snapshot; none if it cannot be read.
+/// The timing and the calendars of a snapshot; `None` if it cannot be read.
 pub(super) fn past(snapshot: &Value) -> Option<(effect_input::TimingInput, Vec<String>)> {
     let Past { timing, calendars } = serde_json::from_value(snapshot.clone()).ok()?;
     let word = |text: &str| Value::from(text.to_uppercase());
@@ -51,7 +52,7 @@ pub(super) fn past(snapshot: &Value) -> Option<(effect_input::TimingInput, Vec<S
     Some((input, calendars))
 }
 
-/// The effect in words, with the first fires that are new or gone.
+/// The effect in words, with the first added and removed fires.
 pub(in crate::pages) fn effect(effect: &DefinitionEffect, zone: Option<String>) -> AnyView {
     if let Some(problem) = &effect.problem {
         let words = format!("This timing cannot be used: {}.", problem.problem);

@@ -1,4 +1,4 @@
-//! One fire explained: the facts behind the decision, step by step.
+//! An explanation of one fire: the facts behind the decision, step by step.
 
 use leptos::prelude::*;
 

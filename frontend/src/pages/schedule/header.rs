@@ -53,7 +53,7 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// The buttons, as far as the role allows: run now, pause or resume, edit, delete.
+/// The buttons that the user's role allows: run now, pause or resume, edit, delete.
 fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
     let duplicate = session.edits().then(|| {
@@ -90,7 +90,8 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
         .into_any()
     });
     let editing = session.edits().then(|| match &schedule.more.module {
-        // A schedule that a module declares is changed, and deleted, by deploying the module.
+        // A schedule that a module declares can only be changed and deleted by deploying the
+        // module.
         Some(module) => {
             view! { <span class="muted">"declared by module "{module.clone()}</span> }.into_any()
         }

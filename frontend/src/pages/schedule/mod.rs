@@ -1,14 +1,14 @@
-//! A schedule: what happened to each fire and why, what will happen, what it is, and what can be done about it.
+//! A schedule: its past fires with reasons, its upcoming fires, its definition, and its actions.
 //!
-//! The head is one query. Events make it load again, at most once a second, so state, next fires and versions always
-//! come from the server. Each tab loads the data that only it shows.
+//! The head is one query. Events reload it, at most once a second, so state, next fires and versions always come from
+//! the server. Each tab loads the data that only it shows.
 //!
 //! - `header`: name, state, actions
 //! - `activity`: the ledger, and one fire explained
-//! - `slots`: the last seven days in a line; `paused`: the fires of a pause
+//! - `slots`: the last seven days in a line; `paused`: the fires that fell into a pause
 //! - `runs`: its runs, whatever triggered them; `durations`: how long they took
 //! - `next`: the upcoming fires, the next clock changes
-//! - `definition`: what it does, and how it would behave when something goes wrong
+//! - `definition`: the definition, and its behaviour when something goes wrong
 //! - `versions`: who changed what, the differences, and rollback
 //! - `audit`: every action on it
 
@@ -103,7 +103,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
     }
 }
 
-/// Opens the dialog that the address asks for, once: the palette leads here to pause or resume.
+/// Opens the dialog that the address names, once. The palette leads here to pause or resume.
 fn open_asked(id: String, load: Load<ScheduleDetail>, actions: Actions, address: Address) {
     let here = Some(Route::Schedule(id));
     Effect::new(move |_| {
@@ -112,7 +112,7 @@ fn open_asked(id: String, load: Load<ScheduleDetail>, actions: Actions, address:
             "resume" => Action::Resume,
             _ => return,
         };
-        // The query may already be that of another schedule's page, which is about to replace this one.
+        // The query may already be that of another schedule's page, which is about to replace this page.
         if untrack(|| address.route()) != here {
             return;
         }

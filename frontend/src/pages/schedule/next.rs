@@ -1,4 +1,5 @@
-//! Upcoming: the next fires, the days that have some, and the effect of the next two clock changes.
+//! Upcoming: the next fires, the number of fires per day, and the effect of the next two clock
+//! changes.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +14,9 @@ use crate::{
     time::{Moment, Wall, clock_changes, day_words},
 };
 
-/// Number of fires that are loaded for the days.
+/// Number of fires that are loaded for the count per day.
 const AHEAD: i64 = 200;
-/// Number of fires that are shown around a clock change, and how long before it they begin.
+/// Number of fires that are shown around a clock change, and how long before the change they begin.
 const AROUND: i64 = 6;
 const BEFORE_MS: i64 = 7_200_000;
 
@@ -23,7 +24,7 @@ const BEFORE_MS: i64 = 7_200_000;
 pub(super) fn next(id: String, load: Load<ScheduleDetail>) -> AnyView {
     let key = id.clone();
     let ahead = use_load(move || {
-        // Another version may fire at other times.
+        // Read so that a new version, which may fire at other times, reloads the fires.
         load.with(|schedule| schedule.row.version)?;
         Some(api::fires_ahead(key.clone(), AHEAD, None))
     });

@@ -1,4 +1,4 @@
-//! The upcoming fires: each on three clocks, with a mark at clock changes.
+//! The upcoming fires, each on three clocks, with a mark if a clock change affects it.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{
     time::{Moment, Wall, browser_zone, city, day_words, distance},
 };
 
-/// The next fires, or why there are none.
+/// The next fires, or the reason why there are none.
 pub(super) fn next_fires(schedule: &ScheduleDetail) -> AnyView {
     let fires = &schedule.more.next_fires;
     let (why_none, note) = match schedule.row.state {

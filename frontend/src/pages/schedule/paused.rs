@@ -1,4 +1,4 @@
-//! The fires that have fallen into a pause: the ledger has no rows for them before the pause ends.
+//! The fires that have fallen into a pause. The ledger has no rows for them before the pause ends.
 
 use leptos::prelude::*;
 
@@ -12,8 +12,8 @@ use crate::{
 /// Number of fires that are shown.
 const SHOWN: i64 = 40;
 
-/// The outcome of these fires if the pause ended on its own. Only shown while the schedule is
-/// paused.
+/// The outcomes that these fires would have at the automatic end of the pause. Only shown while the
+/// schedule is paused.
 #[component]
 pub(super) fn Paused(id: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));

@@ -13,7 +13,7 @@ use crate::{
 
 const SIZE: usize = 15;
 
-/// The table, live. A run that changes also reloads `changed`, the rest of the page.
+/// The table, live. A change of a run also reloads `changed`, the rest of the page.
 #[component]
 pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
     let address = use_address();

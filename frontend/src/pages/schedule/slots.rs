@@ -1,4 +1,4 @@
-//! The last seven days in one line: how many instants were due, their outcomes, and a better interval.
+//! The last seven days in one line: the number of instants that were due, their outcomes, and a better interval.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
     state::use_session,
 };
 
-/// The line of the schedule with this id; reloaded together with the schedule.
+/// The line of the schedule with this id. It is reloaded together with the schedule.
 pub(super) fn slots(id: String, load: Load<ScheduleDetail>) -> AnyView {
     let session = use_session();
     let key = id.clone();

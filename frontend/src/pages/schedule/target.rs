@@ -111,7 +111,7 @@ fn retry_words(retry: Retry) -> String {
     }
 }
 
-/// A number of seconds that need not be whole.
+/// A number of seconds, with decimals only if it is not whole.
 fn whole(value: f64) -> String {
     if value.fract() == 0.0 { seconds(value as i64) } else { format!("{} s", decimal(value)) }
 }

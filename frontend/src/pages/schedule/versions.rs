@@ -1,4 +1,5 @@
-//! Who changed what, the differences from the previous version, and rollback.
+//! The versions of a schedule: who changed what, the differences from the previous version, and
+//! rollback.
 
 use leptos::prelude::*;
 
@@ -14,7 +15,7 @@ use crate::{
     state::use_session,
 };
 
-/// The tab: the latest versions, newest first.
+/// The tab with the latest versions, newest first.
 pub(super) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView {
     let session = use_session();
     let (open, back) = (RwSignal::new(false), RwSignal::new(false));
@@ -68,7 +69,7 @@ pub(super) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView 
     .into_any()
 }
 
-/// A version compared with the previous one; the oldest known version stands alone.
+/// A version compared with the previous one. The oldest known version is not compared.
 fn compared(versions: &[Version], number: i64) -> AnyView {
     let Some(at) = versions.iter().position(|version| version.version == number) else {
         return ().into_any();
@@ -79,7 +80,7 @@ fn compared(versions: &[Version], number: i64) -> AnyView {
     diff(before, after)
 }
 
-/// What a rollback is about.
+/// The data of the rollback dialog.
 struct Rollback {
     id: String,
     name: String,
@@ -88,7 +89,7 @@ struct Rollback {
     now: i64,
     /// The differences of the two definitions.
     changes: AnyView,
-    /// The definition to return to.
+    /// The definition to restore.
     then: serde_json::Value,
 }
 

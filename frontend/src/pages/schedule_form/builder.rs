@@ -1,4 +1,4 @@
-//! Help with an expression for users who do not write cron: presets, and a field for each of its five parts.
+//! Help with an expression for users who do not write cron: presets, and a field for each of the five parts.
 
 use leptos::prelude::*;
 
@@ -41,7 +41,7 @@ pub(super) fn builder(draft: Draft) -> AnyView {
     let parts: Vec<RwSignal<String>> = (0..PARTS.len())
         .map(|at| RwSignal::new(part(&first.get_untracked(), at).unwrap_or("*").to_owned()))
         .collect();
-    // The text is authoritative: the fields follow it, and change it only when the user edits them.
+    // The text is authoritative: the fields are derived from it, and change it only when the user edits them.
     let followed = parts.clone();
     Effect::new(move |_| {
         let text = first.get();

@@ -11,7 +11,7 @@ use crate::{
 /// How many quieter minutes are offered.
 const OFFERED: usize = 3;
 
-/// One line, with alternatives; empty if no other schedule starts in these minutes.
+/// A line with alternatives; empty if no other schedule starts in these minutes.
 pub(super) fn line(candidate: &Candidate, draft: Draft) -> AnyView {
     let Some(busiest) = candidate.busiest.as_ref().filter(|busiest| busiest.before > 0) else {
         return ().into_any();
@@ -25,7 +25,8 @@ pub(super) fn line(candidate: &Candidate, draft: Draft) -> AnyView {
     .into_any()
 }
 
-/// For a single expression: the same in quieter minutes, or spread by the server.
+/// The offers for a single expression: the same expression in quieter minutes, or spread by the
+/// server.
 fn offers(quieter: &[QuieterShift], draft: Draft) -> AnyView {
     let only = draft.expressions.with_untracked(|all| match all.as_slice() {
         [(_, expression)] => Some(*expression),
@@ -64,7 +65,7 @@ fn shifted(expression: &str, minutes: i64) -> Option<String> {
     let (carried, minute) = (moved.div_euclid(60), moved.rem_euclid(60));
     let hour = match (carried, hour.parse::<i64>()) {
         (0, _) => (*hour).to_owned(),
-        // Every hour, at a different minute.
+        // An expression that fires every hour only needs a different minute.
         (_, Err(_)) if *hour == "*" => "*".to_owned(),
         (_, Err(_)) => return None,
         // A shift into another day would change the meaning of the other fields.
@@ -79,7 +80,8 @@ fn shifted(expression: &str, minutes: i64) -> Option<String> {
     Some(format!("{minute} {hour} {}", rest.join(" ")))
 }
 
-/// The expression without its fixed minute: the server picks one by the schedule's name.
+/// The expression without its fixed minute. The server then derives a minute from the schedule's
+/// name.
 fn spread(expression: &str) -> Option<String> {
     let (minute, rest) = expression.trim().split_once(char::is_whitespace)?;
     let is_fixed = minute.parse::<u8>().is_ok() && rest.split_whitespace().count() == 4;

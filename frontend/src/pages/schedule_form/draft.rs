@@ -10,7 +10,7 @@ use crate::{
 
 type Text = RwSignal<String>;
 
-/// Every field. Copying it copies handles, not text.
+/// Every field. A copy contains the same handles, not copies of the texts.
 #[derive(Clone, Copy)]
 pub(super) struct Draft {
     pub(super) name: Text,
@@ -41,7 +41,7 @@ pub(super) struct Draft {
     pub(super) retention: Text,
     pub(super) context: Text,
     pub(super) workflow: Text,
-    /// The task's fields; the kind is `workflow` if the schedule runs an existing one.
+    /// The task's fields. The kind is `workflow` if the schedule runs an existing workflow.
     pub(super) task: TaskFields,
 }
 
@@ -119,7 +119,7 @@ impl Draft {
         draft.workflow.set(row.workflow.name.clone());
         match schedule.work.tasks.as_slice() {
             [task] => draft.task.set_task(task),
-            // Several tasks make up a separate workflow; the schedule only refers to it.
+            // Several tasks can only come from a separate workflow, to which the schedule refers.
             _ => draft.task.kind.set("workflow".to_owned()),
         }
         draft

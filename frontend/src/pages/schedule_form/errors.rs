@@ -1,5 +1,5 @@
-//! Which error belongs under which field: the server's answer to the form that was sent, or to the timing as it is
-//! typed.
+//! Assigns errors to fields. They come from the server's answer to the sent form, or to the timing while the user
+//! types.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     model::{Code, Failure, Preview, Problem, explain, field_name},
 };
 
-/// The errors from both sources.
+/// The errors of the sent form and of the typed timing.
 #[derive(Clone, Copy)]
 pub(super) struct Errors {
     sent: RwSignal<Option<Failure>>,
@@ -33,7 +33,7 @@ impl Errors {
         self.sent.get()
     }
 
-    /// The error of a field, by any of its names.
+    /// The error of a field, found by any of the field's names.
     pub(super) fn of(self, names: &[&'static str]) -> Signal<Option<Failure>> {
         let names = names.to_vec();
         self.matching(Box::new(move |field| names.iter().any(|name| is_of(name, field))))
@@ -56,8 +56,8 @@ impl Errors {
     }
 }
 
-/// Whether the control called `name` shows an error of `field`: a list shows those of its items, headers and an
-/// environment those of their members.
+/// Whether the control called `name` shows an error of `field`. A list shows the errors of its items, and headers and
+/// an environment show those of their members.
 fn is_of(name: &str, field: &str) -> bool {
     let has_members = name.ends_with(".headers") || name.ends_with(".environment");
     field.strip_prefix(name).is_some_and(|rest| {

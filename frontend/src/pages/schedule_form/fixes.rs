@@ -12,7 +12,7 @@ const GAPS: [Choice; 2] = [("shift", "Fire right after the gap"), ("skip", "Leav
 const TWICE: [Choice; 3] =
     [("first", "The first time"), ("last", "In the second pass"), ("both", "Both times")];
 
-/// One line per warning; empty without warnings.
+/// A line for each warning; empty without warnings.
 pub(super) fn fixes(warnings: &[Warning], draft: Draft) -> AnyView {
     if warnings.is_empty() {
         return ().into_any();

@@ -1,4 +1,4 @@
-//! The draft as one text, for the guard that saves it. Credentials are saved only if they reveal nothing.
+//! The draft as one text, in which it is saved. Credentials are saved only if they reveal nothing.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::draft::Draft;
 
-/// The entry for the names of the credentials that were not saved.
+/// The key under which the names of unsaved credentials are stored.
 const LEFT_OUT: &str = "left_out";
 
 impl Draft {
@@ -60,10 +60,10 @@ impl Draft {
         serde_json::to_string(&texts).unwrap_or_default()
     }
 
-    /// Restores the draft from such a text; a text that cannot be read changes nothing.
+    /// Restores the draft from a saved text; a text that cannot be read changes nothing.
     pub(super) fn restore(&self, kept: &str) {
         let Ok(texts) = serde_json::from_str::<BTreeMap<String, String>>(kept) else { return };
-        // A credential that was not saved stays as the server has it.
+        // A credential that was not saved keeps the server's value.
         for (name, field) in self.all_texts().chain(self.task.secrets()) {
             if let Some(text) = texts.get(name) {
                 field.set(text.clone());
@@ -112,12 +112,12 @@ mod tests {
             draft.restore(&text);
             let missed = |draft: &Draft| untrack(|| draft.task.lost_words());
             assert_eq!(missed(&draft), ["password"]);
-            // It is still missed if the form is left a second time.
+            // The credential is still missing when the form is left a second time.
             let text = untrack(|| draft.kept());
             let draft = Draft::new();
             draft.restore(&text);
             assert_eq!(missed(&draft), ["password"]);
-            // Another target does not need it.
+            // The credential is not needed for another kind of target.
             draft.task.kind.set("http".to_owned());
             assert!(missed(&draft).is_empty());
             draft.task.kind.set("publish".to_owned());

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{draft::Draft, errors::Errors};
 use crate::{components::Field, pages::suggest};
 
-/// The fields for the schedule's name and purpose.
+/// The section with the schedule's name, note and tags.
 pub(super) fn identity(draft: Draft, errors: Errors) -> AnyView {
     view! {
         <fieldset class="panel form-section">

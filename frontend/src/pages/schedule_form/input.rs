@@ -1,5 +1,5 @@
-//! The plan as inputs of the API. `graphql_client` generates the input types again for each operation, under the same
-//! names, so the macro writes the conversions for each.
+//! Converts the plan to inputs of the API. `graphql_client` generates the input types again for each operation, under
+//! the same names, so a macro writes the conversions for each operation.
 
 use super::plan::{Plan, TimingPlan, Work};
 use crate::{
@@ -49,7 +49,8 @@ macro_rules! target_inputs {
                         body: http.body,
                         json: http.json,
                         expected_status: http.expected_status,
-                        // The form has no fields for these: if absent, they keep their current values.
+                        // The form has no fields for these values; if they are absent, they keep their current
+                        // values.
                         expected_body: http.expected_body,
                         max_redirects: http.max_redirects,
                         output: http.output,
@@ -99,7 +100,7 @@ macro_rules! work_inputs {
                                 jitter: retry.jitter,
                             }),
                             retry_on: Some(retry_on),
-                            // A schedule's inline task is the only one.
+                            // A schedule's inline task is its only task, so it needs no other.
                             needs: None,
                             when: $operation::TaskCondition::SUCCESS,
                             allow_failure: false,
@@ -128,7 +129,7 @@ timing_inputs!(preview_input, candidate_input, effect_input, create_schedule, up
 target_inputs!(create_schedule, update_schedule, test_call_input);
 work_inputs!(create_schedule, update_schedule);
 
-/// A new schedule.
+/// The input for a new schedule.
 pub(super) fn create(plan: Plan, namespace: String) -> create_schedule::CreateScheduleInput {
     let (workflow, task) = plan.work.into();
     create_schedule::CreateScheduleInput {
@@ -154,7 +155,8 @@ pub(super) fn create(plan: Plan, namespace: String) -> create_schedule::CreateSc
     }
 }
 
-/// Updates the version that was read. An unchanged target is not sent: the browser never had its secrets.
+/// The input for an update of the version that was read. An unchanged target is not sent, because the browser never
+/// had its secrets.
 pub(super) fn update(
     plan: Plan,
     id: String,

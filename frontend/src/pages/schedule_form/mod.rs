@@ -1,20 +1,20 @@
-//! The form that creates and changes schedules, with the server's answer beside it while the user types.
+//! The form that creates and changes schedules. The server's answer is shown beside it while the user types.
 //!
 //! The fields are text until they are sent: `draft` contains them, `plan` parses them into values or reports the
-//! field that cannot be parsed, and `input` turns the values into the operations' inputs. The server interprets the
-//! timing, a moment after the last key: next fires, description, warnings, and the error with its position under the
-//! field.
+//! field that cannot be parsed, and `input` converts the values to the operations' inputs. The server interprets the
+//! timing, a moment after the last key. It returns the next fires, the description and the warnings, or an error,
+//! which is shown with its position under the field.
 //!
 //! - `draft`: the fields
-//! - `guard`: the fields as one text, saved until the form is sent
-//! - `builder`: presets and parts of an expression
+//! - `guard`: saves the fields as one text until the form is sent
+//! - `builder`: presets, and fields for the parts of an expression
 //! - `fixes`: the linter's warnings, each with a fix
 //! - `plan`: the values of the fields (pure)
 //! - `input`: the values as inputs of the API
-//! - `errors`: which error belongs under which field
+//! - `errors`: assigns errors to fields
 //! - `identity`, `timing`, `policies`, `target`: the sections
-//! - `yaml`: the same as a module file
-//! - `preview`: what the timing would do; `crowd`: how many other schedules start at the same time
+//! - `yaml`: shows the schedule as a module file
+//! - `preview`: the effect of the timing; `crowd`: how many other schedules start at the same time
 //! - `trial`: calls the target once
 
 mod builder;
@@ -52,7 +52,7 @@ use crate::{
     state::{use_address, use_draft, use_title},
 };
 
-/// Turns the plan into a change, under its own idempotency key, and the notice once it is done.
+/// A function from the plan and an idempotency key to the change, and to the notice after it.
 type Save = Arc<dyn Fn(Plan, String) -> (Ask<String>, String) + Send + Sync>;
 
 /// The initial state of a form: the key of its draft, and the schedule that it changes.
@@ -110,7 +110,8 @@ pub(crate) fn EditSchedule(id: String) -> impl IntoView {
     kit::settle(load, |schedule| &schedule.row.namespace);
     view! {
         <AsyncView loading=load.loading what="the schedule">
-            // The change is based on the version that was read: a newer one is a conflict, and is not overwritten.
+            // The change is based on the version that was read, so that a newer version is a conflict and is not
+            // overwritten.
             {untrack(|| load.with(edit))}
         </AsyncView>
     }

@@ -29,7 +29,7 @@ pub(super) struct Plan {
     pub(super) work: Work,
 }
 
-/// The timing.
+/// The values of the timing fields.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TimingPlan {
     pub(super) expressions: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) struct TimingPlan {
     pub(super) policy: Policy,
 }
 
-/// An existing workflow, or an inline task.
+/// The work of the schedule: an existing workflow, or an inline task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Work {
     Workflow(String),
@@ -45,8 +45,8 @@ pub(super) enum Work {
 }
 
 impl Draft {
-    /// The timing, as far as it can be parsed: the server reports the rest as errors. Tracks every field that it
-    /// reads.
+    /// The timing, without values that cannot be parsed: the server reports those as errors. Tracks every field that
+    /// it reads.
     pub(super) fn timing(&self) -> TimingPlan {
         TimingPlan {
             expressions: self
@@ -75,7 +75,7 @@ impl Draft {
         split(&self.calendars.get(), ',')
     }
 
-    /// All fields that apply.
+    /// The values of all fields that apply.
     ///
     /// # Errors
     /// The first field that cannot be parsed.
@@ -101,7 +101,7 @@ impl Draft {
                 "terminate_other" => OverlapPolicy::TerminateOther,
                 _ => OverlapPolicy::Skip,
             },
-            // The other policies have no limit.
+            // Other policies have no limit.
             buffer_limit: given(self.buffer_limit)
                 .filter(|_| text(self.overlap) == "buffer_all")
                 .map(|text| whole("bufferLimit", &text))

@@ -1,4 +1,4 @@
-//! Policies: missed fires, overlapping runs, a deadline, and the context that is passed on.
+//! The fields of the policies: missed fires, overlapping runs, a deadline, and the context.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     pages::suggest,
 };
 
-/// The section of the policies.
+/// The section with the policies.
 pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
     let number = move |id: &'static str, label: &'static str, value, name| {
         Field::new(id, label, value).kind("number").error(errors.of(&[name]))

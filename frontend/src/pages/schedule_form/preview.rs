@@ -1,4 +1,4 @@
-//! The effect of the timing, while it is typed.
+//! The effect of the timing, while the user types it.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(250);
 const SHOWN: i64 = 8;
 
-/// The server's answers about the timing: its fires, how busy their minutes are, and for an edit what it changes.
+/// The server's answers about the timing: its fires, how busy their minutes are, and the effect of an edit.
 #[derive(Clone, Copy)]
 pub(super) struct Answers {
     pub(super) preview: Load<Preview>,
@@ -38,7 +38,7 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
     Effect::new(move |_| {
         let timing = (draft.timing(), draft.calendars());
         stop();
-        // The first query need not wait for a pause in the typing.
+        // The first query does not wait for a pause in the typing.
         if settled.with_untracked(Option::is_none) {
             return settled.set(Some(timing));
         }
@@ -61,7 +61,7 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
     Answers { preview, candidate, effect }
 }
 
-/// Description, warnings and the next fires.
+/// The panel with description, warnings and the next fires.
 pub(super) fn panel(answers: Answers, draft: Draft) -> AnyView {
     let answer = answers.preview;
     let per_year = move || answer.with(|preview| preview.fires_per_year).flatten().map(yearly);
@@ -95,7 +95,7 @@ pub(super) fn panel(answers: Answers, draft: Draft) -> AnyView {
     .into_any()
 }
 
-/// What an edit changes; the errors of a timing that cannot be read are shown at its fields.
+/// The effect of an edit. The errors of an unreadable timing are shown at its fields instead.
 fn effect(answers: Answers, draft: Draft) -> AnyView {
     answers.effect.draw(move |effect| {
         if effect.problem.is_some() {

@@ -1,4 +1,4 @@
-//! An event as an input of the API, for each operation that takes one: see `input`.
+//! Converts an event to the API's input, for each operation that takes one; see `input`.
 
 use crate::{
     api::{create_schedule, test_call_input, update_schedule},

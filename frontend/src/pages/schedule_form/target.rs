@@ -1,4 +1,4 @@
-//! The target, its limits, its retries; or an existing workflow.
+//! The fields of the target, its limits and its retries; or of an existing workflow.
 
 use leptos::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::{
 
 const WORKFLOW: Choice = ("workflow", "An existing workflow");
 
-/// The section of the target.
+/// The section with the target.
 pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
     let fields = draft.task;
     let errors_of = FieldErrors::new(move |names| errors.of(&names));

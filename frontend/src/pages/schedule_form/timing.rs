@@ -12,10 +12,10 @@ use crate::{
     state::use_address,
 };
 
-/// The schema's maximum for one timing.
+/// The maximum number of expressions of a timing, as in the schema.
 const EXPRESSIONS: usize = 16;
 
-/// The section of the timing.
+/// The section with the timing.
 pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
     let local = |id: &'static str, label: &'static str, value, names: &[&'static str]| {
         Field::new(id, label, value).kind("datetime-local").error(errors.of(names)).text()
@@ -55,7 +55,7 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
     .into_any()
 }
 
-/// The calendars of the namespace; a click adds or removes one.
+/// The calendars of the namespace. A click adds or removes one.
 fn calendar_picker(draft: Draft) -> AnyView {
     let address = use_address();
     let calendars = use_load(move || Some(api::calendars(address.namespace())));
@@ -128,7 +128,7 @@ fn expression_list(draft: Draft, errors: Errors) -> AnyView {
     .into_any()
 }
 
-/// The zone, with the server's list to choose from.
+/// The field of the zone, with the server's list of zones to choose from.
 fn zone(draft: Draft, errors: Errors) -> AnyView {
     Field::new("zone", "Time zone", draft.zone)
         .required()

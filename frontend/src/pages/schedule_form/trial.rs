@@ -15,7 +15,8 @@ use crate::{
 /// The maximum duration of a call, in seconds.
 const LONGEST: f64 = 20.0;
 
-/// The button, and the outcome. Hidden for targets that cannot be called from here: an existing workflow and a no-op.
+/// The button and the outcome. They are hidden for targets that cannot be called from here: an existing workflow and
+/// a no-op.
 pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> AnyView {
     let (address, actor) = (use_address(), use_actor());
     let (busy, found) = (RwSignal::new(false), RwSignal::new(None::<TestCall>));

@@ -1,5 +1,4 @@
-//! The same schedule as a module file. Values that equal the default and secrets are left out;
-//! references to secrets stay.
+//! Shows the schedule as a module file. Default values and secrets are left out; references to secrets stay.
 
 use leptos::prelude::*;
 use serde_json::{Value, json};
@@ -14,10 +13,10 @@ use crate::{
     pages::task_form::{Action, CREDENTIAL_KEYS, MASK, TaskPlan, is_open},
 };
 
-/// The file, collapsed by default, updated while the user types.
+/// The file. It is collapsed at first, and updated while the user types.
 pub(super) fn panel(draft: Draft) -> AnyView {
     let text = Memo::new(move |_| {
-        // Read only to follow changes: the plan reads without tracking.
+        // Read only to track changes, because the plan reads without tracking.
         let _typed = draft.kept();
         draft.plan().map(|plan| file(&plan)).map_err(|wrong| wrong.message)
     });
@@ -47,7 +46,7 @@ fn file(plan: &Plan) -> String {
     text
 }
 
-/// The keys of docs/modules.md, without those that equal the default.
+/// The keys and values of the schedule as in docs/modules.md, without default values.
 fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     let policy = &plan.timing.policy;
     let mut keys: Vec<(&'static str, Value)> = Vec::new();
@@ -198,8 +197,8 @@ fn target(action: &Action) -> Value {
     json!({ action.kind(): keys })
 }
 
-/// An event as a module file has it: keys and constants in lower case, headers by name, without hidden values and typed
-/// credentials.
+/// An event in the form of a module file: keys and constants in lower case, headers by name, without hidden values
+/// and typed credentials.
 fn in_module(value: &Value, key: &str) -> Value {
     if let (Some(text), "mode" | "sasl") = (value.as_str(), key) {
         return json!(text.to_lowercase());
@@ -218,14 +217,14 @@ fn in_module(value: &Value, key: &str) -> Value {
     }
 }
 
-/// Whether the file may have this value.
+/// Whether the file may contain this value.
 fn is_shown(key: &str, value: &Value) -> bool {
     let is_hidden = CREDENTIAL_KEYS.contains(&key)
         && value.as_str().is_some_and(|credential| !is_open(credential));
     *value != MASK && !is_hidden
 }
 
-/// `maxLength` as `max_length`.
+/// Converts `maxLength` to `max_length`.
 fn snake_case(key: &str) -> String {
     let mut snake = String::new();
     for letter in key.chars() {
@@ -245,7 +244,7 @@ fn fraction(seconds: f64) -> String {
     format!("{}ms", (seconds * 1_000.0).round())
 }
 
-/// Keys and values, each on its own line. The content of a list is JSON, which is also valid YAML.
+/// Writes keys and values, each on its own line. The content of a list is written as JSON, which is also valid YAML.
 fn write(text: &mut String, keys: &[(&'static str, Value)], depth: usize) {
     for (key, value) in keys {
         line(text, key, value, depth);
@@ -267,7 +266,7 @@ fn line(text: &mut String, key: &str, value: &Value, depth: usize) {
     }
 }
 
-/// A plain word as it is, everything else as JSON.
+/// Plain words unchanged, everything else as JSON.
 fn scalar(value: &Value) -> String {
     const WORDS: [&str; 7] = ["true", "false", "null", "yes", "no", "on", "off"];
     match value.as_str() {

@@ -1,4 +1,4 @@
-//! Deleted schedules: each can be restored until it is purged, under another name if its own is taken.
+//! Deleted schedules. Each can be restored until it is purged, under another name if its own is taken.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ pub(super) fn Deleted() -> impl IntoView {
         (!namespace.is_empty()).then(|| api::deleted_schedules(namespace, after))
     });
     let loading = deleted.loading;
-    // Others restore schedules too, and so does the notice of a deletion, which does not know this list.
+    // Other users also restore schedules, and so does the notice after a deletion, which does not know this list.
     use_every(IN_ANY_CASE, move || loading.refresh());
     let restore = use_asked::<DeletedSchedule>();
     let is_empty = move || deleted.with(|page| page.rows.is_empty()).unwrap_or_default();
@@ -50,7 +50,7 @@ pub(super) fn Deleted() -> impl IntoView {
     }
 }
 
-/// The view of a page without rows. All that a later page had may have been restored by now.
+/// The view of a page without rows. The rows of a later page may all have been restored by now.
 fn nothing(address: Address) -> AnyView {
     live(move || {
         if address.query("after").is_empty() {
@@ -86,7 +86,7 @@ fn list(page: &Page<DeletedSchedule>, restore: Asked<DeletedSchedule>, edits: bo
 
 fn line(row: &DeletedSchedule, restore: Asked<DeletedSchedule>, edits: bool) -> AnyView {
     let action = match &row.module {
-        // Only a deployment of its module restores it.
+        // Only a deployment of the module restores the schedule.
         Some(module) => {
             let href = Route::module(module).path();
             view! { <a href=href>{format!("Deploy {module} to restore it")}</a> }.into_any()
@@ -130,7 +130,7 @@ fn restore_form(row: &DeletedSchedule, open: RwSignal<bool>, loading: Loading) -
     form(open, (Look::Primary, "Restore"), wrong, fields.into_any(), plan, done)
 }
 
-/// The new name, if it is not the old one.
+/// The new name; `None` if it equals the old one.
 fn renamed(old: &str, typed: &str) -> Result<Option<String>, Failure> {
     if typed.is_empty() {
         return Err(Failure::of_field("name", "Give it a name."));

@@ -1,4 +1,5 @@
-//! The query bar. It filters while the user types, a moment after the last key, without adding to the history.
+//! The query bar. It filters while the user types, a moment after the last key, without adding to the browser's
+//! history.
 
 use leptos::prelude::*;
 

@@ -1,5 +1,6 @@
-//! Follows the schedules on the page. If the page contains all schedules, follows everything, so that a new one is added
-//! at once. A larger server has too many changes for that: there, the list is loaded again from time to time.
+//! Subscribes to changes of the schedules on the page. If the page contains all schedules, it subscribes to
+//! everything, so that a new schedule is added at once. A larger server has too many changes for that: there, the
+//! list is reloaded from time to time.
 
 use std::time::Duration;
 
@@ -12,12 +13,13 @@ use crate::{
     state::{use_address, use_every},
 };
 
-/// How often a list that cannot follow all changes is loaded again.
+/// How often a list is reloaded that cannot subscribe to all changes.
 const LOOK: Duration = Duration::from_secs(30);
-/// How long a list must have had the same schedules before they are followed.
+/// How long a list must show the same schedules before it subscribes to them.
 const SETTLED: Duration = Duration::from_millis(500);
 
-/// The schedules on a page by their ids, or `None` if the page has all; nothing while it is not loaded.
+/// The ids of the schedules on a page. The inner `None` means that the page contains all schedules; the outer one,
+/// that it is not loaded.
 type Shown = Option<Option<Vec<String>>>;
 
 pub(super) fn follow(
@@ -38,7 +40,7 @@ pub(super) fn follow(
             match event.schedule {
                 Some(row) if schedules.list.knows(&row.id) => {
                     schedules.merge(vec![with_fields_of_list(row, schedules)], false, |_| true);
-                    // Only the server knows whether it still matches the search, and its newest bar.
+                    // Only the server knows whether the schedule still matches the search, and its latest bar.
                     loading.refresh();
                 }
                 // Only the server knows whether a new schedule belongs on this page, and where.
@@ -47,7 +49,7 @@ pub(super) fn follow(
             }
         }
     };
-    // Other rows need another feed: each belongs to its run of the effect, which drops the previous one.
+    // Other rows need another feed. Each feed belongs to a run of the effect, and the next run drops it.
     let address = use_address();
     Effect::new(move |_| {
         if let Some(ids) = followed.get() {
@@ -58,11 +60,12 @@ pub(super) fn follow(
     use_every(LOOK, move || loading.refresh());
 }
 
-/// The schedules to follow: those of the first list, and those of a later one once it has stood for a moment.
+/// The schedules to subscribe to: those of the first list, and those of a later list once it has been shown for a
+/// moment.
 ///
-/// A new feed makes the page load its list once more, because changes may have been missed. While the user types, each
-/// key has its list: with a feed for each, the server would search twice for every key, and the second search would
-/// stand in the way of the next key's.
+/// A new feed makes the page reload its list once, because changes may have been missed. While the user types, each
+/// key produces another list. With a feed for each list, the server would search twice for every key, and the second
+/// search would delay that of the next key.
 fn use_settled(shown: Memo<Shown>) -> Memo<Shown> {
     let settled = RwSignal::new(None);
     let timer = StoredValue::new(None::<TimeoutHandle>);
@@ -84,11 +87,11 @@ fn use_settled(shown: Memo<Shown>) -> Memo<Shown> {
         }
     });
     on_cleanup(stop);
-    // A list that comes back within the moment changes nothing.
+    // A list that returns within that moment changes nothing.
     Memo::new(move |_| settled.get())
 }
 
-/// A row of an event, with the fields that only lists request kept from the known row.
+/// The row of an event, completed from the known row with the fields that only lists request.
 fn with_fields_of_list(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRow {
     match schedules.list.get(&row.id).and_then(|known| known.get::<ScheduleRow>()) {
         Some(known) => {

@@ -1,5 +1,5 @@
-//! The schedules of the list by tag or by module, with their counts. A group narrows the list by a term of the search,
-//! so actions on all that match apply to it as well.
+//! The schedules of the list by tag or by module, with their counts. Selecting a group adds a term to the search, so
+//! actions on all matches apply to the group as well.
 
 use leptos::prelude::*;
 
@@ -13,8 +13,7 @@ use crate::{
     time::grouped,
 };
 
-/// The ways to group the list: the word in the address, which is the field of the search, and the
-/// button's label.
+/// The ways to group the list: the word in the address, which is also the search field, and the label of the button.
 const CHOICES: [(&str, &str); 2] = [("tag", "By tag"), ("module", "By module")];
 
 /// The buttons that group the list.
@@ -32,8 +31,8 @@ pub(super) fn choice() -> AnyView {
     CHOICES.map(button).into_any()
 }
 
-/// The groups, if the address asks for them. They are counted each time the list has been drawn, as all that match are
-/// read for it.
+/// The groups, if the address asks for them. They are counted after each drawing of the list, because counting reads
+/// all matches.
 pub(super) fn list(schedules: Listing<ScheduleRow>) -> AnyView {
     let address = use_address();
     let by = Memo::new(move |_| by(address));
@@ -69,7 +68,7 @@ fn drawn(
     text: &str,
     address: Address,
 ) -> AnyView {
-    // A group narrows the list to its schedules; the chosen one lets go of them.
+    // A click on a group narrows the list to its schedules; a click on the selected group removes that filter.
     let item = |term: &str, words: String, schedules: i64| {
         let is_chosen = has_term(text, term);
         let narrowed = toggled(text, term);

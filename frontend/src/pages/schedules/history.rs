@@ -1,5 +1,5 @@
-//! The recent fires of the schedules on the page, and what follows from them. They are most of what a list would have to
-//! load and to draw, so they come after its rows, which keep their space.
+//! The recent fires of the schedules on the page, and the values derived from them. They are most of the data that a
+//! list loads and draws, so they are loaded after the rows. The rows reserve their space.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct Histories(Load<ScheduleHistories>);
 
-/// Loads them each time the list has been drawn.
+/// Loads the histories after each drawing of the list.
 pub(super) fn use_histories(schedules: Listing<ScheduleRow>) -> Histories {
     Histories(use_load(move || {
         schedules.drawn.track();
@@ -27,27 +27,27 @@ pub(super) fn use_histories(schedules: Listing<ScheduleRow>) -> Histories {
 }
 
 impl Histories {
-    /// Its last fires as bars.
+    /// The last fires of a schedule as bars.
     pub(super) fn bars(self, schedule: &ScheduleRow) -> AnyView {
         self.cell(schedule, bars)
     }
 
-    /// The 95th percentile of the durations of its recent runs.
+    /// The 95th percentile of the durations of a schedule's recent runs.
     pub(super) fn p95(self, schedule: &ScheduleRow) -> AnyView {
         self.cell(schedule, p95)
     }
 
-    /// What became of its newest fire, and why.
+    /// The outcome of a schedule's newest fire, and the reason.
     pub(super) fn verdict(self, schedule: &ScheduleRow) -> AnyView {
         self.cell(schedule, verdict)
     }
 
-    /// The outcomes of its fires of the last 24 hours.
+    /// The outcomes of a schedule's fires of the last 24 hours.
     pub(super) fn day(self, schedule: &ScheduleRow) -> AnyView {
         self.cell(schedule, day)
     }
 
-    /// A part of a row, drawn without a history until it is there.
+    /// A cell of a row, drawn without a history until the history is loaded.
     fn cell(
         self,
         schedule: &ScheduleRow,
@@ -64,7 +64,7 @@ fn bars(history: Option<&Arc<ScheduleHistory>>) -> AnyView {
     let marks: Vec<Mark> = history.recent_fires.iter().rev().map(|fire| mark(fire)).collect();
     let history = history.clone();
     fire_history(&marks, move |at| {
-        // The bars are drawn oldest first.
+        // The bars are drawn with the oldest fire first.
         let fire = history.recent_fires.iter().rev().nth(at)?;
         let local = fire.local.replace('T', " ");
         Some(format!("{local} {}: {}", fire.offset, fire.reason.text))

@@ -1,12 +1,12 @@
-//! The list of schedules: filtered by text, tag and state in the address, live, with the actions of daily work.
+//! The list of schedules, live, with the actions of daily work. Text, tag and state in the address filter it.
 //!
 //! - `wanted`: the filters and order in the address
 //! - `filters`: the query bar
-//! - `groups`: the list by tag or by module
+//! - `groups`: counts by tag or by module
 //! - `row`: a schedule in a row, with its actions
-//! - `history`: their recent fires, which are loaded after the rows
-//! - `follow`: the changes of the schedules on the page
-//! - `deleted`: deleted schedules, to restore
+//! - `history`: the recent fires, which are loaded after the rows
+//! - `follow`: subscribes to changes of the schedules on the page
+//! - `deleted`: deleted schedules, which can be restored
 
 mod deleted;
 mod filters;
@@ -40,7 +40,7 @@ use crate::{
 
 const SIZE: usize = 50;
 
-/// The list, or that of deleted schedules.
+/// The list of schedules, or the list of deleted ones.
 #[component]
 pub(crate) fn Schedules() -> impl IntoView {
     use_title(|| "Schedules".to_owned());
@@ -84,7 +84,7 @@ fn AllSchedules() -> impl IntoView {
             };
             bulk::by_name(&names.with_value(known))
         }),
-        // No search finds favourites only, so an action on all that match is not offered for them.
+        // The search language cannot select favourites, so an action on all matches is not offered for them.
         search: Memo::new(move |_| match address.query("favourites") == "yes" {
             true => String::new(),
             false => address.query("q"),
@@ -133,7 +133,7 @@ fn AllSchedules() -> impl IntoView {
     }
 }
 
-/// The names of all schedules that were on the page: the selection is kept on the next page.
+/// The names of all schedules that were on the page, because the selection is kept on the next page.
 fn use_names(schedules: Listing<ScheduleRow>) -> StoredValue<BTreeMap<String, String>> {
     let names = StoredValue::new(BTreeMap::new());
     Effect::new(move |_| {
@@ -155,7 +155,7 @@ fn nothing(is_narrowed: bool) -> AnyView {
     empty("No schedules yet", words, way)
 }
 
-/// The server stops counting at ten thousand.
+/// The number of schedules, in words. The server stops counting at ten thousand.
 fn total_words(total: i64) -> String {
     match total {
         1 => "1 schedule".to_owned(),

@@ -18,13 +18,14 @@ use crate::{
 /// The expression of a timing without any instants.
 const MANUALLY: &str = "@manually";
 
-/// The name of a row, and the ids by which tests find it.
+/// The name of a schedule's row, and the ids by which tests find it.
 pub(super) fn name(schedule: &ScheduleRow) -> RowName {
     let state = Mark::Schedule(schedule.state).state();
     RowName { name: schedule.name.clone(), test: "schedule-row", state }
 }
 
-/// Name, state, timing, next and recent fires; across all namespaces also the namespace.
+/// The columns: name, state, timing, next and recent fires; across all namespaces also the
+/// namespace.
 pub(super) fn columns(is_across: bool, histories: Histories) -> Vec<Column> {
     let namespace = |row: &ScheduleRow| row.namespace.clone().into_any();
     let mut columns = vec![
@@ -89,7 +90,7 @@ fn timing(schedule: &ScheduleRow) -> AnyView {
     .into_any()
 }
 
-/// The next fire, or a word for why there is none.
+/// The next fire, or a word for the reason why there is none.
 fn next(schedule: &ScheduleRow) -> AnyView {
     if let Some(at) = schedule.next_fire_at {
         return when_relative(at, schedule.zone());
@@ -101,7 +102,7 @@ fn next(schedule: &ScheduleRow) -> AnyView {
     view! { <span class="muted">{why}</span> }.into_any()
 }
 
-/// Why a schedule has no next fire.
+/// The reason why a schedule has no next fire.
 fn why_none(state: ScheduleState, is_manual: bool, is_never: bool) -> &'static str {
     match state {
         ScheduleState::Paused => "none while paused",
@@ -137,7 +138,7 @@ fn last_run(schedule: &ScheduleRow) -> AnyView {
     view! { {link} }.into_any()
 }
 
-/// The actions of a row: every user who sees it may make it a favourite.
+/// The actions of a row. Every user who sees the schedule may make it a favourite.
 pub(super) fn actions(
     schedule: &ScheduleRow,
     session: Session,

@@ -1,4 +1,4 @@
-//! The filters and order of the list, as the address says.
+//! The filters and the order of the list, read from the address.
 
 use crate::{
     api::ScheduleQuery,
@@ -7,7 +7,7 @@ use crate::{
     state::Address,
 };
 
-/// A view of the list.
+/// The filters and the order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Wanted {
     namespace: String,
@@ -18,7 +18,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// The view that the address names; tracked.
+    /// The filters and the order that the address names; tracked.
     pub(super) fn of(address: Address) -> Self {
         Self {
             namespace: address.namespace(),

@@ -1,4 +1,4 @@
-//! Secrets of a namespace: names, never values.
+//! The secrets of a namespace. Only their names are shown, never their values.
 //!
 //! - `users`: the objects that name a secret
 
@@ -38,7 +38,8 @@ pub(crate) fn Secrets() -> impl IntoView {
             <div class="actions">{move || add()}</div>
         </header>
         {kit::picker("Secrets of", namespace)}
-        // Rows and dialogs of another namespace never stay: a secret of the same name would be changed here.
+        // The rows and dialogs of another namespace must not stay, because they could change a secret of the same
+        // name here.
         {live(move || {
             new.set(false);
             list(namespace.get(), new)
@@ -110,7 +111,7 @@ fn line(row: &Secret, namespace: &str, change: Asked<Secret>, remove: Asked<Secr
     .into_any()
 }
 
-/// A new secret, or a new value for an existing one.
+/// The form for a new secret, or for a new value of an existing one.
 fn set_form(
     known: Option<String>,
     open: RwSignal<bool>,

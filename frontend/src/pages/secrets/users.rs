@@ -8,10 +8,10 @@ use crate::{
     route::Route,
 };
 
-/// Number of these objects that a row names.
+/// Number of objects that a row names.
 const NAMED: usize = 2;
 
-/// The first objects, and how many more there are: for a row.
+/// The first objects, and the number of the others, for a row.
 pub(super) fn first(used: &SecretUse, namespace: &str) -> AnyView {
     if used.count == 0 {
         let words = if used.is_cut { "nothing found" } else { "nothing" };
@@ -22,7 +22,8 @@ pub(super) fn first(used: &SecretUse, namespace: &str) -> AnyView {
     view! { {named}{more} }.into_any()
 }
 
-/// The objects that the server names, and how many more there are: before a secret is deleted.
+/// The objects that the server names, and the number of the others, for the dialog that deletes a
+/// secret.
 pub(super) fn all(used: &SecretUse, namespace: &str) -> AnyView {
     let cut = used.is_cut.then(|| {
         view! { <p class="muted">"The namespace has too many to examine: there may be more."</p> }

@@ -1,4 +1,4 @@
-//! The action of a task, in the shape that the API accepts: `{ "http": { "url": ... } }`. A text of
+//! The action of a task, in the shape that the API accepts: `{ "http": { "url": ... } }`. JSON of
 //! that shape is parsed into these types, so that a misspelt key is reported with its line.
 
 use serde::{Deserialize, Serialize};

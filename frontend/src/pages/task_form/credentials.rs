@@ -1,6 +1,6 @@
-//! Which credentials may be saved and shown as they are (pure).
+//! Decides which credentials may be saved and shown in plain text (pure).
 
-/// What the server shows instead of a hidden value.
+/// The text that the server shows instead of a hidden value.
 pub(in crate::pages) const MASK: &str = "***";
 
 /// The keys of the credentials in a task's definition.
@@ -16,13 +16,14 @@ pub(in crate::pages) fn is_open(text: &str) -> bool {
     text.is_empty() || text == MASK || is_reference(text)
 }
 
-/// Whether a credential may be legible while it is typed: it reveals nothing, or begins as a reference does.
+/// Whether a credential may be legible while the user types it, because it reveals nothing or begins like a
+/// reference.
 pub(super) fn is_legible(text: &str) -> bool {
     let begun = text.trim();
     is_open(text) || begun == "{" || begun.starts_with("{{")
 }
 
-/// Whether the text is only a reference to a secret, by the server's rule.
+/// Whether the text is only a reference to a secret. The rule is the same as the server's.
 fn is_reference(text: &str) -> bool {
     let inside = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
     let name = inside.and_then(|inside| inside.trim().strip_prefix("secrets."));

@@ -1,5 +1,5 @@
-//! An event for a broker, in the shape that the API accepts. Omitted fields have their defaults
-//! there.
+//! An event for a broker, in the shape that the API accepts. The API has defaults for omitted
+//! fields.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(in crate::pages) enum BrokerAction {
     Sqs(SqsAction),
 }
 
-/// How the servers of a broker are reached.
+/// The addresses and the sign-in of a broker's servers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(in crate::pages) struct AddressAction {
@@ -168,7 +168,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl BrokerAction {
-    /// The name of its kind in the form.
+    /// The name of the broker's kind in the form.
     pub(in crate::pages) fn kind(&self) -> &'static str {
         match self {
             Self::Kafka(_) => "kafka",

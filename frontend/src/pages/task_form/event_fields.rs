@@ -15,7 +15,8 @@ use crate::model::{Failure, Pair};
 
 type Text = RwSignal<String>;
 
-/// Every field of an event, for all brokers. Copying it copies handles, not text.
+/// Every field of an event, for all brokers. A copy contains the same handles, not copies of the
+/// texts.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct EventFields {
     /// The broker: `kafka`, `nats`, `rabbitmq`, `redis` or `sqs`.
@@ -53,12 +54,12 @@ pub(in crate::pages) struct EventFields {
     pub(in crate::pages) payload: Text,
     /// The headers, one `Name: value` per line.
     pub(in crate::pages) headers: Text,
-    /// Those of the whole task.
+    /// The lost credentials of the whole task.
     pub(super) lost: LostCredentials,
 }
 
 impl EventFields {
-    /// The schema's defaults.
+    /// Fields with the schema's defaults.
     pub(super) fn new(lost: LostCredentials) -> Self {
         let text = |value: &str| RwSignal::new(value.to_owned());
         Self {
@@ -132,7 +133,7 @@ impl EventFields {
         [self.password, self.secret_key, self.session_token]
     }
 
-    /// Fills the fields.
+    /// Fills the fields from an event.
     pub(super) fn set(&self, publish: &PublishAction) {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         self.broker.set(publish.to.kind().to_owned());
@@ -262,7 +263,7 @@ fn some(text: Text) -> Option<String> {
     Some(trimmed(text)).filter(|text| !text.is_empty())
 }
 
-/// A text that is a JSON object or array is sent as one.
+/// The payload of a text. A text that is a JSON object or array is sent as JSON.
 fn payload(text: &str) -> Value {
     let read = serde_json::from_str::<Value>(text);
     read.ok().filter(|value| value.is_object() || value.is_array()).unwrap_or_else(|| text.into())

@@ -46,7 +46,7 @@ pub(super) fn publish(fields: EventFields, place: Place) -> AnyView {
     .into_any()
 }
 
-/// The servers and the credentials, which all brokers but SQS have.
+/// The fields of the servers and of the sign-in, which all brokers except SQS have.
 fn connection(fields: EventFields, place: Place, names: [&'static str; 4]) -> AnyView {
     let [servers, tls, username, password] = names;
     let field = |id, label, value, name| place.field(id, label, value, name);
@@ -71,7 +71,8 @@ fn connection(fields: EventFields, place: Place, names: [&'static str; 4]) -> An
     .into_any()
 }
 
-/// A field for a credential: a typed one is hidden, a reference to a secret stays legible.
+/// A field for a credential. A typed credential is hidden, and a reference to a secret stays
+/// legible.
 fn credential(
     field: Field,
     fields: EventFields,
@@ -86,7 +87,7 @@ fn credential(
         .hidden_while(move || !value.with(|text| is_legible(text)))
 }
 
-/// The names that the API has for the fields of a broker's connection.
+/// The API's names for the fields of a broker's connection.
 macro_rules! connection_names {
     ($broker:literal) => {
         [

@@ -17,7 +17,7 @@ use crate::{
 
 type Text = RwSignal<String>;
 
-/// Every field. Copying it copies handles, not text.
+/// Every field of a task. A copy contains the same handles, not copies of the texts.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) name: Text,
@@ -37,10 +37,10 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) headers: Text,
     pub(in crate::pages) body: Text,
     pub(in crate::pages) expected: Text,
-    /// What happens to the answer: `keep` or `merge`.
+    /// The use of the response: `keep` or `merge`.
     pub(in crate::pages) answer: Text,
     pub(in crate::pages) secret: Text,
-    /// Whether the request was signed when the form was opened, and whether the signature is to be removed.
+    /// Whether the request was signed when the form was opened, and whether the signature should be removed.
     pub(in crate::pages) is_signed: RwSignal<bool>,
     pub(in crate::pages) unsigns: RwSignal<bool>,
     pub(in crate::pages) queue: Text,
@@ -60,12 +60,12 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) spread: Text,
     /// The failures that are retried, separated by commas.
     pub(in crate::pages) retry_on: Text,
-    /// JSON: the settings of an HTTP request that no field shows.
+    /// JSON with the settings of an HTTP request that have no field in the form.
     pub(in crate::pages) rest: Text,
     pub(super) lost: LostCredentials,
 }
 
-/// The settings of an HTTP request that no field shows.
+/// The settings of an HTTP request that have no field in the form.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct HttpRest {
@@ -163,7 +163,7 @@ impl TaskFields {
         ]
     }
 
-    /// The secrets that may be saved, since they reveal nothing, each with its name; tracked.
+    /// The secrets that may be saved because they reveal nothing, each with its name; tracked.
     pub(in crate::pages) fn open_secrets(
         &self,
     ) -> impl Iterator<Item = (&'static str, String)> + use<> {
@@ -171,8 +171,8 @@ impl TaskFields {
         secrets.into_iter().filter(|(_, text)| is_open(text))
     }
 
-    /// The names of the secrets that a draft is without: those that it may not keep, and those that an earlier draft
-    /// lost and that were not entered again; tracked.
+    /// The names of the secrets that a draft does not contain: those that it may not save, and those that an earlier
+    /// draft lost and that were not entered again; tracked.
     pub(in crate::pages) fn left_out(&self) -> Vec<&'static str> {
         let is_out = |(name, text): &(&'static str, Text)| {
             text.with(|text| !is_open(text)) || self.lost.has(name, *text)
@@ -186,19 +186,19 @@ impl TaskFields {
         self.secrets().into_iter().filter(is_missed).map(|(name, _)| name).collect()
     }
 
-    /// Marks the secrets that a draft was without, once its texts are restored.
+    /// Marks the secrets that a draft did not contain, once the draft's texts are restored.
     pub(in crate::pages) fn set_lost(&self, names: &[&str]) {
         self.lost.set(self.secrets().into_iter().filter(|(name, _)| names.contains(name)));
     }
 
-    /// The words for the lost secrets that the target needs and that were not entered again; tracked.
+    /// Descriptions of the lost secrets that the target needs and that were not entered again; tracked.
     pub(in crate::pages) fn lost_words(&self) -> Vec<&'static str> {
         let (kind, broker) = (self.kind.get(), self.event.broker.get());
         let is_used = |name: &&'static str| has_credential(&kind, &broker, name);
         self.lost_names().into_iter().filter(is_used).map(credential_words).collect()
     }
 
-    /// Fills the fields from a task of the server.
+    /// Fills the fields from a task that the server sent.
     pub(in crate::pages) fn set_task(&self, task: &Task) {
         let is_signed = matches!(&task.target, Target::Http(http) if http.signed);
         self.set(&TaskPlan {

@@ -1,22 +1,22 @@
-//! The credentials that a restored draft came without: a draft keeps only those that reveal nothing.
+//! The credentials that a restored draft does not contain, because a draft saves only those that reveal nothing.
 
 use leptos::prelude::*;
 
 type Text = RwSignal<String>;
 
-/// What a field says until its credential is entered again.
+/// The text of a field until its credential is entered again.
 pub(super) const ENTER_AGAIN: &str =
     "What was typed here was not kept, because it is a credential: enter it again.";
 
-/// A credential that was typed and not kept.
+/// A credential that was typed but not saved.
 struct Lost {
     /// The name of its field.
     name: &'static str,
-    /// The text that the field had once the draft was restored. While it stands there, nothing was entered.
+    /// The text of the field right after the draft was restored. While the field contains it, nothing was entered.
     restored: String,
 }
 
-/// The lost credentials of a task. Copying it copies a handle.
+/// The lost credentials of a task. A copy contains the same handle.
 #[derive(Clone, Copy)]
 pub(super) struct LostCredentials(RwSignal<Vec<Lost>>);
 
@@ -25,20 +25,20 @@ impl LostCredentials {
         Self(RwSignal::new(Vec::new()))
     }
 
-    /// Marks the fields of which the draft says that it left them out, with their restored texts.
+    /// Marks the fields that the draft left out, with their restored texts.
     pub(super) fn set(self, fields: impl Iterator<Item = (&'static str, Text)>) {
         let lost = fields.map(|(name, text)| Lost { name, restored: text.get_untracked() });
         self.0.set(lost.collect());
     }
 
-    /// Whether a field lost its credential, which was not entered again; tracked.
+    /// Whether a field lost its credential and the credential was not entered again; tracked.
     pub(super) fn has(self, name: &str, text: Text) -> bool {
         let stands = |lost: &Lost| lost.name == name && text.with(|text| *text == lost.restored);
         self.0.with(|all| all.iter().any(stands))
     }
 }
 
-/// The words for a credential, by the name of its field.
+/// A description of a credential, by the name of its field.
 pub(super) fn credential_words(name: &str) -> &'static str {
     match name {
         "signing_secret" => "signing secret",
@@ -58,8 +58,8 @@ pub(super) fn has_credential(kind: &str, broker: &str, name: &str) -> bool {
     }
 }
 
-/// What the note above a restored form says about lost credentials, such as `password of task load`; empty if there
-/// are none.
+/// The sentence about lost credentials above a restored form, such as `password of task load`; empty if there are
+/// none.
 pub(in crate::pages) fn lost_sentence(credentials: &[String]) -> String {
     match credentials {
         [] => String::new(),

@@ -1,14 +1,15 @@
-//! The part of a form that defines one task. The form of a schedule contains it once, the workflow
-//! editor once for each task.
+//! The part of a form that defines one task. The form of a schedule contains it once, and the
+//! workflow editor once for each task.
 //!
 //! - `fields`: the fields, as text
-//! - `credentials`: which credentials may be saved and shown as they are (pure)
-//! - `lost`: the credentials that a restored draft came without
-//! - `event`, `event_fields`, `event_sections`: the same of an event for a broker
-//! - `action`: what a task does, in the shape that the API accepts (pure)
+//! - `credentials`: decides which credentials may be saved and shown in plain text (pure)
+//! - `lost`: the credentials that a restored draft does not contain
+//! - `event`, `event_fields`, `event_sections`: the action, the fields and the sections of an event
+//!   for a broker
+//! - `action`: the action of a task, in the shape that the API accepts (pure)
 //! - `reading`: parses the fields into values, or reports the field that cannot be parsed
 //! - `sections`: the fields on the page, for each kind of target
-//! - `refusal`: moves to the field that was refused
+//! - `refusal`: moves the focus to the field that was refused
 
 mod action;
 mod credentials;

@@ -1,5 +1,5 @@
-//! Parses the fields of a task into values, or reports the field that cannot be parsed and why. Every field that is
-//! read is tracked.
+//! Parses the fields of a task into values, or reports the field that cannot be parsed and why. Every field that this
+//! code reads is tracked.
 
 use leptos::prelude::*;
 
@@ -16,12 +16,12 @@ pub(in crate::pages) fn given(text: RwSignal<String>) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// A whole number.
+/// Parses a whole number.
 pub(in crate::pages) fn whole(field: &str, text: &str) -> Result<i64, Failure> {
     text.trim().parse().map_err(|_| no_number(field, text))
 }
 
-/// A number that may have a fraction. The JSON parser reads it, since it is compiled in anyway.
+/// Parses a number that may have a fraction. The JSON parser does it, because it is compiled in anyway.
 pub(in crate::pages) fn number(field: &str, text: &str) -> Result<f64, Failure> {
     serde_json::from_str(text.trim()).map_err(|_| no_number(field, text))
 }
@@ -36,7 +36,7 @@ pub(in crate::pages) fn split(text: &str, apart: char) -> Vec<String> {
     text.split(apart).map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Lines of a name and a value each.
+/// Parses lines that each contain a name and a value.
 pub(super) fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<Pair>, Failure> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines
@@ -53,7 +53,7 @@ pub(super) fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<Pair>, F
 }
 
 impl TaskFields {
-    /// All fields that apply.
+    /// The values of all fields that apply.
     ///
     /// # Errors
     /// The first field that cannot be parsed.
@@ -110,7 +110,7 @@ impl TaskFields {
                 "merge" => HttpAnswer::Merge,
                 _ => HttpAnswer::Keep,
             },
-            // An empty secret removes the signature; an absent one keeps it.
+            // An empty secret removes the signature; an absent secret keeps it.
             signing_secret: if self.unsigns.get() {
                 Some(String::new())
             } else {
@@ -157,8 +157,8 @@ impl Action {
 }
 
 impl Action {
-    /// Converts the server's event. If a setting is unknown to this console, the fields are left
-    /// empty, and the server refuses them.
+    /// Converts the server's event. If this console does not know one of its settings, the fields are left empty, and
+    /// the server refuses them.
     fn publish(publish: &Publish) -> Self {
         let read = serde_json::from_value(publish.input.clone());
         Self::Publish(Box::new(read.unwrap_or_else(|_| PublishAction {

@@ -1,4 +1,4 @@
-//! The error of a change that the server refused, and the way to its field.
+//! The error of a change that the server refused, with a button that moves the focus to its field.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -6,10 +6,10 @@ use web_sys::{Element, HtmlElement};
 
 use crate::model::Failure;
 
-/// The error: in full if no field shows it, otherwise only a button to its field.
+/// The error: its full text if no field shows it, or else only a button to its field.
 pub(in crate::pages) fn refusal(failure: &Failure) -> AnyView {
     let shown = RwSignal::new(format!("{} {}", failure.message, failure.advice()));
-    // The same update that shows this marks the field as wrong.
+    // The field is marked as wrong in the same update that shows this error.
     request_animation_frame(move || {
         let text = wrong_field().and_then(|field| field.closest(".field").ok().flatten());
         let text = text.and_then(|field| field.query_selector("label, legend").ok().flatten());
@@ -20,12 +20,13 @@ pub(in crate::pages) fn refusal(failure: &Failure) -> AnyView {
     view! { <p class="form-error">{move || shown.get()}</p> }.into_any()
 }
 
-/// The first field that is marked as wrong; another view of the form may be hidden.
+/// The first field that is marked as wrong. Another view of the form, which contains it, may be
+/// hidden.
 fn wrong_field() -> Option<Element> {
     document().query_selector("form [aria-invalid=true]:not([hidden] *)").ok().flatten()
 }
 
-/// Moves to the field that is marked as wrong, and expands the sections that hide it.
+/// Moves the focus to the field that is marked as wrong, and expands the sections that hide it.
 pub(in crate::pages) fn show_wrong_field() {
     request_animation_frame(|| {
         let Some(field) = wrong_field() else { return };

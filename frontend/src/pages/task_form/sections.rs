@@ -32,7 +32,7 @@ const METHODS: [Choice; 6] = [
 const ANSWERS: [Choice; 2] =
     [("keep", "Kept with the attempt"), ("merge", "A JSON object that is merged into the context")];
 
-/// The error of a field, looked up by any of its names in the API.
+/// The errors of fields; each is found by any of its names in the API.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct FieldErrors(Callback<Vec<&'static str>, Signal<Option<Failure>>>);
 
@@ -48,7 +48,7 @@ impl FieldErrors {
     }
 }
 
-/// The surroundings of one task's fields: the prefix of their ids, and their errors.
+/// The context of one task's fields: the prefix of their ids, and their errors.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct Place {
     pub(in crate::pages) prefix: StoredValue<String>,
@@ -75,9 +75,9 @@ impl Place {
     }
 }
 
-/// The choice of the kind; `more` are kinds that only this form offers.
+/// The choice of the kind of target; `more` contains kinds that only this form offers.
 pub(in crate::pages) fn kinds(fields: TaskFields, place: Place, more: &[Choice]) -> AnyView {
-    // Some errors are about the target as a whole: commands may be disabled on the server.
+    // Some errors concern the target as a whole, for example if the server does not allow commands.
     let whole = place.errors.of(&[
         "target",
         "task",

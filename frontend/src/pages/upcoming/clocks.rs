@@ -1,4 +1,4 @@
-//! Clock changes in the coming year, zone by zone, with the schedules that they affect and how each fires then.
+//! The clock changes of the coming year, zone by zone, with the affected schedules and their fires.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 const HOUR_MS: i64 = 3_600_000;
-/// Each zone takes two requests per year.
+/// Maximum number of zones, because each takes two requests per year.
 const MOST_ZONES: usize = 8;
 const MOST_CHANGES: usize = 3;
 

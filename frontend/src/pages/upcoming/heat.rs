@@ -1,4 +1,5 @@
-//! A week as days by hours: the darker a cell, the more starts. Each cell shows its number, and opens its minutes.
+//! A week as days by hours: the darker a cell, the more starts in the hour. Each cell shows its number, and opens the
+//! minutes of the hour.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +97,7 @@ fn cell(
         fires => format!("{}, {exact}", short(fires)),
     };
     let at = hour.at;
-    // Tab reaches the selected hour, or the first one; the arrow keys move from there.
+    // Tab reaches the selected hour, or else the first one; the arrow keys move from there.
     let stop = move || {
         let stop = chosen.get().or(first) == Some(at);
         if stop { "0" } else { "-1" }
@@ -127,7 +128,7 @@ pub(super) fn short(number: i64) -> String {
     if number < 1_000 { number.to_string() } else { format!("{}k", number / 1_000) }
 }
 
-/// The arrow keys move from hour to hour, and from day to day.
+/// Handles the arrow keys, which move from hour to hour, and from day to day.
 fn key(event: &KeyboardEvent) {
     let hours = match event.key().as_str() {
         "ArrowLeft" => -1,

@@ -25,21 +25,21 @@ struct Minute<'a> {
 }
 
 impl Minute<'_> {
-    /// Whether several schedules start in it.
+    /// Whether several schedules start in this minute.
     fn is_collision(&self) -> bool {
         let schedules: BTreeSet<&str> =
             self.fires.iter().map(|fire| fire.schedule.id.as_str()).collect();
         schedules.len() > 1
     }
 
-    /// Whether it is the minute that a link has named.
+    /// Whether this is the minute that the link names.
     fn is(&self, named: Option<Moment>) -> bool {
         let minute = |at: Moment| at.millis().div_euclid(MINUTE_MS);
         named.is_some_and(|named| minute(named) == minute(self.at))
     }
 }
 
-/// An hour from `at` on, with or without frequent schedules. The schedules of `minute` are listed in any case.
+/// The hour from `at` on, with or without frequent schedules. The schedules of `minute` are listed in any case.
 #[component]
 pub(super) fn Minutes(at: Moment, minute: Option<Moment>, frequent: bool) -> impl IntoView {
     let address = use_address();
@@ -92,7 +92,7 @@ fn by_minute(fires: &[Upcoming]) -> Vec<Minute<'_>> {
         .collect()
 }
 
-/// Sixty bars; the table below says the same in words.
+/// A bar for each of the sixty minutes. The table below contains the same numbers.
 fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
     let most = minutes.iter().map(|minute| minute.fires.len()).max().unwrap_or(1).max(1);
     let bar = |minute: &Minute<'_>| {
@@ -119,7 +119,7 @@ struct Starter<'a> {
     times: usize,
 }
 
-/// By name; schedules in two namespaces may have the same one.
+/// The schedules that start in a minute, by name. Schedules in two namespaces may have the same name.
 fn starters<'a>(minute: &Minute<'a>) -> Vec<Starter<'a>> {
     let mut starters = BTreeMap::<(&str, &str), Starter<'a>>::new();
     for fire in &minute.fires {
@@ -145,7 +145,7 @@ fn row(minute: &Minute<'_>, is_named: bool) -> AnyView {
         .into_any()
     };
     let links: Vec<_> = starters.iter().take(20).map(link).collect();
-    // The form of one of them offers quieter minutes, and `H`.
+    // The form of a schedule offers quieter minutes, and `H`.
     let session = use_session();
     let may = |starter: &&Starter<'_>| session.edits_in(&starter.schedule.namespace);
     let moved = starters.iter().rev().find(may).filter(|_| starters.len() > 1);

@@ -157,13 +157,13 @@ fn Load() -> impl IntoView {
     }
 }
 
-/// The hour with the most starts, the first of several.
+/// The hour with the most starts; the first one if there are several.
 fn busiest(hours: &[ForecastHour]) -> Option<Moment> {
     let later = |a: &&ForecastHour, b: &&ForecastHour| a.fires.cmp(&b.fires).then(b.at.cmp(&a.at));
     hours.iter().max_by(later).map(|hour| hour.at)
 }
 
-/// Whether frequent schedules are counted, and the button that changes it; nothing if there is no choice.
+/// Says whether frequent schedules are counted, with a button that changes that; empty if there is no choice.
 fn frequent_choice(week: data::Load<Forecast>, frequent: Memo<bool>) -> AnyView {
     let address = use_address();
     let has_choice =

@@ -1,4 +1,4 @@
-//! The differences from one text to the next, line by line.
+//! The line differences from one text to the next.
 
 /// A line of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub(in crate::pages) enum Line<'a> {
     New(&'a str),
 }
 
-/// The smallest set of changes between two texts. They are written by people: a few hundred lines.
+/// The smallest set of changes between two texts. People write these texts, so they have a few hundred lines.
 pub(in crate::pages) fn between<'a>(before: &'a str, after: &'a str) -> Vec<Line<'a>> {
     let old: Vec<&str> = before.lines().collect();
     let new: Vec<&str> = after.lines().collect();
@@ -41,7 +41,7 @@ pub(in crate::pages) fn between<'a>(before: &'a str, after: &'a str) -> Vec<Line
     }
 }
 
-/// For each pair of positions, the length of the longest common subsequence of the lines from there on.
+/// For each pair of positions, the length of the longest common subsequence of the lines from these positions on.
 fn common(old: &[&str], new: &[&str]) -> Vec<u16> {
     let width = new.len() + 1;
     let mut table = vec![0_u16; (old.len() + 1) * width];

@@ -24,7 +24,7 @@ const TABS: &[Tab] = &[
     Tab { name: "yaml", words: "YAML" },
     Tab { name: "versions", words: "Versions" },
 ];
-/// The longest text whose lines are compared with those of another.
+/// Maximum length of a text that is compared line by line, in lines.
 const MOST_LINES: usize = 2_000;
 
 /// The page of one workflow.
@@ -269,7 +269,7 @@ fn remove_form(
 ) -> AnyView {
     let address = use_address();
     let (id, name, version) = (workflow.id.clone(), workflow.name.clone(), workflow.version);
-    // They may still be on their way.
+    // The schedules may not be loaded yet.
     let impact = move || {
         let total = users.with(|page| page.total.unwrap_or(page.rows.len() as i64));
         total.map(|total| in_use(total, "runs", "run"))

@@ -1,7 +1,7 @@
 //! Workflows: tasks that schedules share.
 //!
 //! - `detail`: one workflow: its tasks, its file, its versions, the schedules that use it
-//! - `editor`: the form and the text that create and change one
+//! - `editor`: the form and the text that create and change a workflow
 //! - `changes`: the differences from one version to the next
 
 mod changes;

@@ -25,7 +25,7 @@ pub enum SignInOutcome {
     User(Box<Model>),
     /// An administrator has disabled the user.
     Disabled,
-    /// Neither their groups nor an administrator of this server grants them anything.
+    /// The user has no grants, neither from groups nor from an administrator of this server.
     NoGroup,
 }
 
@@ -158,7 +158,7 @@ fn role(role: GroupRole) -> Role {
     }
 }
 
-/// The name that the provider has for them, or a unique variant if that is taken.
+/// The person's name at the provider, or a unique variant if that name is taken.
 async fn free_name(tx: &DatabaseTransaction, identity: &Identity) -> Result<String, StoreError> {
     let name = usable(identity.name.as_deref().unwrap_or_default());
     if !users::is_name_taken(tx, &name_key(&name)).await? {

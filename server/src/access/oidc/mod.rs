@@ -32,7 +32,7 @@ pub enum OidcError {
     /// The provider's metadata cannot be used.
     #[error("read what the provider says of itself: {0}")]
     Metadata(String),
-    /// The provider did not respond a moment ago, and is left alone for now.
+    /// The last request to the provider failed, and the next one is not due yet.
     #[error("ask the provider: it did not answer a moment ago")]
     Away,
     /// The provider refuses the code.

@@ -31,10 +31,10 @@ use crate::{clock::Clock, config, target::Fetcher};
 
 /// How long the provider's metadata is cached.
 const LASTS: Duration = Duration::from_secs(60 * 60);
-/// Minimum interval between two refreshes of the keys, which a signature with an unknown key
-/// causes.
+/// Minimum interval between two refreshes of the keys. A signature with an unknown key causes a
+/// refresh.
 const REFRESH: Duration = Duration::from_secs(1);
-/// How long the provider is left alone after it did not respond.
+/// How long no request is sent to the provider after one has failed.
 const REST: Duration = Duration::from_secs(3);
 
 type Client = openidconnect::Client<
@@ -71,16 +71,16 @@ pub struct Provider {
     latest: watch::Sender<Option<Arc<ProviderMetadataWithLogout>>>,
 }
 
-/// A sign-in in progress: where to send the browser, and which values must return.
+/// A sign-in in progress: where to send the browser, and the values to expect afterwards.
 #[derive(Debug)]
 pub struct StartedSignIn {
     /// The provider's page.
     pub url: Url,
-    /// Returns with the browser.
+    /// The value that the browser brings back.
     pub state: String,
-    /// Returns in the token.
+    /// The value that the token must contain.
     pub nonce: String,
-    /// Proves that this server began it.
+    /// The PKCE verifier, which proves that this server began the sign-in.
     pub verifier: String,
 }
 
@@ -118,7 +118,7 @@ impl Provider {
         &self.settings
     }
 
-    /// Fails if its metadata does not suffice for a sign-in.
+    /// Fetches the provider's metadata, and fails if it does not suffice for a sign-in.
     pub async fn look(&self) -> Result<(), OidcError> {
         let metadata = self.metadata(None).await?;
         self.client(&metadata)?;
@@ -170,7 +170,7 @@ impl Provider {
         let nonce = Nonce::new(nonce);
         let mut verified =
             token::verified(token, client.id_token_verifier(), &nonce, self.clock.now());
-        // The provider may have a new key, which is tried once.
+        // The provider may have signed with a new key, so try once more with its current keys.
         if verified.as_ref().is_err_and(is_about_keys) {
             let newer = self.client(&*self.metadata(Some(&metadata)).await?)?;
             verified = token::verified(token, newer.id_token_verifier(), &nonce, self.clock.now());
@@ -235,7 +235,8 @@ impl Provider {
         Ok(client.set_redirect_uri(back).set_auth_type(how))
     }
 
-    /// The provider's metadata; newer than `than`, if it may already be fetched again.
+    /// The provider's metadata. Fetches it again if `than` is the cached metadata and is old enough
+    /// to be refreshed.
     async fn metadata(
         &self,
         than: Option<&Arc<ProviderMetadataWithLogout>>,
@@ -256,7 +257,7 @@ impl Provider {
         let issuer = IssuerUrl::new(self.settings.issuer.clone());
         let issuer = issuer.map_err(|error| OidcError::Metadata(error.to_string()))?;
         let found = ProviderMetadataWithLogout::discover_async(issuer, &self.outgoing).await;
-        // Fetching may have taken long.
+        // The fetch may have taken long, so `now` from before it is outdated.
         let now = self.clock.instant();
         match found {
             Ok(metadata) => {
@@ -273,7 +274,7 @@ impl Provider {
     }
 }
 
-/// Requests of the flow, within the egress policy.
+/// Sends the requests of the sign-in, within the egress policy.
 #[derive(Clone, Debug)]
 struct Outgoing(Arc<Fetcher>);
 
@@ -295,7 +296,7 @@ impl<'c> AsyncHttpClient<'c> for Outgoing {
     }
 }
 
-/// Whether an unknown key may be the reason.
+/// Whether the token may have been refused because its key is unknown here.
 fn is_about_keys(error: &ClaimsVerificationError) -> bool {
     use SignatureVerificationError::{CryptoError, NoMatchingKey};
     matches!(error, ClaimsVerificationError::SignatureVerification(NoMatchingKey | CryptoError(_)))

@@ -55,7 +55,7 @@ pub struct Identity {
     pub id_token: String,
 }
 
-/// The additional claims of a token.
+/// The claims of a token that are not standard claims.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(super) struct More(HashMap<String, Value>);
@@ -91,7 +91,7 @@ pub(super) fn verified<'t>(
     token.claims(&verifier, nonce)
 }
 
-/// All claims about a person. Standard claims are not among the additional ones.
+/// All claims about a person as one JSON object.
 pub(super) fn told(claims: &impl Serialize) -> Value {
     serde_json::to_value(claims).unwrap_or_default()
 }
@@ -102,7 +102,7 @@ pub(super) fn is_enough(told: &Value, settings: &config::Oidc) -> bool {
     has(&settings.name_claim) && (settings.grants.is_empty() || has(&settings.groups_claim))
 }
 
-/// The same with additional claims; the token's own take precedence.
+/// Adds the claims of `more` to `told`. The claims of `told` take precedence.
 pub(super) fn with_more(told: Value, more: Value) -> Value {
     match (told, more) {
         (Value::Object(told), Value::Object(mut more)) => {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{CliError, Server, output};
 use crate::cli::client::MAX_LISTED;
 
-/// The namespace, the number of entries, and the output format.
+/// Options that the lists share: namespace, number of entries, output format.
 #[derive(Debug, Args)]
 struct ListOptions {
     #[command(flatten)]

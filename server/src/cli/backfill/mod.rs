@@ -69,7 +69,7 @@ enum Mode {
 }
 
 impl FireSelection {
-    /// The variables that preview and create share.
+    /// The variables that the queries of preview and create share.
     async fn variables(&self, action: &'static str) -> Result<Value, CliError> {
         let id = self.named.id(action).await?;
         let mode = match self.mode {
@@ -81,7 +81,7 @@ impl FireSelection {
     }
 }
 
-/// The fields of a backfill that are shown.
+/// The fields of a backfill that the commands show.
 const FACTS: &str = "id state mode order concurrency from to reason createdAt finishedAt
     pause { by at reason } schedule { name } progress { total pending running succeeded failed cancelled skipped }";
 

@@ -43,7 +43,7 @@ const PREVIEW: &str = "query (
     }
 }";
 
-/// The server's largest page.
+/// The largest page that the server returns.
 const PAGE: usize = 200;
 
 impl Preview {

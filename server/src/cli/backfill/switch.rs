@@ -75,8 +75,8 @@ impl Cancel {
 
 impl OneBackfill {
     async fn order(&self, action: &'static str, query: &str, why: &Why) -> Result<(), CliError> {
-        // Cancelling has an argument for the reason, which the runs receive. Pausing has none, so
-        // the reason goes into the header.
+        // Cancelling has an argument for the reason, which is also stored in the runs. Pausing has
+        // none, so its reason goes into the header.
         let variables = json!({ "id": self.backfill, "reason": why.reason });
         let answer = self.server.order(action, query, variables, why).await?;
         let backfill = &answer["done"]["backfill"];

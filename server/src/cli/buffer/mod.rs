@@ -33,7 +33,7 @@ impl Buffer {
     }
 }
 
-/// The fields of a schedule's buffer that are shown; `first` limits its fires.
+/// The fields of a schedule's buffer that the commands show; `first` limits its fires.
 const FACTS: &str = "bufferSize buffer(first: $first) { id scheduledAt dueAt reason { text } }";
 
 fn print(schedule: &Value) -> Result<(), CliError> {
@@ -52,10 +52,10 @@ fn print(schedule: &Value) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The largest number of fires that are listed, which is the largest buffer as well.
+/// Maximum number of listed fires, which is also the largest buffer.
 const MAX_FIRES: u32 = 1_000;
 
-/// Reports the fires that wait beyond those shown.
+/// Reports how many more fires wait.
 fn tell_left(schedule: &Value) {
     let shown = schedule["buffer"].as_array().map_or(0, Vec::len);
     let total = schedule["bufferSize"].as_u64();

@@ -60,7 +60,7 @@ struct BulkSelection {
     json: bool,
 }
 
-/// Refuses a text that looks like a mistyped flag: as a search, `--all` would mean everything
+/// Refuses a text that looks like a mistyped flag: as a search, `--all` would match everything
 /// except `-all`.
 fn no_flag(text: &str) -> Result<String, String> {
     if text.starts_with("--") {
@@ -72,14 +72,14 @@ fn no_flag(text: &str) -> Result<String, String> {
 /// A bulk mutation.
 struct Order {
     list: List,
-    /// Reads after "failed to".
+    /// The action as it reads after "failed to".
     action: &'static str,
-    /// As in "PAUSED 3 schedules".
+    /// The action as in "PAUSED 3 schedules".
     past: &'static str,
-    /// As in "3 schedules would BE PAUSED".
+    /// The action as in "3 schedules would BE PAUSED".
     would: String,
     field: &'static str,
-    /// The mutation's own variables: name, type, value.
+    /// The variables that only this mutation has: name, type, value.
     variables: Vec<(&'static str, &'static str, Value)>,
     /// The reason, if the mutation has no variable for it.
     why: Why,
@@ -120,7 +120,7 @@ impl Order {
 impl BulkSelection {
     async fn carry_out(self, order: Order) -> Result<(), CliError> {
         search::check(order.list, "SEARCH", Some(&self.search))?;
-        // With the same key, a repeated request continues where the last one ran out of time.
+        // A repeated request with the same key continues where the previous one ran out of time.
         let key = self.key.clone().unwrap_or_else(|| Uuid::now_v7().to_string());
         let mut variables = json!({
             "which": {
@@ -161,8 +161,8 @@ impl BulkSelection {
         }
     }
 
-    /// The error, with the progress of the operation and how to continue it, unless it was refused
-    /// before it began.
+    /// Adds to the error how far the operation had progressed and how to continue it, unless it was
+    /// refused before it began.
     fn stopped(&self, error: CliError, before: Option<&Value>, key: &str) -> CliError {
         let may_be_done = matches!(
             &error,

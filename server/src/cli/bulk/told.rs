@@ -10,7 +10,7 @@ pub(super) fn print(order: &Order, done: &Value) -> Result<(), CliError> {
     let count = |field: &str| done[field].as_u64().unwrap_or(0);
     if done["dryRun"] == true {
         let most = if done["tooMany"] == true { "more than " } else { "" };
-        // If there are too many, the count is one above the limit.
+        // If the search finds too many objects, the count is one above the limit.
         let matched = count("matched") - u64::from(done["tooMany"] == true && count("matched") > 0);
         let what = things(order.list, matched);
         output::line(format!("{most}{matched} {what} would {}", order.would))?;

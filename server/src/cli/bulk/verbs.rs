@@ -166,7 +166,8 @@ impl Verb {
                 (Order { why, ..order }, sought)
             }
             Self::CancelRuns(CancelRuns { sought, why }) => {
-                // Each run stores this reason; the header's reason only goes into the audit log.
+                // Each run stores this reason; the reason in the header only goes into the audit
+                // log.
                 let order = runs("cancel the runs", "cancelled", "cancelRuns").with(
                     "reason",
                     "String",

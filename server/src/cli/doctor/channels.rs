@@ -11,8 +11,8 @@ const CHECK: &str = "alert channels";
 /// Maximum number of channels that are named individually.
 const MAX_NAMED: usize = 20;
 
-/// Checks the alert channels. Finds nothing if the keys cannot be read, because the check of the
-/// keys reports that.
+/// Checks the alert channels. Returns no findings if the keys cannot be read, because the check of
+/// the keys reports that.
 pub(super) async fn look(config: &Config, store: &Store) -> Result<Vec<Checkup>, StoreError> {
     match app::vault(config) {
         Ok(vault) => Checkup::of_all(store, &vault).await,

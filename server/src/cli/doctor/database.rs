@@ -24,7 +24,7 @@ use crate::{
 const OLDEST: (i64, &str) = (130_000, "13");
 /// Clock offsets from this value on produce a warning, before they are large enough for an error.
 const NOTICED_MS: i64 = 1_000;
-/// Connections that a node briefly opens in addition to its pool.
+/// Number of connections that a node briefly opens in addition to its pool.
 const BESIDE_POOL: i64 = 3;
 
 /// All findings about the database.
@@ -89,7 +89,8 @@ fn writes(look: &Inspection) -> Finding {
     }
 }
 
-/// The smallest possible difference between this clock and the database's.
+/// Compares this clock with the database's, by the smallest difference that the query's start and
+/// end allow.
 fn time(asked: DateTime<Utc>, database: DateTime<Utc>, answered: DateTime<Utc>) -> Finding {
     let offset = TimeDelta::zero().clamp(asked - database, answered.max(asked) - database);
     let ms = offset.num_milliseconds();
@@ -205,7 +206,7 @@ fn people(nobody: bool) -> Finding {
     Finding::ok("people", "there are users")
 }
 
-/// The roles of the live nodes together with one that has this configuration.
+/// Judges the roles of the live nodes together with those of this configuration.
 fn nodes(own: BTreeSet<&str>, living: Vec<&str>) -> Finding {
     let needed = [Role::Api, Role::Scheduler, Role::Worker].map(Role::word);
     let missing: Vec<&str> =

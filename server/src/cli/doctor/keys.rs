@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::Finding;
 use crate::{app, config::Config, vault::VaultError};
 
-/// Permission bits of a file for others and for its group.
+/// Permission bits of a file for other users, and for its group.
 const OTHERS: u32 = 0o007;
 const GROUP: u32 = 0o070;
 const GROUP_WRITES: u32 = 0o020;
@@ -19,7 +19,7 @@ const GROUP_WRITES: u32 = 0o020;
 #[derive(Default)]
 pub(super) struct Samples {
     pub(super) secrets: Vec<(String, String)>,
-    /// Alert channels.
+    /// Key id, channel id and ciphertext of alert channels.
     pub(super) channels: Vec<(String, Uuid, String)>,
 }
 
@@ -93,7 +93,7 @@ fn is_of(group: Gid) -> bool {
     geteuid().is_root() || group == getegid() || is_supplementary()
 }
 
-/// Judges a file. It may be owned by root, if the server reads it through its group.
+/// Judges the permissions of a file. Root may own it, if the server reads it through its group.
 fn judge(file: &Path, mode: u32, is_of_group: bool) -> Option<Finding> {
     let name = file.display();
     let of_group = if is_of_group { GROUP_WRITES } else { GROUP };
@@ -120,7 +120,8 @@ mod tests {
             judge(Path::new("a.key"), 0o100000 | mode, is_of_group).and_then(|found| found.help)
         };
         let change = |mode: &str| Some(format!("chmod {mode} 'a.key'"));
-        // As packages install it: owned by root, readable by the server's group.
+        // The permissions as packages install the file: owned by root, readable by the server's
+        // group.
         assert_eq!([help(0o640, true), help(0o600, true), help(0o400, false)], [None, None, None]);
         assert_eq!(help(0o644, true), change("640"));
         assert_eq!(help(0o660, true), change("640"));

@@ -11,14 +11,14 @@ use crate::{
     target::programs_user,
 };
 
-/// Zone rules change several times a year, so data from the year before last is outdated for some
-/// zone.
+/// Zone data this many years old is outdated for some zone, because zone rules change several times
+/// a year.
 const OLD_YEARS: i32 = 2;
 /// The default number of runs that a node works on.
 const CAPACITY: u64 = 512;
-/// A command has three pipes and two files; a request has a socket.
+/// Files of one command: three pipes and two files. A request has only a socket.
 const FILES_OF_COMMAND: u64 = 5;
-/// For files other than those of runs and database connections: browsers, tools, files.
+/// Files for everything except runs and database connections, such as browsers and tools.
 const FILES_BESIDE: u64 = 256;
 
 /// Reports which zone data is in use, and whether it is plausible for the current time.
@@ -68,7 +68,7 @@ pub(super) fn commands(config: &Config) -> Finding {
     }
 }
 
-/// What is wrong with the variables that tasks may set for listed programs.
+/// Finds problems in the list of variables that tasks may set for listed programs.
 fn judge_variables(commands: &Commands) -> Option<Finding> {
     if commands.programs.is_empty() || !commands.variables.iter().any(|name| name == "*") {
         return None;
@@ -78,7 +78,7 @@ fn judge_variables(commands: &Commands) -> Option<Finding> {
     Some(Finding::warning("commands", found, "list the variables that tasks need"))
 }
 
-/// Whose tasks may run programs, and which.
+/// Describes whose tasks may run programs, and which programs.
 fn allowed(commands: &Commands) -> String {
     let mut said = commands.namespaces.join(", ");
     match commands.programs.len() {

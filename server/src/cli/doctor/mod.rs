@@ -1,7 +1,8 @@
-//! Checks for problems that would keep a server from starting here, or from running well, with
-//! advice.
+//! Checks for problems that would keep a server from starting on this machine, or from running
+//! well, and suggests fixes.
 //!
-//! It changes nothing: it creates no files, applies no migrations, and does not join the cluster.
+//! The doctor changes nothing: it creates no files, applies no migrations, and does not join the
+//! cluster.
 //!
 //! - `finding`: the result of a check
 //! - `database`: the database, its schema, people and nodes

@@ -39,7 +39,7 @@ pub(super) async fn port(config: &Config) -> Finding {
     Finding::error(CHECK, format!("{listen} cannot be listened at: {refused}"), help)
 }
 
-/// The version of the Carillon server that answers on the port.
+/// The version of the Carillon server that answers on the port, if one does.
 async fn ours(config: &Config) -> Option<String> {
     let mut at = config.listen;
     if at.ip().is_unspecified() {
@@ -51,7 +51,7 @@ async fn ours(config: &Config) -> Option<String> {
         asked = asked.bearer_auth(token.expose_secret());
     }
     let answer: Value = asked.send().await.ok()?.json().await.ok()?;
-    // Healthy or not, only a Carillon server answers with both of these fields.
+    // Only a Carillon server, healthy or not, answers with both of these fields.
     answer.get("zone_data")?;
     answer["version"].as_str().map(str::to_owned)
 }

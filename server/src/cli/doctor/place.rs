@@ -91,7 +91,7 @@ pub(super) fn data(config: &Config) -> Vec<Finding> {
     found
 }
 
-/// The file's folder, or the nearest existing one above it, or whatever exists in its place.
+/// The file's folder, or the nearest existing folder above it, or whatever exists in its place.
 fn existing_folder(file: &Path) -> PathBuf {
     let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = absolute.ancestors().skip(1).find(|folder| folder.exists());
@@ -105,7 +105,7 @@ fn writable(file: &Path, folder: &Path) -> Finding {
         return Finding::error(CHECK, found, "make it, or choose another database.url");
     }
     for place in [folder, file] {
-        // SQLite creates its log beside the file, so the folder must be writable, too.
+        // SQLite creates its write-ahead log beside the file, so the folder must be writable, too.
         if place.exists() && access(place, AccessFlags::W_OK | AccessFlags::R_OK).is_err() {
             let found = format!("'{}' cannot be written by this user", place.display());
             let help = "give it to the server's user (chown), or choose another database.url";
@@ -115,7 +115,7 @@ fn writable(file: &Path, folder: &Path) -> Finding {
     Finding::ok(CHECK, format!("'{}' can be written", folder.display()))
 }
 
-/// Finds a database that others may read: it contains the contexts and outputs of runs, and
+/// Finds a database that other users may read. It contains the contexts and outputs of runs, and
 /// password hashes.
 fn open_to_others(file: &Path, folder: &Path) -> Option<Finding> {
     const CHECK: &str = "permissions";
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Every setting that Debug hides must be checked, so that no secret setting is forgotten here.
+    /// The check must cover every setting that `Debug` hides, so that no secret is forgotten.
     #[test]
     fn every_setting_that_is_a_secret_is_looked_for() {
         let example = include_str!("../../../../assets/carillon.toml").lines().map(|line| {

@@ -11,13 +11,13 @@ use crate::{
     clock::Clock,
 };
 
-/// The polling interval.
+/// The interval between two polls.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// Rows that were due longer ago than this rarely change, so they are not watched.
+/// Rows that were due longer ago than this rarely change, so they are not polled.
 const WINDOW: TimeDelta = TimeDelta::hours(1);
 
-/// Prints the last rows, then new and changed ones until it is stopped.
+/// Prints the last rows, and then new and changed ones until the process is stopped.
 pub(super) async fn follow(
     ledger: &Ledger<'_>,
     since: Option<DateTime<Utc>>,
@@ -42,7 +42,7 @@ pub(super) async fn follow(
     }
 }
 
-/// The verdicts that were printed, by row.
+/// The verdicts that were printed so far, by row.
 #[derive(Default)]
 struct PrintedVerdicts(HashMap<String, (DateTime<Utc>, String)>);
 

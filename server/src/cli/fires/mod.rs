@@ -65,7 +65,7 @@ pub(super) struct Fires {
 
 const ACTION: &str = "read the ledger";
 
-/// The fields of a fire that are shown.
+/// The fields of a fire that the command shows.
 const FACTS: &str = "id namespace schedule { name } scheduledAt local offset kind verdict reason { code text } count
     lastScheduledAt decidedAt node run { id state durationMs }";
 
@@ -102,14 +102,14 @@ impl Fires {
     }
 }
 
-/// The requested rows.
+/// A query for the requested rows.
 struct Ledger<'a> {
     asked: &'a Fires,
     filter: Value,
 }
 
 impl Ledger<'_> {
-    /// The newest of the rows from an instant on, newest first, and what remains.
+    /// The newest rows from an instant on, newest first, and the number of rows left out.
     async fn newest(
         &self,
         since: Option<DateTime<Utc>>,
@@ -143,12 +143,12 @@ fn words<E: ActiveEnum<Value = String> + Iterable>() -> impl TypedValueParser<Va
     PossibleValuesParser::new(E::iter().map(word)).map(|word| word.replace('-', "_"))
 }
 
-/// The same value in the API's spelling.
+/// A word as the API spells it.
 fn in_schema(word: &str) -> String {
     word.to_uppercase()
 }
 
-/// When a row was due, up to its last instant if it covers several.
+/// When a row was due; if it covers several instants, up to the last one.
 fn due(row: &Value) -> String {
     let at = output::cell(&row["scheduledAt"]);
     match row["count"].as_i64() {

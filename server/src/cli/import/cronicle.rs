@@ -95,7 +95,8 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     let target = match text(event, "plugin").unwrap_or_default() {
         "shellplug" => {
             let script = text(params, "script").ok_or("its params have no script")?;
-            // A script with a `#!` line runs in the program that it names.
+            // Carillon runs every script in `/bin/sh`, so a `#!` line with another program is
+            // reported.
             if script.starts_with("#!") && !script.starts_with("#!/bin/sh") {
                 let program = script.lines().next().unwrap_or_default();
                 changes.push(format!("{program}: the script is one of /bin/sh here"));
@@ -139,10 +140,11 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     Ok(schedule)
 }
 
-/// Converts the timing's lists to fields; a missing list means every value. All fields must match.
+/// Converts the timing's lists to cron fields; a missing list means every value. All fields must
+/// match.
 fn times(timing: Option<&Value>) -> Result<String, String> {
     let timing = match timing {
-        // Such an event runs only when a person starts it.
+        // An event without a timing runs only when a person starts it.
         None | Some(Value::Null | Value::Bool(false)) => return Ok("@manually".to_owned()),
         Some(timing @ Value::Object(_)) => timing,
         Some(_) => return Err("its timing is no object".to_owned()),

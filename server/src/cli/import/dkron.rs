@@ -51,7 +51,7 @@ fn schedule(
     let mut schedule = ScheduleEntry::new(times(when, dialect)?);
     text(job, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" {
-        // Times that the clock skips do not run at all, and times that it repeats run twice.
+        // Dkron does not run times that the clock skips, and runs times that it repeats twice.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: Some(DstOverlap::Both) };
     }
     schedule.paused = is_on(job, "disabled");
@@ -112,7 +112,7 @@ fn shell(config: &Value) -> Result<Command, String> {
         .map(|(name, value)| (name.to_owned(), Secret::new(plain(value))))
         .collect();
     let directory = text(config, "cwd").map(plain);
-    // Without a shell, Dkron splits the words at spaces, as a shell does.
+    // Without a shell, Dkron splits the command at spaces, which a shell does as well.
     Ok(Command { script: Some(plain(line)), env, directory, ..Command::default() })
 }
 

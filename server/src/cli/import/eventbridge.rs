@@ -15,7 +15,7 @@ use crate::{
     target::{Command, Target},
 };
 
-/// EventBridge's defaults: this many retries, for at most a day.
+/// EventBridge's default number of retries, for at most a day.
 const USUAL_RETRIES: i64 = 185;
 const USUAL_AGE: i64 = 86_400;
 /// The longest jitter, in seconds.
@@ -66,7 +66,8 @@ fn schedule(
         zone.clone_into(&mut schedule.zone);
     }
     if schedule.zone != "UTC" {
-        // Times that the clock skips are not invoked, and times that it repeats are invoked once.
+        // EventBridge does not invoke times that the clock skips, and invokes times that it repeats
+        // once.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
     }
     schedule.start = instant(item, "StartDate")?;
@@ -102,7 +103,7 @@ fn schedule(
     gathered.remark("disable it in EventBridge, or each of its fires comes twice");
     let again = number(retry, "MaximumRetryAttempts").unwrap_or(USUAL_RETRIES);
     // EventBridge's default is nearly twice the maximum number of attempts of a task. The reduction
-    // is noted only if the user chose the number.
+    // is reported only if the user chose the number.
     let again = if retry.get("MaximumRetryAttempts").is_some() { again } else { again.min(99) };
     task(&mut schedule, Target::Command(command), again, Some(3_600), changes);
     Ok(schedule)
@@ -177,7 +178,7 @@ fn command(target: &Value) -> Result<Command, String> {
     Ok(script(&words))
 }
 
-/// `stopInstances` in the CLI's spelling.
+/// Converts `stopInstances` to the CLI's spelling, `stop-instances`.
 fn hyphened(action: &str) -> String {
     let mut made = String::new();
     for (index, c) in action.char_indices() {

@@ -38,7 +38,8 @@ pub(super) fn number(value: &Value, key: &str) -> Option<i64> {
     }
 }
 
-/// The items in a response: a list, a list under one of these keys, or a single item.
+/// The items of a response, which is a list, contains a list under one of these keys, or is a
+/// single item.
 pub(super) fn items<'a>(value: &'a Value, keys: &[&str]) -> Vec<&'a Value> {
     let list = value.as_array().or_else(|| keys.iter().find_map(|key| value.get(key)?.as_array()));
     list.map_or_else(|| vec![value], |list| list.iter().collect())
@@ -58,7 +59,7 @@ pub(super) fn task(
     if attempts > MAX_ATTEMPTS {
         changes.push(format!("{again} further attempts: a task has at most {MAX_ATTEMPTS} in all"));
     }
-    // Within the limit, so the conversion cannot fail.
+    // The value is within the limit, so the conversion cannot fail.
     task.retry.max_attempts = i32::try_from(attempts.min(MAX_ATTEMPTS)).unwrap_or(1);
     let limit = timeout_seconds.filter(|seconds| *seconds > 0);
     task.timeout_ms = limit.map_or(LONGEST_MS, |s| s.saturating_mul(1_000).clamp(1, LONGEST_MS));

@@ -27,15 +27,15 @@ pub(super) struct Gathered {
 pub(super) struct ImportedEntry {
     /// The file and the line number.
     place: String,
-    /// The text of the original.
+    /// The original text of the entry.
     entry: String,
     outcome: Outcome,
-    /// The schedule that was created from it.
+    /// The schedule that was created from the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<String>,
     /// The differences from the original, or why it cannot be imported.
     notes: Vec<String>,
-    /// The first fields that contain a credential in plain text: servers refuse the schedule
+    /// The first fields that contain a credential in plain text. Servers refuse the schedule
     /// because of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     credentials: Vec<String>,
@@ -89,12 +89,12 @@ impl Gathered {
         Self { file, names: Names::default(), found, remarks: vec![] }
     }
 
-    /// Adds a note to the next entry that does not change its meaning.
+    /// Adds a note to the next entry; the note does not change the entry's meaning.
     pub(super) fn remark(&mut self, text: impl Into<String>) {
         self.remarks.push(text.into());
     }
 
-    /// Adds an entry under the first free name of `wanted`; `changes` lists the differences.
+    /// Adds an entry under the first free name among `wanted`; `changes` lists the differences.
     pub(super) fn add(
         &mut self,
         origin: &ForeignEntry<'_>,
@@ -180,7 +180,7 @@ impl Gathered {
         mut notes: Vec<String>,
     ) {
         notes.append(&mut self.remarks);
-        // A variable that occurs in a hundred arguments is noted once.
+        // A variable that occurs in a hundred arguments is reported once.
         let mut said = std::collections::HashSet::new();
         notes.retain(|note| said.insert(note.clone()));
         let notes = notes.iter().map(|note| cut(note, MAX_SAID)).collect();

@@ -9,7 +9,8 @@ use timetable::Dialect;
 use super::{cronicle, crontab, dkron, eventbridge, gathered::Gathered, kubernetes};
 use crate::commands::{Format, modules::file::File};
 
-/// Growth factor of a report, which repeats each entry and may note each of its words.
+/// Maximum size of a report in relation to its input: it repeats each entry, and may note each
+/// word.
 const MAX_GROWTH: usize = 200;
 
 fn bounded(text: &str, gathered: &Gathered) {
@@ -62,7 +63,7 @@ fn every_importer(text: &str) {
     }
 }
 
-/// Random pieces of the texts that importers search for.
+/// Texts made of random pieces that importers search for.
 fn pieces() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "* * * * *",

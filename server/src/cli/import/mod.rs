@@ -1,9 +1,9 @@
 //! Imports definitions of other schedulers: turns their files into module files, with a report on
 //! each entry.
 //!
-//! Imported entries keep their meaning as far as possible. The report says what differs, and what
-//! cannot be imported and why. No server is involved: a person reads the resulting file and applies
-//! it.
+//! Imported entries keep their meaning as far as possible. The report lists the differences, and
+//! the entries that cannot be imported, with the reason. No server is involved: a person reads the
+//! resulting file and applies it.
 //!
 //! - `crontab`: crontabs of users and of the system
 //! - `kubernetes`: CronJob manifests
@@ -252,7 +252,7 @@ fn json(file: &str, source: &str) -> Result<Value, CliError> {
         .map_err(|error| CliError::Usage(format!("{file} is no JSON: {error}")))
 }
 
-/// The given zone, or this machine's, or UTC if that is unknown.
+/// The given zone, or else this machine's, or UTC if that is unknown.
 fn zone(given: Option<String>) -> Result<String, CliError> {
     if let Some(given) = given {
         return checked(given);

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(super) struct Names(HashMap<String, u32>);
 
-/// Maximum length of a name, so that a number can be appended.
+/// Maximum length of a name, which leaves room for a number.
 const MAX_LENGTH: usize = 110;
 
 impl Names {
-    /// The first free name of `wanted`, converted to a valid name; if all are taken, the last one
-    /// with a number.
+    /// The first free name among `wanted`, converted to a valid name; if all are taken, the last
+    /// one with a number.
     pub(super) fn take(&mut self, wanted: &[&str]) -> String {
         let mut last = fitting("");
         for text in wanted {

@@ -1,6 +1,6 @@
-//! Texts that are taken literally, whatever they contain.
+//! Escapes texts that must be taken literally.
 
-/// Escapes the text, so that our templates leave it as it is: other schedulers do not have them.
+/// Escapes a text for our templates, which leave it unchanged. Other schedulers have no templates.
 pub(super) fn plain(text: &str) -> String {
     let is_template = ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark));
     if !is_template {

@@ -59,8 +59,8 @@ impl From<Given> for OwnQuotas {
     }
 }
 
-/// Shows the quotas of a namespace, after setting the given ones. With `reset`, the quotas that
-/// were set before are discarded.
+/// Shows the quotas of a namespace, after setting the given ones. With `reset`, all other quotas
+/// are discarded.
 pub(super) async fn show_or_set(
     office: &Office,
     name: &str,
@@ -81,7 +81,8 @@ pub(super) async fn show_or_set(
     }
     let used = commands.used_quotas(row.id, name).await?;
     let fires = (used.usage.fires_an_hour + 59).div_euclid(60);
-    // Only the running servers count the log lines of a day, and each run is counted separately.
+    // Two quotas show no usage: only running servers count the log bytes of a day, and those of a
+    // run are counted for each run.
     let lines = [
         ("schedules", Some(used.usage.schedules), used.limits.schedules, used.own.schedules),
         ("fires a minute", Some(fires), used.limits.fires_a_minute, used.own.fires_a_minute),

@@ -17,9 +17,9 @@ use crate::cli::{
     timing::{Defaults, definition, read_instant, translated},
 };
 
-/// A question. Omitted values come from the flags. A `from` without an offset, its own or that of
-/// the flag, is read in the question's zone. Unknown keys are refused, because a misspelt one would
-/// silently change the answer.
+/// A question. Omitted values come from the flags. A `from` without an offset, in the question or
+/// in the flag, is read in the question's zone. Unknown keys are refused, because a misspelt one
+/// would silently change the answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -31,8 +31,8 @@ struct Question {
     dst_overlap: Option<timetable::Overlap>,
 }
 
-/// The fires, or why there are none. A well-formed timing that never matches any date has both: it
-/// is refused, and its list of fires is known to be empty.
+/// The fires, or the reason for their absence. A well-formed timing that never matches any date has
+/// both: an error, and an empty list of fires.
 #[derive(Debug, Default, Serialize)]
 struct BatchAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub(super) fn answer(file: &str, defaults: &Defaults<'_>, count: usize) -> Resul
         })?;
         Box::new(BufReader::new(opened))
     };
-    // Flushed after each line: an interactive caller waits for the answer.
+    // Each line is flushed, because an interactive caller waits for the answer.
     let mut answers = io::stdout().lock();
     for line in questions.split(b'\n') {
         let line = line.map_err(CliError::io("read the batch"))?;

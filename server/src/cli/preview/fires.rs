@@ -4,14 +4,14 @@ use timetable::{Fire, FireKind, Warning};
 
 use crate::cli::{CliError, output};
 
-/// A fire in the format of the JSON contract.
+/// A fire in the JSON format of `carillon preview`.
 #[derive(Debug, Serialize)]
 pub(super) struct PreviewFire {
-    /// RFC 3339 in UTC.
+    /// The instant, as RFC 3339 in UTC.
     at: String,
-    /// The wall clock in the zone, without its offset.
+    /// The local time in the zone, without its offset.
     local: String,
-    /// UTC offset, as in `+02:00`.
+    /// The UTC offset, as in `+02:00`.
     offset: String,
     kind: FireKind,
 }
@@ -36,7 +36,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Prints the same for people.
+    /// Prints the fires and warnings for people.
     pub(super) fn print(&self) -> Result<(), CliError> {
         output::line(&self.description)?;
         if self.fires.is_empty() {

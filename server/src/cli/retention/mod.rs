@@ -40,7 +40,7 @@ impl Retention {
     }
 }
 
-/// A namespace of a server, or one schedule in it.
+/// The owner of a retention setting: a namespace of a server, or one of its schedules.
 #[derive(Debug, Args)]
 struct RetentionOwner {
     #[command(flatten)]
@@ -53,7 +53,7 @@ struct RetentionOwner {
     schedule: Option<String>,
 }
 
-/// The fields that are requested of a preview.
+/// The fields to request of a preview.
 const PREVIEW: &str = "longestDays shortestDays partitions oldestKept { table madeAt }
     tables(first: 1000) { table namespace rows estimatedBytes oldest newest }";
 
@@ -63,7 +63,7 @@ fn day(instant: &Value) -> String {
     day.unwrap_or("-").to_owned()
 }
 
-/// The figures of a preview for this namespace, or for all.
+/// The figures of a preview for one namespace, or for all of them.
 fn figures<'a>(preview: &'a Value, of: Option<&str>) -> impl Iterator<Item = &'a Value> {
     let tables = preview["tables"].as_array().into_iter().flatten();
     tables.filter(move |figure| of.is_none() || figure["namespace"].as_str() == of)

@@ -58,7 +58,8 @@ impl Round {
         {
             output::line(format!("the server '{node}' does this too, each hour"))?;
         }
-        // A server that uses the same SQLite database acquires its write lock by retrying.
+        // On SQLite, a server that uses the same database gets the write lock only by retrying, so
+        // pause in between.
         let pause = if store.dialect().is_postgres() { Duration::ZERO } else { PAUSE };
         let manner = RoundOptions::by_hand(pause);
         let now = clock.now();

@@ -22,7 +22,7 @@ pub(super) struct Set {
     json: bool,
 }
 
-/// None inherits the setting.
+/// The number of days; `None` inherits the setting.
 #[derive(Clone, Copy, Debug)]
 struct Days(Option<i64>);
 
@@ -81,7 +81,7 @@ impl Set {
         })
     }
 
-    /// What the next round would remove now, and after the change.
+    /// Previews the next round without and with the change.
     async fn look(&self) -> Result<(), CliError> {
         let RetentionOwner { server, namespace, schedule } = &self.whose;
         let query = format!(

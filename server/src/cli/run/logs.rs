@@ -39,8 +39,8 @@ impl Logs {
         let clock = Clock::system();
         let mut after = Value::Null;
         loop {
-            // The state is queried before the lines, so that all lines written until the run
-            // settled are read.
+            // The state is queried before the lines, so that the lines include all that were
+            // written until the run settled.
             let found = server.ask(ACTION, RUN, json!({ "id": run })).await?["run"].take();
             refused_if_none(ACTION, *run, &found)?;
             loop {

@@ -56,11 +56,11 @@ struct OneRun {
     json: bool,
 }
 
-/// The fields of a run that are shown.
+/// The fields of a run that the commands show.
 const FACTS: &str = "id state trigger scheduledAt attempt retryOf cancel { by at reason }";
 
 impl OneRun {
-    /// The run that a mutation by `$id` returns.
+    /// Executes a mutation by `$id`, and returns its run.
     async fn order(
         &self,
         action: &'static str,
@@ -79,7 +79,7 @@ impl OneRun {
     }
 }
 
-/// Reports that there is no such run, if nothing was found.
+/// Fails if no run was found.
 fn refused_if_none(action: &'static str, id: Uuid, found: &Value) -> Result<(), CliError> {
     if !found.is_null() {
         return Ok(());

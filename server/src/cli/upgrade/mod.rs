@@ -1,7 +1,8 @@
-//! `carillon upgrade --check`: whether this version can continue with what another version has
+//! `carillon upgrade --check`: whether this version can use the data that another version has
 //! stored.
 //!
-//! It changes nothing, and needs no schema of its own: it is asked before any migration.
+//! The check changes nothing, and works with the schema of the earlier version, because it runs
+//! before any migration.
 //!
 //! - `readable`: reads each stored text with the parser that the server uses for it
 
@@ -58,7 +59,7 @@ struct Report {
     /// The number of schedules and workflows that were read.
     schedules: usize,
     workflows: usize,
-    /// The same for what else was read, by its kind.
+    /// The numbers of other objects that were read, by kind.
     others: BTreeMap<&'static str, usize>,
     /// The number of problems, and the first of them.
     problems: usize,
@@ -76,18 +77,17 @@ struct Node {
 
 impl Upgrade {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        // The settings are read as this version reads them, so an error in them ends the check
-        // here.
+        // Reads the settings with this version's rules. An error in them ends the check here.
         let config = self.place.config()?;
         let options = app::database(&config);
         let mut report = Report { version: env!("CARGO_PKG_VERSION"), ..Report::default() };
         let file = backup::file_of(config.database.url.expose_secret()).ok();
-        // Reading the schema would create the file.
+        // If the database file is missing, reading the schema would create it.
         if file.is_none_or(|file| file.exists()) {
             let Schema { applied, pending } = Store::schema(&options).await?;
             (report.schema, report.pending) = (applied.last().cloned(), pending);
         }
-        // An empty database has nothing to continue with.
+        // An empty database contains nothing to check.
         if report.schema.is_some() {
             report.read(&options).await?;
         }
@@ -113,7 +113,7 @@ impl Report {
         }
         let now = Clock::system().now();
         for kind in StoredKind::ALL {
-            // An earlier schema may have no place for it.
+            // An earlier schema may not have the column for this kind.
             if stored.has(kind).await? {
                 self.read_all(&stored, kind, now).await?;
             }
@@ -121,7 +121,7 @@ impl Report {
         stored.close().await
     }
 
-    /// Reads everything of one kind, page by page.
+    /// Reads all texts of one kind, page by page.
     async fn read_all(
         &mut self,
         stored: &Stored,

@@ -20,7 +20,7 @@ use crate::{
     store::stored::{StoredKind, StoredText},
 };
 
-/// Why this version cannot use the text, in the parser's words; `None` if it can.
+/// Why this version cannot use the text, as the parser says; `None` if it can.
 pub(super) fn problem(kind: StoredKind, row: &StoredText, now: DateTime<Utc>) -> Option<String> {
     let read = serde_json::from_str(&row.json).map_err(text);
     read.and_then(|json| check(kind, row, json, now)).err()
@@ -68,7 +68,7 @@ fn timing(json: Value, zone: &str, now: DateTime<Utc>) -> Result<(), String> {
     let Strings(expressions) = parsed(json)?;
     match Timetable::new(&definition(&expressions, zone, now, DstPolicy::default())) {
         Ok(_) => Ok(()),
-        // It was accepted when it still could.
+        // The timing still had fires when it was saved.
         Err(error) if error.never_fires => Ok(()),
         Err(error) => Err(text(error)),
     }
@@ -88,8 +88,8 @@ fn alert_rule(json: Value, now: DateTime<Utc>) -> Result<(), String> {
     }
 }
 
-/// The fields of a workflow that hold a credential in clear: an earlier version stored them, and
-/// servers refuse them at the next change.
+/// The fields of a workflow that contain a credential in plain text. An earlier version stored
+/// them, and servers refuse them at the next change.
 pub(super) fn credentials(kind: StoredKind, row: &StoredText) -> Vec<String> {
     if kind != StoredKind::Workflow {
         return Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn credentials(kind: StoredKind, row: &StoredText) -> Vec<String> {
     )
 }
 
-/// What the text belongs to, for people.
+/// A name, for people, of the object that the text belongs to.
 pub(super) fn subject(kind: StoredKind, row: &StoredText) -> String {
     let StoredText { id, version, name, namespace, about, .. } = row;
     let what = match kind {
@@ -117,11 +117,11 @@ pub(super) fn subject(kind: StoredKind, row: &StoredText) -> String {
         StoredKind::Quotas => "quotas of the namespace",
         StoredKind::UserSettings => "settings of the user",
         StoredKind::UserGrants => "groups of the user",
-        // The name of a token is unique only among those of its owner.
+        // A token's name is unique only among its owner's tokens.
         StoredKind::TokenQueues => return format!("queues of the token {name} ({id})"),
     };
     let place = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-    // Of what has several versions, the current one goes without a number.
+    // Objects with several versions show a version number, except for their current version.
     let is_numbered = match kind {
         StoredKind::Workflow => about.is_none(),
         StoredKind::ScheduleVersion | StoredKind::CalendarVersion => true,
@@ -142,7 +142,8 @@ pub(super) fn subject(kind: StoredKind, row: &StoredText) -> String {
     format!("{what} {place}{name}{version}")
 }
 
-/// How the report counts it; `None` for what belongs to a schedule or workflow that is counted.
+/// The word under which the report counts a text; `None` for texts of a schedule or workflow, which
+/// is itself counted.
 pub(super) fn counted(kind: StoredKind) -> Option<&'static str> {
     match kind {
         StoredKind::Calendar => Some("calendars"),

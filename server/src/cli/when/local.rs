@@ -3,7 +3,7 @@
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 
 /// The instant at which clocks in a zone show `local`: the first one if they show it twice, and the
-/// first instant after the gap if they never do.
+/// first instant after the gap if they skip it.
 pub(super) fn instant<Z: TimeZone>(zone: &Z, local: NaiveDateTime) -> Option<DateTime<Utc>> {
     match zone.from_local_datetime(&local) {
         LocalResult::Single(at) | LocalResult::Ambiguous(at, _) => Some(at.to_utc()),
@@ -11,7 +11,7 @@ pub(super) fn instant<Z: TimeZone>(zone: &Z, local: NaiveDateTime) -> Option<Dat
     }
 }
 
-/// The first second, from a day before to a day after, at which the clocks are past `local`.
+/// The first second after the gap that contains `local`, searched from a day before to a day after.
 fn after_gap<Z: TimeZone>(zone: &Z, local: NaiveDateTime) -> Option<DateTime<Utc>> {
     let day = TimeDelta::days(2);
     let mut before = local.checked_sub_signed(day)?.and_utc().timestamp();

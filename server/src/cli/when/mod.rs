@@ -2,20 +2,20 @@
 //!
 //! | written | means |
 //! | --- | --- |
-//! | `2h`, `1h30m`, `90s`, `7d` | that long from now, on the side of now that the flag looks at |
+//! | `2h`, `1h30m`, `90s`, `7d` | that long before or after now, depending on the flag |
 //! | `2h ago`, `in 2h` | that long before now, after now |
 //! | `now` | now |
-//! | `14:30`, `02:00:30` | that time of day: the last one, or the next, as the flag looks |
+//! | `14:30`, `02:00:30` | the last or the next such time of day, depending on the flag |
 //! | `yesterday`, `today`, `tomorrow` | the beginning of that day |
 //! | `yesterday 02:00`, `tomorrow 02:00:30` | that time on that day |
 //! | `2026-03-29`, `2026-03-29 02:30` | a local date, a local date and time |
 //! | `2026-03-29T01:00:00Z`, `2026-03-29 02:30+01:00` | RFC 3339: an instant with its offset |
 //!
-//! Case does not matter. Local means the time zone of this machine (`TZ`), or for a timing that of
-//! the timing (`--tz`). A local time that the clocks skip means the first instant after the gap,
-//! and one that occurs twice means the first occurrence, as for schedules.
+//! Case does not matter. Local means in the time zone of this machine (`TZ`), or, for a timing, in
+//! the timing's zone (`--tz`). A local time that the clocks skip means the first instant after the
+//! gap, and one that occurs twice means the first occurrence, as for schedules.
 //!
-//! - `parse`: text to [`When`]; `local`: a local date and time to its instant
+//! - `parse`: converts text to [`When`]; `local`: converts a local date and time to an instant
 
 mod local;
 mod parse;
@@ -28,7 +28,7 @@ use crate::{clock::Clock, config::Span};
 const HELP: &str = "write 2h, '2h ago', 'in 2h', 14:30, 'yesterday 02:00', '2026-03-29 02:30' or \
                     2026-03-29T01:00:00Z";
 
-/// The side of now that a flag means, if the text does not say.
+/// The side of now that a flag means, if the text does not say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Past,
@@ -39,18 +39,18 @@ pub(super) enum Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Now,
-    /// This far from now, on the given side or on the flag's.
+    /// A distance from now, on the given side or else on the flag's.
     Away(TimeDelta, Option<Side>),
     /// A time of day, on the nearest day.
     Time(NaiveTime),
-    /// This many days from today, at that time.
+    /// A day, as a number of days from today, and a time on it.
     Day(i64, NaiveTime),
     Local(NaiveDate, NaiveTime),
     Instant(DateTime<Utc>),
 }
 
 impl When {
-    /// The instant, for a flag that means this side of now. None if it is out of the calendar's
+    /// The instant, for a flag that means this side of now. `None` if it is out of the calendar's
     /// range.
     fn at<Z: TimeZone>(self, now: &DateTime<Z>, side: Side) -> Option<DateTime<Utc>> {
         let zone = now.timezone();
@@ -66,7 +66,7 @@ impl When {
         self.by(now, local.date(), there, Side::Future)
     }
 
-    /// The instant, given the current date and the instant at which clocks show a local time.
+    /// The instant, given the current date and a function from a local time to its instant.
     fn by(
         self,
         now: DateTime<Utc>,
@@ -114,7 +114,7 @@ pub(super) fn future(text: &str) -> Result<DateTime<Utc>, String> {
     read(text, Side::Future)
 }
 
-/// A text whose zone is known only later; see [`When::ahead_in`].
+/// Parses a text whose zone is known only later; see [`When::ahead_in`].
 pub(super) fn somewhere(text: &str) -> Result<When, String> {
     parse::when(text).ok_or_else(|| HELP.to_owned())
 }
@@ -268,7 +268,7 @@ mod tests {
             let written = Berlin.timestamp_opt(seconds, 0).unwrap();
             let text = written.format("%Y-%m-%d %H:%M:%S").to_string();
             let read = parse::when(&text).and_then(|when| when.at(&now(), Side::Past)).unwrap();
-            // The same instant, or the first of two occurrences.
+            // Both texts mean the same instant; if it occurs twice, the first occurrence.
             let shown = read.with_timezone(&Berlin).format("%Y-%m-%d %H:%M:%S").to_string();
             prop_assert_eq!(shown, text);
             prop_assert!(read <= written.to_utc());

@@ -1,4 +1,4 @@
-//! Parses the grammar.
+//! Parses instants in the grammar of the command line.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
@@ -36,7 +36,8 @@ fn away(words: &[&str], side: Option<Side>) -> Option<When> {
     Some(When::Away(TimeDelta::from_std(span.0).ok()?, side))
 }
 
-/// `2026-03-29`, optionally followed by `t` and a time, optionally with an offset.
+/// Parses a date such as `2026-03-29`, optionally followed by `t` and a time, optionally with an
+/// offset.
 fn dated(word: &str) -> Option<When> {
     let Some((day, at)) = word.split_once('t') else {
         return Some(When::Local(date(word)?, NaiveTime::MIN));
@@ -59,7 +60,7 @@ fn date(word: &str) -> Option<NaiveDate> {
     is_whole.then(|| NaiveDate::parse_from_str(word, "%Y-%m-%d").ok()).flatten()
 }
 
-/// `9:05`, `09:05` or `09:05:30`, from 00:00 up to but not including 24:00.
+/// Parses a time such as `9:05`, `09:05` or `09:05:30`, from 00:00 up to but not including 24:00.
 fn time(word: &str) -> Option<NaiveTime> {
     let parts = word.split(':').map(|part| {
         let is_plain = matches!(part.len(), 1 | 2) && part.bytes().all(|b| b.is_ascii_digit());

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What a person says when acknowledging.
+/// A person's acknowledgement of an alert or of a problem.
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledging {
     /// A note for others who see the problem.
@@ -42,7 +42,7 @@ const LONGEST: TimeDelta = TimeDelta::days(90);
 const LOOKED_BACK: TimeDelta = TimeDelta::days(30);
 
 impl Acknowledging {
-    /// The same, trimmed and checked.
+    /// This acknowledgement, trimmed and checked.
     fn checked(&self, now: DateTime<Utc>) -> Result<Self, BadInput> {
         let note = self.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
         if let Some(note) = note {
@@ -76,7 +76,7 @@ impl Commands {
         }
         let row = locked(&tx, right, id).await?;
         let Acknowledging { note, until } = given.checked(now)?;
-        // If another person acknowledges it again, the first acknowledgement stays.
+        // If another person acknowledges the alert again, the first acknowledgement stays.
         let is_repeated = notes::is_acknowledged(&row, now.into())
             && row.acknowledged_until.is_none()
             && note.is_none()
@@ -120,7 +120,8 @@ impl Commands {
         }
         let row = locked(&tx, right, id).await?;
         if row.acknowledged_at.is_some() {
-            // An alert that was acknowledged within its grace period still has to outlast it.
+            // The alert may have been acknowledged within its rule's grace period, which still has
+            // to pass.
             let tell_at = telling(&tx, &row).await?.map(|rule| {
                 let grace = rule.grace_seconds.saturating_mul(1_000);
                 let ripe = Timestamp(row.began_at.0.saturating_add(grace));
@@ -174,7 +175,7 @@ impl Commands {
             acknowledged_until: until.map(Into::into),
         };
         if let Some(earlier) = acknowledgements::add_or_lock(&tx, &acknowledged).await? {
-            // A second click of someone else must not take it over.
+            // Another person's repeated click must not replace the first acknowledgement.
             let is_plain = note.is_none() && until.is_none();
             if is_plain && self.is_endless(&problem, earlier, now).await? {
                 self.remember(&tx, right.who(), call, &done).await?;
@@ -229,8 +230,9 @@ impl Commands {
         Ok(done)
     }
 
-    /// Whether this acknowledgement of the problem counts, and has no end. Its row is locked, so the
-    /// answer holds until the transaction ends; what else it depends on is read beside it.
+    /// Whether this acknowledgement of the problem is in force and has no end. Its row is locked,
+    /// so this stays true until the transaction ends; the rest of the answer is read without a
+    /// lock.
     async fn is_endless(
         &self,
         problem: &ProblemGroup,

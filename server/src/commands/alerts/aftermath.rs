@@ -19,7 +19,7 @@ pub(in crate::commands) struct Aftermath {
 }
 
 impl Commands {
-    /// Must be called after the transaction is committed.
+    /// Cleans up. Must be called after the transaction is committed.
     pub(in crate::commands) async fn clear_up(&self, aftermath: Aftermath) {
         for id in aftermath.deleted {
             self.forget(id).await;
@@ -48,7 +48,7 @@ impl Commands {
     }
 
     /// Ends the alerts of a disabled rule in batches, as long as the rule stays disabled. If this
-    /// fails, none of them is reported, and the rest end when the rule is enabled again.
+    /// fails, the remaining alerts are not reported, and end when the rule is enabled again.
     async fn let_go(&self, id: Uuid) {
         let letting_go = async {
             loop {

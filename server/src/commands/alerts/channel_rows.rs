@@ -26,16 +26,16 @@ use crate::{
 pub(in crate::commands) struct Draft<'a> {
     pub(in crate::commands) name: &'a str,
     pub(in crate::commands) kind: Kind,
-    /// In a change, absent fields keep their values.
+    /// The given fields. In a change, absent fields keep their values.
     pub(in crate::commands) input: ChannelInput,
 }
 
-/// A channel with its changes, and as it was before.
+/// A changed channel, with its previous configuration.
 #[derive(Debug)]
 pub(in crate::commands) struct Redrafted<'a> {
     name: &'a str,
     kind: Kind,
-    /// `None` if no key of this server opens it.
+    /// The previous configuration; `None` if no key of this server decrypts it.
     pub(in crate::commands) before: Option<ChannelConfig>,
     pub(in crate::commands) way: ChannelConfig,
 }
@@ -96,7 +96,7 @@ impl Commands {
         let opened = match ChannelConfig::read(row, &self.vault) {
             Ok(way) => Some(way),
             Err(VaultError::Store(error)) => return Err(error.into()),
-            // A caller that sets every field again does not need the old values.
+            // The old values are not needed by a caller that sets every field again.
             Err(error) if input.url.is_none() => return Err(refused(error)),
             Err(_) => None,
         };
@@ -125,8 +125,8 @@ impl Commands {
             ..self.columns(row.id, name, kind, &way)?
         };
         if columns.key_id.as_ref().is_some() {
-            // Other channels are not checked, so that several which cannot be opened can be
-            // repaired one by one.
+            // Other channels are not checked, so that several channels that cannot be decrypted can
+            // be repaired one by one.
             self.vault.check_secrets(tx).await.map_err(refused)?;
         }
         let written = channels::update(tx, row.id, columns).await;

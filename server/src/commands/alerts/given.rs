@@ -30,13 +30,13 @@ const WEEK: i64 = 7 * 24 * 60 * 60;
 /// A caller's input for a channel. `None` means not given.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelInput {
-    /// For all but `email`; `pagerduty` and `opsgenie` have a default.
+    /// The address: for all kinds but `email`. `pagerduty` and `opsgenie` have a default.
     pub url: Option<Secret>,
-    /// For `webhook`; empty for none.
+    /// The secret that signs messages, for `webhook`; empty for none.
     pub signing_secret: Option<Secret>,
-    /// For `pagerduty` and `opsgenie`.
+    /// The service's key, for `pagerduty` and `opsgenie`.
     pub key: Option<Secret>,
-    /// For `email`.
+    /// The recipients, for `email`.
     pub to: Option<Vec<String>>,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Before {
     /// The channel did not exist.
     Nothing,
     Opened(ChannelConfig),
-    /// No key of this server opens it.
+    /// No key of this server decrypts the channel.
     Locked {
         signed: bool,
     },
@@ -116,8 +116,8 @@ fn belongs(receiver: Option<Receiver>, input: &ChannelInput) -> Result<(), BadIn
 }
 
 /// A key belongs to the origin that it was entered for, and must be entered again for another one.
-/// Otherwise an editor could change the address in order to have messages signed with a key that
-/// they do not know, or to receive that key.
+/// If the key were kept, an editor could change the address in order to have messages signed with a
+/// key that they do not know, or to receive that key.
 fn hidden(
     receiver: Receiver,
     input: ChannelInput,
@@ -155,7 +155,7 @@ fn hidden(
     let url = input.url.or(url_before).or_else(usual).ok_or_else(|| {
         BadInput::new("url", "", "is missing", "give the address that messages are sent to")
     })?;
-    // Opsgenie's alerts are closed at a path below this URL, so it must end in a path.
+    // Alerts of Opsgenie are closed at a path below this URL, so the URL must end with a path.
     if receiver.has_key() && url.expose().contains(['?', '#']) {
         let help = "leave out the question mark and what is behind it";
         return Err(BadInput::new("url", "", "has more than a path", help));
@@ -211,7 +211,8 @@ fn recipients(to: Option<Vec<String>>, executor: &Executor) -> Result<Vec<String
     Ok(to)
 }
 
-/// Rewords errors of the executor, which contain no values and refer to a target.
+/// Rewords an error of the executor for a channel. Such an error contains no values and refers to a
+/// target.
 fn refused(error: TargetError) -> BadInput {
     match error {
         TargetError::Invalid { field, problem, help } => {

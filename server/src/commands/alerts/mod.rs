@@ -1,16 +1,16 @@
 //! Alerts: rules, and the channels that they notify.
 //!
-//! A channel's secrets (the address of a receiver, which is all that is needed to write to it, and
-//! the key that signs messages) are accepted and never returned: neither by a read nor in the audit
-//! log. A rule cannot see channels of other namespaces.
+//! A channel has secrets: the address of a receiver, which is all that is needed to write to it,
+//! and the key that signs messages. They are accepted and never returned, neither by a read nor in
+//! the audit log. A rule cannot see channels of other namespaces.
 //!
 //! - `channels`: create, change, delete; `channel_rows`: the same within a transaction, also for
 //!   modules; `trial`: test messages
 //! - `rules`: create, change, delete; `rule_rows`: the same within a transaction; `muting`: mute;
-//!   `aftermath`: cleaning up their alerts
-//! - `given`: checks the input of either
+//!   `aftermath`: cleans up the alerts of deleted and disabled rules
+//! - `given`: checks the input for channels and rules
 //! - `acknowledgements`: acknowledging alerts, and problems of schedules
-//! - `answers`: sending messages once more
+//! - `answers`: sends a failed message again
 
 mod acknowledgements;
 mod aftermath;

@@ -92,7 +92,8 @@ impl Commands {
         };
         if spec.enabled && !row.enabled {
             columns.since = Set(now.into());
-            // Ends alerts that remain from before, in case the clean-up was interrupted.
+            // Ends alerts from an earlier time when the rule was active, in case their clean-up was
+            // interrupted.
             while rules::let_go(tx, row.id, now.into(), PIECE).await? == PIECE {}
             self.begin_feeds(tx, now).await?;
         }
@@ -135,9 +136,9 @@ impl Commands {
         Ok(())
     }
 
-    /// Called before a rule becomes active. If it is the only active rule, nothing has read the
-    /// feeds since the last one was disabled, so reading starts with events from now on. If two
-    /// rules are created at the same moment, one waits for the other.
+    /// Called before a rule becomes active. If it becomes the only active rule, nothing has read
+    /// the feeds since the last rule was disabled, so reading starts with events from now on. If
+    /// two rules are created at the same moment, one waits for the other.
     async fn begin_feeds(
         &self,
         tx: &DatabaseTransaction,

@@ -47,8 +47,8 @@ pub fn csv_line(entry: &Audited) -> String {
 }
 
 /// A cell that a spreadsheet treats as text. An apostrophe precedes everything that could begin a
-/// formula, also inside the text, where a program that splits at another character would see a new
-/// cell.
+/// formula. That includes formulas inside the text, because a program that splits at another
+/// character would see a new cell there.
 fn cell(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut begins = true;

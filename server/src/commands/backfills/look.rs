@@ -30,7 +30,7 @@ pub struct RequestedFires {
 pub struct FiresPreview {
     /// The current row of the schedule.
     pub schedule: schedule::Model,
-    /// In the order of their instants.
+    /// The fires, in the order of their instants.
     pub fires: Vec<PreviewedFire>,
 }
 
@@ -41,7 +41,7 @@ pub struct PreviewedFire {
     pub fire: Fire,
     /// The state of the instant.
     pub standing: InstantState,
-    /// The ledger row that accounts for it.
+    /// The ledger row that accounts for the instant.
     pub fire_id: Option<Uuid>,
     /// Whether a backfill would run it.
     pub selected: bool,
@@ -91,7 +91,7 @@ impl Commands {
             .ok_or_else(|| CommandError::not_found("schedule", id))?;
         permit.over(schedule.namespace_id, "schedule", id)?;
         // The schedule's own fires follow the calendars that were in force at the time. A backfill
-        // follows the current ones, so that a wrong calendar can be corrected first.
+        // follows the current calendars, so that a wrong calendar can be corrected first.
         let by_itself = self.timetable_of(self.store.read(), &schedule).await?;
         let timetable = self.timetable_as_of_now(self.store.read(), &schedule).await?;
         let fires = window.fires(&timetable).map_err(|many| {
@@ -106,7 +106,7 @@ impl Commands {
         let looked = |fire: Fire| {
             let mut facts = facts.get(&Timestamp::from(fire.at)).cloned().unwrap_or_default();
             let is_suppressed = timetable.suppressed_by(fire.at).is_some();
-            // A calendar suppresses its own fire, so that fire will not come.
+            // The schedule does not fire at an instant that its own calendars suppress.
             facts.is_to_come &= by_itself.suppressed_by(fire.at).is_none();
             let is_forgotten = facts.fire_id().is_none() && forgotten.contains(&fire.at);
             let standing = match facts.standing() {

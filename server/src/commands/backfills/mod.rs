@@ -1,7 +1,7 @@
 //! Backfills: previewing, creating, pausing, resuming and cancelling them.
 //!
 //! Preview and creation use the same function, so a backfill contains what the preview showed.
-//! Changes after the creation are taken into account when it is an instant's turn
+//! Changes after the creation are taken into account when the turn of an instant comes
 //! (`engine::backfill`).
 //!
 //! - `look`: the exact fires of a window, and their states

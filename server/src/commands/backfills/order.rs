@@ -17,7 +17,7 @@ use crate::{
     random::new_id,
 };
 
-/// How to run them.
+/// How to run the fires of a backfill.
 #[derive(Clone, Debug)]
 pub struct BackfillOptions {
     /// The order of the runs.
@@ -26,7 +26,7 @@ pub struct BackfillOptions {
     pub concurrency: i64,
     /// Why the backfill is requested.
     pub reason: String,
-    /// Merged over the schedule's context, key by key.
+    /// Context that is merged over the schedule's, key by key.
     pub context: Option<Value>,
 }
 
@@ -49,14 +49,14 @@ impl Commands {
         if let Some(context) = &manner.context {
             check::context("context", context)?;
         }
-        // A repeated call gets the first answer, even if the window contains other fires by now.
+        // A repeated call gets the first answer, even if the window now contains other fires.
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         tx.rollback().await?;
         // Computed outside the transaction, because ten thousand instants take a while. Changes in
-        // the meantime are taken into account when it is an instant's turn.
+        // the meantime are taken into account when the turn of an instant comes.
         let preview = self.look_at_window(right.permit(), wanted, window).await?;
         check::context("context", &laid_over(&preview.schedule.context, manner.context.as_ref()))?;
         let fires = listed(&preview, manner.order);
@@ -97,7 +97,7 @@ impl Commands {
         self.remember(&tx, right.who(), call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_backfill();
-        // The planner skipped the schedule while it was locked.
+        // The planner skipped the schedule while its row was locked.
         self.signals.wake_planner();
         Ok(ordered)
     }
@@ -120,7 +120,7 @@ impl Commands {
             to_at: Set(window.to.into()),
             mode: Set(mode),
             fire_order: Set(manner.order),
-            // The check above limits it to 100.
+            // The check above limits the value to 100.
             concurrency: Set(i32::try_from(manner.concurrency).unwrap_or(1)),
             state: Set(State::Running),
             reason: Set(manner.reason.trim().to_owned()),
@@ -144,7 +144,7 @@ fn listed(preview: &FiresPreview, order: Order) -> Vec<ListedFire> {
     fires
 }
 
-/// The error if there is nothing to run, with the reason.
+/// The error for a backfill without any fires to run, with the reason.
 fn nothing(preview: &FiresPreview, wanted: RequestedFires) -> BadInput {
     if preview.fires.is_empty() {
         let Schedule { expressions, anchor_at, .. } = &preview.schedule;

@@ -100,7 +100,7 @@ impl Commands {
         let runs: Vec<Uuid> = at_work.iter().map(|fire| fire.run_id).collect();
         self.store.cancel_if_live_and_free(tx, &runs, &who.name, why, now.into()).await?;
         let mut columns = stopped(&who.name, why, now);
-        // Otherwise the backfill service sets it when the last run has ended.
+        // If runs are still alive, the backfill service sets the end when the last one has ended.
         columns.finished_at = Set(at_work.is_empty().then_some(now.into()));
         self.store.update_locked_backfill(tx, row.id, columns).await?;
         self.audit_backfill(tx, who, row, "backfill.cancel", reason, State::Cancelled).await

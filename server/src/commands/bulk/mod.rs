@@ -56,27 +56,27 @@ const REFUSALS: usize = 100;
 pub(super) const AT_ONCE: usize = 2;
 /// No further item is started after this time; a request is answered within 30 s.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
-/// How often writing the final entry is tried, and the pause between two tries.
+/// Number of tries to write the final entry, and the pause between two tries.
 const ENDINGS: usize = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Which items a request is for.
+/// The items that a request is for.
 #[derive(Clone, Debug)]
 pub struct Which {
     /// The namespace, by name.
     pub namespace: String,
-    /// A search that finds them.
+    /// The search that finds the items.
     pub search: String,
     /// The number of items that the caller expects; the request is refused if it differs.
     pub expected: Option<i64>,
-    /// Whether to only count them.
+    /// Whether to only count the items.
     pub dry_run: bool,
 }
 
 /// The result of a bulk request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ManyDone {
-    /// How many were found; [`MAX`] plus one means more than the maximum.
+    /// Number of found items; [`MAX`] plus one means that there are more than the maximum.
     pub matched: u64,
     /// The first of the found items.
     pub sample: Vec<Uuid>,
@@ -86,8 +86,8 @@ pub struct ManyDone {
     pub refused: u64,
     /// The first refusals.
     pub refusals: Vec<BulkRefusal>,
-    /// How many remain because time ran out or the database became unreachable. If the request is
-    /// repeated with the same idempotency key, it continues with them.
+    /// Number of items that remain because time ran out or the database became unreachable. If the
+    /// request is repeated with the same idempotency key, it continues with these items.
     pub remaining: u64,
 }
 
@@ -106,7 +106,7 @@ pub struct BulkRefusal {
     pub id: Uuid,
     /// The kind of refusal: `CONFLICT`, `NOT_FOUND`, `BAD_USER_INPUT`.
     pub code: String,
-    /// Why.
+    /// The error text.
     pub message: String,
 }
 
@@ -133,7 +133,7 @@ struct StartedRequest {
 }
 
 impl Commands {
-    /// The same commands with this time limit for bulk requests.
+    /// Sets the time limit of bulk requests.
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
@@ -153,7 +153,7 @@ impl Commands {
         let namespace = self.namespace(self.store.read(), permit, &which.namespace).await?;
         let mut earlier = None;
         if !which.dry_run && call.has_key() {
-            // This only reads: the key is taken once the items are known.
+            // This transaction only reads: the key is taken once the items are known.
             let tx = self.store.begin().await?;
             earlier = self.recall::<BulkProgress>(&tx, who, call).await?;
             tx.rollback().await?;
@@ -305,7 +305,7 @@ impl Commands {
             && other.left.len() <= left.len()
             && told.matched > 0
         {
-            // The same request was sent twice at once, and the other call has progressed as far.
+            // The same request was sent twice at once, and the other call has recorded as much.
             return Ok(other.told);
         }
         let entry = Entry {

@@ -1,4 +1,4 @@
-//! A search as a caller writes it.
+//! Searches in the notation of callers.
 
 use crate::{
     clock::Clock,

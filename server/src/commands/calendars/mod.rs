@@ -1,12 +1,12 @@
 //! Creating, changing and deleting calendars.
 //!
 //! A change does not create new versions of the schedules that name the calendar: their timing
-//! stays the same, and the calendar in force at an instant decides about it, however late it is
-//! processed. So previews and the planner follow the change at once, fires that are due and not
-//! claimed yet need no work, and no decision is made twice.
+//! stays the same, and the calendar in force at an instant decides about it, however late the
+//! instant is processed. So previews and the planner follow the change at once, fires that are due
+//! and not claimed yet need no work, and no decision is made twice.
 //!
-//! Followers of these schedules are notified after the commit, in steps, so that the change itself
-//! writes no more for ten thousand schedules than for one.
+//! Subscribers that watch these schedules are notified after the commit, in steps. So the change
+//! itself writes no more for ten thousand schedules than for one.
 //!
 //! - `silence`: schedules that would never fire again
 
@@ -64,7 +64,7 @@ pub struct CalendarEdit {
     pub expected_version: i32,
     /// Turns the current calendar into the requested one.
     pub apply: Redraw,
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
@@ -182,8 +182,8 @@ impl Commands {
         Ok(Some((spec, foreseen)))
     }
 
-    /// Notifies followers of the schedules that name the calendar. Nothing else depends on it: if
-    /// it fails, they see the change with the next event of the schedule.
+    /// Notifies subscribers that watch the schedules that name the calendar. Nothing else depends
+    /// on it: if it fails, the subscribers see the change with the next event of the schedule.
     pub(super) async fn tell_users_of(&self, row: &Model) {
         if let Err(error) = self.stamp_users_of(row).await {
             tracing::warn!(calendar = row.name, %error, "failed to tell of a changed calendar");
@@ -361,7 +361,7 @@ fn shown(row: &Model) -> Result<Value, CommandError> {
     Ok(json!(spec_of(row)?))
 }
 
-/// The same refusal as for a schedule whose calendars suppress every fire.
+/// The refusal of a change that makes the calendars of these schedules suppress every fire.
 fn silences(names: &[String]) -> CommandError {
     CommandError::conflict(
         format!("the calendar would let no fire through any more of {}", some_of(names)),
@@ -369,7 +369,7 @@ fn silences(names: &[String]) -> CommandError {
     )
 }
 
-/// The first of some names.
+/// The first of some names, for an error.
 pub(super) fn some_of(names: &[String]) -> String {
     let mut shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {

@@ -1,11 +1,11 @@
 //! Refuses changes of calendars that would suppress every fire of a schedule, just as saving such a
-//! schedule is refused. Manual changes are checked one by one. A deployment is checked after all of
+//! schedule is refused. A manual change is checked on its own. A deployment is checked after all of
 //! it is written, because a module may change calendars and schedules together.
 //!
 //! No index can tell whether a timing fires at all under its calendars. So all schedules that name
-//! a calendar are checked before the transaction that changes it, which blocks nothing. The
-//! transaction, during which SQLite allows no other write, checks only two kinds again: the
-//! schedules that the first check found silenced, and those that have changed since. If the
+//! a calendar are checked before the transaction that changes the calendar; that check blocks
+//! nothing. SQLite allows no other write during the transaction, so it checks only two kinds again:
+//! the schedules that the first check found silenced, and those that have changed since. If the
 //! calendars differ from those of the first check, the transaction checks all schedules again.
 
 use std::collections::HashMap;
@@ -32,8 +32,8 @@ const PAGE: u64 = 500;
 /// This many silenced schedules are enough to refuse a change.
 const ENOUGH: usize = 20;
 
-/// Maximum number of suspects that are checked again in the transaction. A deployment may change as
-/// many schedules together with the calendar.
+/// Maximum number of schedules that the transaction checks again. A deployment may change as many
+/// schedules together with the calendar.
 const MAX_SUSPECTS: usize = 1_000;
 
 /// A change up to this much older than a check counts as made after it: another node's clock may
@@ -43,11 +43,11 @@ const MARGIN: TimeDelta = TimeDelta::minutes(10);
 /// The expected effect of calendar changes, computed before they are made.
 #[derive(Debug)]
 pub(in crate::commands) struct ForeseenEffect {
-    /// The check began at this time or later.
+    /// A time that is not later than the beginning of the check.
     since: Timestamp,
     /// The calendars of the namespace after the change, with their versions.
     versions: HashMap<Uuid, i32>,
-    /// The schedules that would be silenced.
+    /// The schedules that would have no fire left.
     suspects: Vec<Uuid>,
 }
 
@@ -152,7 +152,7 @@ impl Commands {
         schedules.retain(|schedule| {
             let timing = Spec::of(schedule).timing;
             let definition = timing.definition(schedule.id, schedule.anchor_at.utc());
-            // If the timing of a schedule cannot be read, that is a different problem.
+            // An unreadable timing is a different problem, which is reported elsewhere.
             let Ok(plain) = self.cache.timetable(&definition) else { return false };
             let is_silent = |current| {
                 let keys = schedule.calendars.as_ref();
@@ -194,8 +194,8 @@ impl Commands {
 }
 
 impl ForeseenEffect {
-    /// Whether the calendars are as expected. Only schedules that have changed since can name a new
-    /// one.
+    /// Whether the calendars are as expected. If so, only schedules that have changed since can
+    /// name another calendar.
     async fn is_so(&self, tx: &DatabaseTransaction, namespace: Uuid) -> Result<bool, StoreError> {
         let there = calendars::versions_in(tx, namespace).await?;
         let is_so = |(id, version): &(Uuid, i32)| {

@@ -19,11 +19,11 @@ use crate::{
 
 /// How many days ahead a feed reaches, in addition to today.
 const DAYS: u64 = 31;
-/// Maximum number of schedules read, and of events shown.
+/// Maximum number of schedules to read, and of events to show.
 const SCHEDULES: u64 = 1_000;
 const EVENTS: usize = 2_000;
-/// Maximum number of individual events of a schedule on one day; with more fires, it has one event
-/// for the day.
+/// Maximum number of individual events of a schedule on one day. If it has more fires, one event
+/// stands for the day.
 const EACH: u64 = 12;
 /// Maximum number of calls of the calculator.
 const LOOKS: usize = 100_000;
@@ -37,14 +37,14 @@ pub struct FeedEvent {
     pub when: EventTime,
 }
 
-/// The part of a schedule that a calendar shows.
+/// The properties of a schedule that a calendar shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedSchedule {
     /// The schedule's key.
     pub id: uuid::Uuid,
     /// The schedule's name.
     pub name: String,
-    /// A description of its timing.
+    /// A description of the schedule's timing.
     pub description: String,
     /// The schedule's note for people.
     pub note: String,
@@ -59,7 +59,7 @@ pub struct FeedSchedule {
 pub enum EventTime {
     /// A single instant.
     At(DateTime<Utc>),
-    /// The number of times on that day in UTC.
+    /// A day in UTC, and the number of fires on it.
     On(NaiveDate, u64),
 }
 

@@ -1,10 +1,10 @@
 //! Calendars of upcoming runs, and badges, for programs that only have an address.
 //!
 //! Promises: a feed shows what its owner may see at that moment, and nothing once the owner may no
-//! longer sign in. Its address gives access to nothing else. Its size is bounded: for a schedule
-//! that fires often, it shows a count per day instead of each fire.
+//! longer sign in. Its address gives access to nothing else. The size of a feed is bounded: for a
+//! schedule that fires often, it shows a count per day instead of each fire.
 //!
-//! - `open`: from a key to the feed and its namespace
+//! - `open`: finds the feed of a key, and its namespace
 //! - `standing`: the results of the last runs, for a badge
 //! - `events`: upcoming fires, from the calculator that the planner uses
 

@@ -17,12 +17,12 @@ pub(crate) const PREFIX: &str = "carfeed_";
 /// Minimum interval between two updates of the time of the last use.
 const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 
-/// A feed whose owner may see what it shows.
+/// A feed whose owner may still view its namespace.
 #[derive(Clone, Debug)]
 pub struct OpenFeed {
     /// The feed's row.
     pub feed: Model,
-    /// The name of its namespace.
+    /// The name of the feed's namespace.
     pub namespace: String,
 }
 

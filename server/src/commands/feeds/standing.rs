@@ -9,10 +9,10 @@ use crate::{
     store::reads::batches,
 };
 
-/// The schedules of a badge, counted by the result of the last run of each that has ended.
+/// The counts for a badge: its schedules, by the result of the last ended run of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadgeCounts {
-    /// The schedule's name, for a badge of a single one.
+    /// The schedule's name, for a badge of a single schedule.
     pub schedule: Option<String>,
     /// Schedules whose last run succeeded.
     pub passing: usize,
@@ -20,7 +20,7 @@ pub struct BadgeCounts {
     pub failing: usize,
     /// Schedules none of whose runs has ended yet, or whose last run was cancelled.
     pub unknown: usize,
-    /// Paused schedules, whatever their last run did.
+    /// Paused schedules, whatever the result of their last run.
     pub paused: usize,
 }
 

@@ -1,6 +1,7 @@
 //! Makes alert channels and rules match the module's file.
 //!
-//! As everywhere, rules are locked before channels, and channels before the feeds that rules read.
+//! The lock order is the same as everywhere: rules before channels, and channels before the feeds
+//! that rules read.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,7 +35,8 @@ pub(super) struct Alerts {
 }
 
 impl Commands {
-    /// Channels first, because rules name them; removals happen in reverse order.
+    /// Applies channels before rules, because rules name channels. Removals happen in reverse
+    /// order.
     pub(super) async fn apply_alerts(
         &self,
         site: &DeploymentContext<'_>,
@@ -131,7 +133,7 @@ impl Commands {
         let is_other = wanted.before.as_ref() != Some(&wanted.way);
         let before = match &wanted.before {
             Some(way) => declared::channel(&ChannelEntry::of(way)),
-            // No key of this server decrypts it, so it is written again.
+            // No key of this server decrypts the stored channel, so it is written again.
             None => declared::channel(&there),
         };
         let fields = between(&before, &declared::channel(&ChannelEntry::of(&wanted.way)));
@@ -142,7 +144,7 @@ impl Commands {
         Ok((row.id, ObjectChange::of(adopted, "alert_channel", name, told, fields)))
     }
 
-    /// Names the secrets of a channel that are not set, because its messages will wait for them.
+    /// Names the secrets of a channel that are not set. Its messages will wait for these secrets.
     async fn missing_secrets(
         &self,
         site: &DeploymentContext<'_>,

@@ -5,8 +5,9 @@
 //! edited by mistake. It can be paused like any other schedule. It is off by default, because a
 //! server without work should do nothing and write nothing.
 //!
-//! The nodes that schedule maintain it, as configured. A node without the setting leaves it alone,
-//! so that a node whose configuration was not updated does not remove it.
+//! The nodes with the role `scheduler` create and remove the canary, as configured. A node without
+//! the setting leaves it alone, so that a node whose configuration was not updated does not remove
+//! it.
 
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ impl Commands {
     /// Creates or removes the canary. Retries until that succeeds, or until `stop`.
     pub async fn keep_canary_until(self, fires: bool, stop: CancellationToken) {
         while let Err(error) = self.keep_canary(fires).await {
-            // Nothing else depends on it.
+            // Nothing else depends on the canary, so its failure stops nothing.
             tracing::warn!(%error, "failed to set up the canary, will try again");
             if stop.run_until_cancelled(self.clock.sleep(PAUSE)).await.is_none() {
                 return;
@@ -43,8 +44,8 @@ impl Commands {
         }
     }
 
-    /// Creates or removes the canary. If it is already as configured, this writes and locks
-    /// nothing, because each node does it when it starts.
+    /// Creates or removes the canary. If the canary is already as configured, this writes and locks
+    /// nothing, because each node calls it at its start.
     pub async fn keep_canary(&self, fires: bool) -> Result<(), CommandError> {
         let grants = Grants::everywhere(Role::Admin);
         let us = Viewer::new(Uuid::nil(), MODULE, ViewerKind::User, grants, "configuration");
@@ -54,7 +55,7 @@ impl Commands {
             }
             let made = self.create_namespace(&us.owner()?, NAMESPACE, None, &Call::default()).await;
             match made {
-                // Another node created it first.
+                // Another node created the canary first.
                 Ok(_) | Err(CommandError::BadInput(BadInput { .. })) => {}
                 Err(error) => return Err(error),
             }

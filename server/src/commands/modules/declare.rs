@@ -1,4 +1,5 @@
-//! Makes one object of a module match the file: created, changed, taken over, or left as it is.
+//! Makes one object of a module match the file: creates, changes or adopts it, or leaves it as it
+//! is.
 
 use uuid::Uuid;
 
@@ -133,12 +134,12 @@ impl Commands {
             let made = ObjectChange::new(Action::Create, "schedule", name, "made");
             return Ok(ObjectChange { warnings: saved.warnings, unset, ..made });
         };
-        // It was found without a lock, so a claim or a pause may have changed it since.
+        // The row was found without a lock, so a claim or a pause may have changed it since.
         let row = self.locked(site.tx, row.id).await?;
         let adopted = self
             .own(site, "name", name, DeclaredKind::Schedule, row.id, row.module.as_deref())
             .await?;
-        // The file sets the note; an operator's change to it stays until the note in the file
+        // The file sets the note. An operator's change to the note stays until the note in the file
         // changes.
         let is_theirs = match site.last.note(name) {
             Some(last) => last == spec.note,
@@ -164,7 +165,8 @@ impl Commands {
         let (tx, who, work) = (site.tx, site.who, Some(work));
         let updated = self.update_in(tx, who, &row, &spec, work, &none, timing, note);
         let (saved, told) = updated.await?;
-        // If the schedule's own workflow was only adopted along with it, that is not reported.
+        // The schedule's own workflow is not reported if it was only adopted along with the
+        // schedule.
         let is_told = |own: &ObjectChange| own.action != Action::Adopt || !own.fields.is_empty();
         let own = own.filter(ObjectChange::is_one).filter(is_told);
         let task = own.as_ref().map(|own| own.detail.clone());
@@ -176,8 +178,8 @@ impl Commands {
         Ok(ObjectChange { warnings: saved.warnings, unset, ..change })
     }
 
-    /// Whether the module must adopt the object, which this function then does. Fails if that is
-    /// not allowed.
+    /// Whether the module must adopt the object. If so, this function adopts it, or fails if
+    /// adoption is not allowed.
     pub(super) async fn own(
         &self,
         site: &DeploymentContext<'_>,

@@ -1,4 +1,4 @@
-//! What a module declared when it was last deployed, as its row stores it: with the keys of its
+//! The declarations of a module's last deployment, as its row stores them: with the keys of its
 //! file, and with secrets masked.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{commands::CalendarSpec, model::Definition};
 
-/// Every object by its name.
+/// The declared objects by their names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Declared {
@@ -109,7 +109,7 @@ pub(super) fn rule(entry: RuleEntry) -> Pictured {
     Pictured::open(json_of(&entry.usual()))
 }
 
-/// An entry of a file as JSON; this always succeeds.
+/// An entry of a file as JSON; serialization always succeeds.
 fn json_of(entry: &impl Serialize) -> Value {
     serde_json::to_value(entry).unwrap_or_default()
 }

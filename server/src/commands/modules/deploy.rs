@@ -1,4 +1,4 @@
-//! From a file to the tables.
+//! Deploys a module's file: changes the tables to match it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -36,11 +36,11 @@ pub struct DeploymentSource<'a> {
     pub format: Format,
     /// Whether to only report what would happen.
     pub dry_run: bool,
-    /// Whether to delete what the module no longer declares.
+    /// Whether to delete objects that the module no longer declares.
     pub prune: bool,
     /// Whether to take over objects of the same names that were created by hand.
     pub adopt: bool,
-    /// The reason for the audit log: of the deployment, and of everything that it changes.
+    /// The reason, for the audit entries of the deployment and of all its changes.
     pub reason: Option<&'a str>,
 }
 
@@ -52,11 +52,12 @@ impl<'a> DeploymentSource<'a> {
     }
 }
 
-/// Maximum number of objects in one module, groups aside, because one transaction deploys all of it
-/// and SQLite allows no other write meanwhile.
+/// Maximum number of objects in one module, groups aside. One transaction deploys all of them, and
+/// SQLite allows no other write meanwhile.
 pub(super) const MAX_ENTRIES: usize = 1_000;
 
-/// Maximum number of schedules outside the module to check because a changed calendar affects them.
+/// Maximum number of schedules outside the module that are checked because a changed calendar
+/// affects them.
 const OTHERS: u64 = 200;
 
 /// The context shared by all writes of one deployment.
@@ -66,7 +67,7 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) namespace: Uuid,
     pub(super) module: &'a str,
     pub(super) adopt: bool,
-    /// The judgements on the file's definitions, by name.
+    /// The judgements on the file's definitions, by object name.
     pub(super) judged: &'a HashMap<String, Judgement>,
     /// The timings of the file's schedules, by name, as worked out beforehand.
     pub(super) timings: &'a HashMap<String, ForeseenTiming>,
@@ -104,11 +105,11 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
-        // Schedules before calendars, in the lock order of saving a schedule.
+        // Locks schedules before calendars, like every command that saves a schedule.
         schedules::lock_declared(&tx, namespace, &file.module, &names.schedules).await?;
         if source.dry_run {
-            // A dry run does not report rows that are written beforehand, so it need not write
-            // them.
+            // A dry run does not report the rows that a deployment writes beforehand, so it need
+            // not write them.
             let (module, now) = (&file.module, self.clock.now().into());
             schedules::pass_over_far_behind(&tx, namespace, module, &names.schedules, now).await?;
         }
@@ -148,7 +149,7 @@ impl Commands {
         self.remember(&tx, right.who(), call, &deployment).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
-        // A group's limit may have been raised.
+        // The deployment may have raised a group's limit.
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
         self.signals.wake_canceller();
@@ -240,7 +241,7 @@ impl Commands {
         Ok(outlooks)
     }
 
-    /// The same schedules after the deployment.
+    /// The schedules that the deployment may affect, as they are after it.
     async fn after(
         &self,
         site: &DeploymentContext<'_>,
@@ -323,7 +324,7 @@ impl DeclaredNames {
 }
 
 impl Commands {
-    /// What a module declared when it was last deployed; empty if it never was.
+    /// The declarations of a module's last deployment; empty if it was never deployed.
     pub(super) async fn declared(
         &self,
         tx: &DatabaseTransaction,
@@ -355,8 +356,8 @@ impl Commands {
     }
 }
 
-/// Restores the masks of a definition from the stored one: a mask in its original position keeps the
-/// stored value; others are refused when the definition is judged.
+/// Replaces the masks in a definition by the values of the stored one. Masks that are not in their
+/// original position stay, and are refused when the definition is judged.
 pub(super) fn unmask(definition: &mut Definition, old: &Definition) {
     for task in &mut definition.tasks {
         if let Some(kept) = old.tasks.iter().find(|old| old.name == task.name) {
@@ -365,15 +366,14 @@ pub(super) fn unmask(definition: &mut Definition, old: &Definition) {
     }
 }
 
-/// The same error, with its field moved inside `place` of the file.
+/// Moves the error's field inside `place` of the file.
 pub(super) fn inside(error: CommandError, place: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     let field = naming::in_module(&bad.field);
     BadInput { field, ..bad }.inside(place).into()
 }
 
-/// The same error, with the key itself as its field, because a group's value follows its name
-/// directly.
+/// Makes the key itself the error's field, because a group's value follows its name directly.
 pub(super) fn at_key(error: CommandError, key: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     BadInput { field: key.to_owned(), ..bad }.into()

@@ -9,7 +9,7 @@ const MAX: usize = 100;
 /// Maximum number of characters to show of a value.
 const SHOWN: usize = 200;
 
-/// A definition with its real values, and with its secrets masked for display.
+/// A definition with its real values, and the same definition with secrets masked for display.
 pub(super) struct Pictured {
     pub(super) real: Value,
     pub(super) shown: Value,

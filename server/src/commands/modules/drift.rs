@@ -1,8 +1,8 @@
 //! Finds what differs from a module's last deployment.
 //!
 //! Most drift is intended: pauses, notes and mutes belong to the operators, and no deployment
-//! reverts them. Objects that the module owns can differ only if somebody bypassed the commands;
-//! the next deployment corrects them.
+//! reverts them. Objects that the module owns can differ only if someone bypassed the commands; the
+//! next deployment corrects them.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use entity::{alert_rule, module, schedule};
@@ -66,7 +66,7 @@ pub struct Drifted {
 pub enum Side {
     /// The operators: the difference stays.
     Operators,
-    /// The module: the next deployment restores what it declares.
+    /// The module: the next deployment restores the declared values.
     Module,
 }
 
@@ -182,7 +182,8 @@ impl Commands {
         let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
         entry.paused = !row.enabled;
         if let Some(workflow) = workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
-            // In the form that the file used: by name, or as its own task.
+            // Shows the workflow in the same form as the file: by name, or as the schedule's own
+            // task.
             if declared.get("task").is_some() && workflow.name == row.name {
                 entry.task = own_task(&self.definition_of(read, &workflow).await?);
             } else {

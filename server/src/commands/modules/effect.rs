@@ -1,5 +1,5 @@
-//! How a deployment affects upcoming fires: which ones are added and removed, according to the
-//! calculator that everything uses.
+//! The effect of a deployment on upcoming fires: the added and the removed ones, according to the
+//! calculator that the planner uses.
 //!
 //! The fires of a schedule before and after are walked side by side. The cost of a walk is bounded:
 //! if it stops early (a schedule that fires every second has millions of fires), it reports the
@@ -12,7 +12,7 @@ use entity::schedule::Model;
 use timetable::Timetable;
 use uuid::Uuid;
 
-/// How many days ahead to look.
+/// How many days ahead fires are compared.
 const DAYS: i64 = 30;
 /// Maximum number of fires to compare, for one schedule and for all together.
 const OF_ONE: usize = 20_000;
@@ -44,9 +44,10 @@ pub struct Effect {
 pub struct ScheduleEffect {
     /// The schedule's name.
     pub name: String,
-    /// How many fires it had up to `until`; `None` if calendars have too many windows to count.
+    /// The number of its fires up to `until` before the deployment; `None` if calendars have too
+    /// many windows to count.
     pub before: Option<u64>,
-    /// How many fires it has now.
+    /// The number of its fires after the deployment.
     pub after: Option<u64>,
     /// How many fires are new.
     pub added: u64,
@@ -58,11 +59,11 @@ pub struct ScheduleEffect {
     pub removed_sample: Vec<DateTime<Utc>>,
     /// The instant up to which added and removed fires are counted.
     pub compared_until: DateTime<Utc>,
-    /// Whether that includes all of them.
+    /// Whether all added and removed fires up to the end are counted.
     pub is_complete: bool,
 }
 
-/// The fires that one schedule will have.
+/// A schedule's state, from which its upcoming fires follow.
 #[derive(Clone)]
 pub(crate) struct ScheduleOutlook {
     pub(crate) row: Model,
@@ -76,7 +77,7 @@ pub(crate) fn effect_of_edit(
     now: DateTime<Utc>,
 ) -> ScheduleEffect {
     let until = now + TimeDelta::days(DAYS);
-    // An edit resets the cursor.
+    // After an edit, the cursor starts from now.
     let row = Model { next_scheduled_at: Some(now.into()), ..before.row.clone() };
     let after = ScheduleOutlook { row, timetable };
     let (old, new) = (FiresAhead::of(before, now, until), FiresAhead::of(&after, now, until));
@@ -142,7 +143,7 @@ impl Outlooks {
         effect
     }
 
-    /// Whether nothing that determines its fires has changed.
+    /// Whether nothing that determines the schedule's fires has changed.
     fn is_same(&self, before: Option<&ScheduleOutlook>, after: Option<&ScheduleOutlook>) -> bool {
         let (Some(before), Some(after)) = (before, after) else { return false };
         let (old, new) = (&before.row, &after.row);
@@ -169,7 +170,7 @@ struct FiresAhead<'a> {
 }
 
 impl<'a> FiresAhead<'a> {
-    /// `None` if it does not fire, because it is paused or has no fires left.
+    /// `None` if the schedule does not fire, because it is paused or has no fires left.
     fn of(one: &'a ScheduleOutlook, now: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         let row = &one.row;
         let cursor = row.next_scheduled_at?.utc();
@@ -214,7 +215,7 @@ fn compare(
         compared_until: until,
         is_complete: true,
     };
-    // If one of the two does not fire at all, the other's count is exact.
+    // If the schedule fires only before or only after the deployment, that count is exact.
     match (before, after) {
         (None, Some(new)) if told.after.is_some() => {
             told.added = told.after.unwrap_or_default();

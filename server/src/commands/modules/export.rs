@@ -38,14 +38,15 @@ use crate::{
     },
 };
 
-/// What to export.
+/// The objects to export.
 #[derive(Clone, Debug)]
 pub struct ExportRequest {
     /// The namespace, by name.
     pub namespace: String,
-    /// Only what this module owns.
+    /// Restricts the export to the objects of this module.
     pub module: Option<String>,
-    /// Only schedules that match this search, and what they refer to.
+    /// Restricts the export to schedules that match this search, and the objects that they refer
+    /// to.
     pub search: Option<String>,
     /// The name of the module for objects created by hand.
     pub name: String,
@@ -238,7 +239,8 @@ impl Commands {
         Ok(())
     }
 
-    /// Adds alert channels and rules. No key is needed, because secrets are exported as masks.
+    /// Adds alert channels and rules. No encryption key is needed, because secrets are exported as
+    /// masks.
     async fn put_alerts(
         &self,
         read: &Link,

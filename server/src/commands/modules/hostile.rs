@@ -20,7 +20,7 @@ use crate::{clock::Clock, model::BadInput};
 
 const GOOD: &str = include_str!("every_key.yaml");
 
-/// The time limit for one file: far more than any needs, so that a busy machine fails no test.
+/// The time limit for one file: far more than any file needs, so that tests pass on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Values of every type, and texts that are valid in some kind of field.
@@ -362,7 +362,8 @@ fn properties_of(schema: &Value, keys: &mut BTreeSet<String>) {
     children(schema).for_each(|child| properties_of(child, keys));
 }
 
-/// Otherwise no test would reach the checks that follow the parser.
+/// Enough damaged modules must be readable; otherwise no test would reach the checks that follow
+/// the parser.
 #[test]
 fn many_damaged_modules_can_be_read() {
     let mut runner = TestRunner::deterministic();

@@ -17,8 +17,8 @@ pub(crate) struct LintedSchedule {
 }
 
 impl File {
-    /// Checks each schedule and workflow on its own. A plan checks what only a server knows:
-    /// secrets, quotas, and other modules' declarations.
+    /// Checks each schedule and workflow on its own. Only a plan checks the parts that need the
+    /// server: secrets, quotas, and other modules' declarations.
     pub(crate) fn lint(&self, now: DateTime<Utc>) -> Result<Vec<LintedSchedule>, BadInput> {
         for (name, workflow) in &self.workflows {
             check(&workflow.clone().definition(), &format!("workflows.{name}"))?;

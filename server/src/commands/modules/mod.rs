@@ -2,8 +2,8 @@
 //!
 //! Code owns the definitions; operators own the pauses, the notes and the mutes. Deploying a file
 //! creates the objects that it declares, changes those that differ, deletes those that the module
-//! no longer declares, and leaves pauses alone. All of it happens in one transaction, or nothing.
-//! Deploying the same file a second time changes nothing.
+//! no longer declares, and leaves pauses alone. A deployment is one transaction. Deploying the same
+//! file a second time changes nothing.
 //!
 //! A dry run is the same deployment without the commit: it shows what would happen, including the
 //! fires that are added and removed.

@@ -1,4 +1,4 @@
-//! Removes what a module declared before and no longer does.
+//! Removes objects that a module no longer declares.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! One workflow as text, for an editor: what stands under `workflows:` of a module's file.
+//! One workflow as text, for an editor: a single entry of `workflows:` in a module's file.
 //!
-//! It is read with the bounds of a module's file, and then checked as saving it would check it: an
-//! editor can point to what would be refused while it is typed.
+//! The text is read within the limits of a module's file, and checked like a workflow that is being
+//! saved. So an editor can show problems while the user types.
 
 use entity::workflow;
 use uuid::Uuid;
@@ -31,25 +31,25 @@ pub struct WorkflowSource<'a> {
     pub workflow_id: Option<Uuid>,
 }
 
-/// What a text says.
+/// The result of reading a text.
 #[derive(Clone, Debug)]
 pub struct WorkflowReading {
     /// The workflow, as it would be created; `None` if the text cannot be read.
     pub workflow: Option<NewWorkflow>,
-    /// What would be refused, at most 20.
+    /// The problems for which saving would be refused, at most 20.
     pub problems: Vec<TextProblem>,
 }
 
-/// What is wrong with a text, and where.
+/// A problem of a text, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextProblem {
-    /// Counted from 1; `None` if it is in no single line.
+    /// The line, counted from 1; `None` if the problem is not in a single line.
     pub line: Option<u64>,
-    /// Counted from 1, in characters.
+    /// The column, counted from 1, in characters.
     pub column: Option<u64>,
     /// The path in the workflow, in the keys of the text; empty if the text cannot be read.
     pub field: String,
-    /// Empty if there is none, or none that may be repeated.
+    /// The value; empty if there is none, or if it must not be repeated.
     pub value: String,
     /// What is wrong.
     pub problem: String,
@@ -125,14 +125,15 @@ fn other_name(edited: &Edited, name: &str) -> Option<BadInput> {
     })
 }
 
-/// A text is complete, unlike a form: what it leaves out is not kept from the edited workflow.
+/// Completes a definition from a text. A text is complete, unlike a form: fields that it leaves out
+/// get defaults, not the values of the edited workflow.
 fn complete(mut definition: Definition) -> Definition {
     for task in &mut definition.tasks {
         if let Target::Http(http) = &mut task.target {
             http.signing_secret.get_or_insert_with(|| Secret::new(""));
             http.client_certificate.get_or_insert_with(|| Secret::new(""));
             http.expected_body.get_or_insert_default();
-            // The marker for "keep" is not a number of redirects.
+            // The marker for "keep" is not a valid number of redirects.
             http.max_redirects = http.max_redirects.min(KEPT_REDIRECTS - 1);
         }
     }

@@ -20,26 +20,27 @@ pub const MAX_FEEDS: u64 = 50;
 /// A calendar feed or a badge to create.
 #[derive(Debug)]
 pub struct NewFeed {
-    /// What its address shows.
+    /// The kind of feed that the address shows.
     pub kind: Kind,
     /// Unique among its owner's feeds, for people.
     pub name: String,
-    /// The namespace whose schedules it shows, by name.
+    /// The namespace whose schedules the feed shows, by name.
     pub namespace: String,
-    /// The only schedule that it shows, by name.
+    /// The only schedule that the feed shows, by name.
     pub schedule: Option<String>,
     /// A search for the schedules to show.
     pub search: Option<String>,
-    /// Why.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
 /// A feed that was created.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeFeed {
-    /// The key of its row.
+    /// The feed's key.
     pub id: Uuid,
-    /// The secret part of its address. It is not stored, so a repeated call is answered without it.
+    /// The secret part of the feed's address. It is not stored, so a repeated call is answered
+    /// without it.
     #[serde(skip)]
     pub text: Option<SecretString>,
 }
@@ -123,7 +124,7 @@ impl Commands {
         Ok(made)
     }
 
-    /// Revokes a feed: one's own, or anyone's as an administrator of the instance.
+    /// Revokes a feed: the caller's own, or anyone's for an administrator of the instance.
     pub async fn revoke_calendar_feed(
         &self,
         who: &Viewer,

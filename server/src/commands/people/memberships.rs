@@ -22,7 +22,7 @@ pub struct NewMembership {
     pub role: Role,
     /// Whether the user may see contexts, outputs and logs there.
     pub sees_payloads: bool,
-    /// Why.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
@@ -40,7 +40,7 @@ fn shown(row: &membership::Model) -> Value {
 }
 
 impl Commands {
-    /// Makes a user a member of a namespace, or changes what they may do there.
+    /// Makes a user a member of a namespace, or changes their role there.
     pub async fn set_membership(
         &self,
         right: &Admin,
@@ -54,7 +54,7 @@ impl Commands {
             return answered_before(tx, earlier).await;
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
-        // Locked, so that a user who is being deleted cannot become a member.
+        // The user is locked, so that a user who is being deleted cannot become a member.
         let user = locked_user(&tx, user_named(&tx, &new.user).await?.id).await?;
         let member = Member { user: user.id, namespace };
         let before = memberships::find(&tx, user.id, namespace).await?;

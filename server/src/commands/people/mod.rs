@@ -1,15 +1,15 @@
 //! Users, their roles in namespaces, and their credentials.
 //!
-//! An administrator of the instance manages all of it; an administrator of a namespace manages its
-//! members; every user manages their own password, sessions and tokens. One administrator who can
-//! sign in always remains. A role is granted only by the commands about roles: no other input
-//! contains one.
+//! An administrator of the instance manages everything here; an administrator of a namespace
+//! manages its members; every user manages their own password, sessions and tokens. One
+//! administrator who can sign in always remains. A role is granted only by the commands about
+//! roles: no other input contains one.
 //!
 //! - `users`: adding, disabling and deleting users, and their role everywhere
 //! - `memberships`: roles in single namespaces
-//! - `passwords`: changing one's own and, as an administrator, another user's
+//! - `passwords`: changes of one's own password, and an administrator's of another user's
 //! - `sessions`: ending sessions remotely
-//! - `tokens`, `feeds`: creating and revoking them
+//! - `tokens`, `feeds`: creating and revoking tokens and feeds
 //! - `settings`: a user's console settings
 //! - `tenants`: creating and renaming namespaces
 
@@ -45,8 +45,9 @@ fn check_reason(reason: Option<&str>) -> Result<(), BadInput> {
     reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))
 }
 
-/// Returns the answer to an earlier call of a command about rights. That answer may have been lost,
-/// so this call waits until the rights apply, as the first one did; it holds no locks meanwhile.
+/// Returns the answer to an earlier call of a command about rights. The caller may have lost that
+/// answer, so this call waits until the rights apply, as the first one did; it holds no locks
+/// meanwhile.
 async fn answered_before<T>(tx: DatabaseTransaction, earlier: T) -> Result<T, CommandError> {
     tx.rollback().await?;
     rights_count().await;

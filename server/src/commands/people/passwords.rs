@@ -20,7 +20,7 @@ pub struct OwnPassword {
     pub new: SecretString,
     /// Whether to revoke the user's API tokens.
     pub tokens: Tokens,
-    /// Why.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
@@ -31,12 +31,12 @@ pub struct NewPassword {
     pub password: SecretString,
     /// Whether to revoke the user's API tokens.
     pub tokens: Tokens,
-    /// Why.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
 impl Commands {
-    /// Changes one's own password. Other sessions end; the current one continues.
+    /// Changes the caller's own password. Their other sessions end; the current one continues.
     pub async fn change_password(
         &self,
         who: &Viewer,
@@ -51,7 +51,7 @@ impl Commands {
             });
         }
         let address = who.source.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        // With another person's open session, one must not be able to guess faster than at the
+        // A person at another user's open session must not be able to guess faster than at the
         // sign-in.
         self.guesses.attempt(&who.name, address).await.map_err(|hindrance| match hindrance {
             Hindrance::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
@@ -63,7 +63,7 @@ impl Commands {
             self.guesses.forgive(&who.name, address).await;
             return Ok(earlier);
         }
-        // No lock is held while passwords are hashed.
+        // Ends the transaction, so that no lock is held while passwords are hashed.
         tx.rollback().await?;
         let user = users::by_id(self.store.read(), who.id).await?;
         let user = user.ok_or_else(|| CommandError::not_found("user", who.id))?;
@@ -133,8 +133,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Refuses to answer a repeated call whose password is not the current one, because calls are
-    /// compared by their arguments without passwords.
+    /// Refuses to answer a repeated call whose password is not the current one. Repeated calls are
+    /// recognised by their arguments without passwords.
     pub(super) async fn holds(
         &self,
         tx: DatabaseTransaction,

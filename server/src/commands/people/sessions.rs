@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Commands {
-    /// Ends a session: one's own, or anyone's as an administrator. Its open subscriptions end
-    /// within seconds.
+    /// Ends a session: the caller's own, or anyone's for an administrator. Its open subscriptions
+    /// end within seconds.
     pub async fn revoke_session(
         &self,
         who: &Viewer,

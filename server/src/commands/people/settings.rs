@@ -21,7 +21,7 @@ const MAX_VIEWS: usize = 100;
 /// Maximum number of favourites of one user.
 const MAX_FAVOURITES: usize = 200;
 
-/// How the console looks.
+/// The console's colour scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Theme {
@@ -34,7 +34,7 @@ pub enum Theme {
     Dark,
 }
 
-/// How much of a list fits on a screen.
+/// The height of the rows in the console's lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Density {
@@ -50,7 +50,7 @@ pub enum Density {
 pub struct View {
     /// Key.
     pub id: Uuid,
-    /// The page that it belongs to.
+    /// The page that the view belongs to.
     pub page: String,
     /// Unique among the views of the page.
     pub name: String,
@@ -68,9 +68,9 @@ pub struct PersonalSettings {
     pub density: Density,
     /// The user has seen all events up to this instant.
     pub seen_until: Option<DateTime<Utc>>,
-    /// Sorted by page and name.
+    /// The user's saved views, sorted by page and name.
     pub views: Vec<View>,
-    /// Schedules, in the order in which they were added.
+    /// The user's favourite schedules, in the order in which they were added.
     pub favourites: Vec<Uuid>,
 }
 
@@ -81,14 +81,14 @@ pub struct SettingsChange {
     pub theme: Option<Theme>,
     /// See [`Density`].
     pub density: Option<Density>,
-    /// This instant never moves back.
+    /// The user has seen all events up to this instant. It never moves back.
     pub seen_until: Option<DateTime<Utc>>,
 }
 
 /// A view to save.
 #[derive(Clone, Debug)]
 pub struct NewView {
-    /// The page that it belongs to.
+    /// The page that the view belongs to.
     pub page: String,
     /// The view's name.
     pub name: String,
@@ -106,8 +106,9 @@ impl PersonalSettings {
 }
 
 impl Commands {
-    /// Changes the caller's appearance settings, and up to which instant they have seen all events.
-    /// The latter alone is not audited, because the console sets it at each visit.
+    /// Changes the caller's appearance settings, and the instant up to which they have seen all
+    /// events. A change of that instant alone is not audited, because the console sets it at each
+    /// visit.
     pub async fn change_settings(
         &self,
         who: &Viewer,
@@ -131,7 +132,7 @@ impl Commands {
         Ok(who.id)
     }
 
-    /// Saves a view. It replaces a view of the same page with the same name, and keeps its key.
+    /// Saves a view. The view replaces one of the same page with the same name, and keeps its key.
     pub async fn save_view(
         &self,
         who: &Viewer,

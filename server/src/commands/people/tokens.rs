@@ -31,20 +31,21 @@ const LONGEST: TimeDelta = TimeDelta::days(3_650);
 pub struct NewApiToken {
     /// Unique among its owner's tokens, for people.
     pub name: String,
-    /// The highest role that it may use; its owner's role limits it as well.
+    /// The token's role. The role of its owner limits it further.
     pub role: Role,
-    /// The only namespace that it gives access to, by name; `None` for all namespaces of its owner.
+    /// The only namespace that the token gives access to, by name; `None` for all namespaces of its
+    /// owner.
     pub namespace: Option<String>,
-    /// The only queues that a worker may pull from with it. Such a token gives access to nothing
-    /// else.
+    /// The only queues that a worker may pull from with the token. Such a token gives access to
+    /// nothing else.
     pub queues: Option<Vec<String>>,
     /// Whether the token may see payloads; effective only if its owner may.
     pub sees_payloads: bool,
     /// When the token expires.
     pub expires_at: Option<DateTime<Utc>>,
-    /// The service account that it acts for, by name; `None` for the caller.
+    /// The service account that the token acts for, by name; `None` for the caller.
     pub service_account: Option<String>,
-    /// Why.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
@@ -137,7 +138,7 @@ impl Commands {
         Ok(made)
     }
 
-    /// Revokes a token: one's own, or anyone's as an administrator.
+    /// Revokes a token: the caller's own, or anyone's for an administrator.
     pub async fn revoke_api_token(
         &self,
         who: &Viewer,

@@ -20,7 +20,7 @@ use crate::{
 /// A user to create.
 #[derive(Debug)]
 pub struct NewPerson {
-    /// Unique.
+    /// The user's name, unique in the instance.
     pub name: String,
     /// The password; `None` for a service account.
     pub password: Option<SecretString>,
@@ -28,7 +28,7 @@ pub struct NewPerson {
     pub role: Option<Role>,
     /// Whether the person sees payloads everywhere.
     pub sees_payloads: bool,
-    /// Why.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
@@ -171,8 +171,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Deletes a user with their memberships, sessions and tokens. The record of what they did
-    /// stays.
+    /// Deletes a user with their memberships, sessions and tokens. Their audit entries stay.
     pub async fn delete_user(
         &self,
         right: &Owner,

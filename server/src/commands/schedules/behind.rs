@@ -1,8 +1,9 @@
-//! Schedules that are far behind, before a command that ends their timing: instants that were not
-//! claimed and can no longer run are accounted for in steps. Otherwise the command would do so in
-//! its own transaction, which must not grow with a year of fires.
+//! Accounts for schedules that are far behind, before a command that ends their timing. Instants
+//! that were not claimed and can no longer run are accounted for in steps. Otherwise the command
+//! would do that in its own transaction, which must not grow with a year of fires.
 //!
-//! These steps only write rows that would be written anyway, whatever the result of the command.
+//! These steps only write rows that must be written in any case, whether or not the command
+//! succeeds.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::schedule::Model;
@@ -40,9 +41,9 @@ impl Commands {
         }
     }
 
-    /// The same for schedules that a deployment of the module may change or delete: those that the
-    /// module declares at present, if the deployment `prunes` or names them, and other schedules
-    /// that it names, if it `adopts`.
+    /// Accounts like [`Self::shorten`] for schedules that a deployment of the module may change or
+    /// delete: those that the module declares at present, if the deployment `prunes` or names them,
+    /// and other schedules that the deployment names, if it `adopts`.
     pub(in crate::commands) async fn shorten_before_deployment(
         &self,
         permit: Permit<'_>,
@@ -64,7 +65,7 @@ impl Commands {
                 continue;
             }
             match self.shorten(permit, row.id).await {
-                // It was deleted in the meantime, which accounted for its instants.
+                // A schedule that was deleted in the meantime has been accounted for.
                 Ok(()) | Err(CommandError::NotFound { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -73,7 +74,7 @@ impl Commands {
     }
 }
 
-/// Whether its cursor is before its catch-up window: the instants in between never run.
+/// Whether the schedule's cursor is before its catch-up window: the instants in between never run.
 fn is_far_behind(row: &Model, now: DateTime<Utc>) -> bool {
     let window = now - TimeDelta::milliseconds(row.catch_up_window_ms);
     row.deleted_at.is_none() && row.next_scheduled_at.is_some_and(|at| at.utc() < window)

@@ -108,7 +108,7 @@ impl Commands {
         Ok(answer)
     }
 
-    /// Marks the schedule as changed, so that followers see its new buffer.
+    /// Marks the schedule as changed, so that subscribers see its new buffer.
     async fn touch(&self, tx: &DatabaseTransaction, row: &Model) -> Result<(), CommandError> {
         let (dialect, nothing) = (self.store.dialect(), ActiveModel::default());
         schedules::update_if_version(tx, dialect, row.id, row.version, nothing).await?;

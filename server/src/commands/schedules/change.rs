@@ -1,4 +1,4 @@
-//! Describes an edit, for the line in a schedule's history.
+//! Describes an edit in one line, for the schedule's history.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::model::spec::Spec;
 /// Maximum length of an old or new value that is shown in full.
 const SHOWN: usize = 48;
 
-/// The fields that differ, with one phrase each.
+/// One phrase for each field that differs.
 pub(in crate::commands) fn between(before: &Spec, after: &Spec) -> Vec<String> {
     let mut phrases = Vec::new();
     if before.timing.expressions != after.timing.expressions {

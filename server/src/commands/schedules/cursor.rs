@@ -1,4 +1,4 @@
-//! Where a command places a schedule's cursor in its timetable.
+//! The position of a schedule's cursor in its timetable.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule::ActiveModel};
@@ -7,8 +7,8 @@ use timetable::{Timetable, Warning};
 
 /// A schedule's cursor: its next fire after an instant.
 ///
-/// An edit starts from now. Fires that the old definition missed are not caught up on under the new
-/// one, so an edit never starts a run for a past instant.
+/// An edit starts from now. Fires that were missed under the old definition are not caught up on
+/// under the new one, so an edit never starts a run for a past instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) struct ScheduleCursor {
     scheduled_at: Option<Timestamp>,
@@ -37,9 +37,9 @@ impl ScheduleCursor {
     }
 }
 
-/// Up to where the instants from `cursor` on count as due at `now`. An instant that has come but
-/// still waits for its jitter does not count. There is at most one, because jitter ends before the
-/// next instant.
+/// The end of the instants from `cursor` on that count as due at `now`. An instant that has come
+/// but still waits for its jitter does not count. There is at most one such instant, because jitter
+/// ends before the next instant.
 pub(in crate::commands) fn due_until(
     timetable: &Timetable,
     cursor: DateTime<Utc>,
@@ -56,7 +56,8 @@ pub(in crate::commands) fn warnings(timetable: &Timetable, now: DateTime<Utc>) -
     timetable.lint(now)
 }
 
-/// A stable hash of the key modulo 256 (FNV-1a): the same on every node and after every restart.
+/// The schedule's shard: a hash of its key modulo 256 (FNV-1a), the same on every node and after
+/// every restart.
 pub(in crate::commands) fn shard(id: uuid::Uuid) -> i16 {
     let hash = id
         .as_bytes()

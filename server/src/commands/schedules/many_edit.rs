@@ -10,22 +10,23 @@ use crate::{
     },
 };
 
-/// `None` leaves a field as it is; for optional fields, `Some(None)` removes the value.
+/// A change for many schedules. `None` leaves a field as it is; for optional fields, `Some(None)`
+/// removes the value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManyEdit {
     /// Tags to add after the existing ones.
     pub add_tags: Vec<String>,
     /// Tags to remove.
     pub remove_tags: Vec<String>,
-    /// A zone for the unchanged expressions.
+    /// The zone in which to read the unchanged expressions.
     pub zone: Option<String>,
     /// The complete list of calendars, by name.
     pub calendars: Option<Vec<String>>,
     /// The workflow to run, by name.
     pub workflow: Option<String>,
-    /// What to do about missed fires.
+    /// The policy for missed fires.
     pub misfire: Option<Misfire>,
-    /// What to do about a fire while a run is alive.
+    /// The policy for a fire that is due while a run is alive.
     pub overlap: Option<Overlap>,
     /// The maximum number of waiting fires.
     pub buffer_limit: Option<Option<i64>>,
@@ -35,7 +36,7 @@ pub struct ManyEdit {
     pub priority: Option<i64>,
     /// A fire that has not started this long after it was due is skipped.
     pub start_deadline_seconds: Option<Option<i64>>,
-    /// For how many days settled history is kept.
+    /// How many days settled history is kept.
     pub retention_days: Option<Option<i64>>,
 }
 
@@ -58,7 +59,7 @@ impl ManyEdit {
         set(&mut spec.misfire, self.misfire.as_ref());
         set(&mut spec.overlap, self.overlap.as_ref());
         if spec.overlap != Overlap::BufferAll {
-            // The new policy has no limit. If the change contains both, the limit is refused.
+            // The new policy has no limit. A change with both this policy and a limit is refused.
             spec.buffer_limit = None;
         }
         set(&mut spec.buffer_limit, self.buffer_limit.as_ref());
@@ -93,7 +94,7 @@ impl ManyEdit {
         }
         let mut spec = Spec::on("any", "@daily");
         if self.overlap.is_none() && self.buffer_limit.is_some() {
-            // Schedules that keep another policy refuse the limit themselves.
+            // A schedule that keeps another policy refuses the limit when it is changed.
             spec.overlap = Overlap::BufferAll;
         }
         self.apply(&mut spec);

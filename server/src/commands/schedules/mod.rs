@@ -1,12 +1,12 @@
 //! Creating, changing and deleting schedules.
 //!
-//! Each command is one transaction: the row, its history, the audit log and the idempotency key.
-//! Concurrent calls that create schedules share a transaction (`group_commit`). Deployments of
-//! modules take the same path, so their schedules are checked in the same way.
+//! Each command is one transaction, which writes the row, its history, the audit log and the
+//! idempotency key. Concurrent calls that create schedules share a transaction (`group_commit`).
+//! Deployments of modules use the same functions, so their schedules are checked in the same way.
 //!
-//! - `create`: a single new schedule, many at once, or those of a module; `update`, `rows`:
-//!   changing one
-//! - `behind`: accounting beforehand for schedules that are far behind
+//! - `create`: creates one schedule, many at once, or those of a module; `update`, `rows`: changes
+//!   one
+//! - `behind`: accounts beforehand for schedules that are far behind
 //! - `many_edit`: the same change for all schedules that a search finds
 //! - `rollback`: restoring an earlier definition; `undelete`: restoring a deleted schedule
 //! - `pause`: pause, resume, and preview of a resume; `skip`: skipping the next fires
@@ -52,7 +52,7 @@ pub struct NewSchedule {
     pub namespace: String,
     /// The schedule's definition.
     pub spec: Spec,
-    /// What the schedule runs.
+    /// The workflow or task that the schedule runs.
     pub work: Work,
     /// Whether the schedule starts paused.
     pub paused: bool,
@@ -66,9 +66,9 @@ pub struct Edit {
     pub expected_version: i32,
     /// Changes the current definition into the requested one.
     pub apply: Box<dyn FnOnce(&mut Spec) + Send>,
-    /// What the schedule runs from now on, if that changes.
+    /// The workflow or task that the schedule runs from now on, if that changes.
     pub work: Option<Work>,
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
@@ -80,9 +80,9 @@ pub struct Saved {
     /// The schedule's new row, if the command has it.
     #[serde(skip)]
     pub row: Option<Box<Model>>,
-    /// Warnings about its timing.
+    /// Warnings about the schedule's timing.
     pub warnings: Vec<Warning>,
-    /// Secrets that its task uses and that are not set.
+    /// Secrets that the schedule's task uses and that are not set.
     #[serde(default)]
     pub unset: Vec<UnsetSecret>,
 }

@@ -20,48 +20,48 @@ use crate::{
     store::{DatabaseTransaction, claims::NewFire, schedules},
 };
 
-/// What resuming a schedule would do at an instant.
+/// The effect of resuming a schedule at an instant.
 #[derive(Clone, Debug)]
 pub struct ResumePreview {
-    /// The instant.
+    /// The instant of the resume.
     pub at: DateTime<Utc>,
     /// Whether the schedule is paused; otherwise resuming does nothing.
     pub paused: bool,
-    /// One for each way to resume; empty if the schedule is not paused.
+    /// The choices for missed fires, each with its effect; empty if the schedule is not paused.
     pub choices: Vec<ResumeChoice>,
 }
 
-/// What one way to resume would do.
+/// The effect of resuming with one policy for missed fires.
 #[derive(Clone, Debug)]
 pub struct ResumeChoice {
     /// The policy for the fires that fell into the pause.
     pub missed: CatchUp,
-    /// The rows that it would write.
+    /// The rows that the resume would write.
     pub foreseen: ForeseenRows,
-    /// The next instant after that.
+    /// The next instant of the schedule after the resume.
     pub next: Option<DateTime<Utc>>,
 }
 
 /// The rows that a resume would write.
 #[derive(Clone, Debug, Default)]
 pub struct ForeseenRows {
-    /// The first of them, in order.
+    /// The first of the rows, in order.
     pub fires: Vec<NewFire>,
     /// The number of the rows.
     pub rows: usize,
-    /// How many of them would run.
+    /// How many of the rows would run.
     pub runs: usize,
     /// How many instants would not run.
     pub others: i64,
 }
 
-/// Maximum number of rows kept for one choice, which are shown page by page. All of them are
+/// Maximum number of rows kept for one choice. They are shown page by page, and all rows are
 /// counted.
 pub const MAX_FORESEEN: usize = 10_000;
 
 impl Commands {
-    /// Stops a schedule from firing, until an instant or until it is resumed. Its cursor stays; the
-    /// end of the pause accounts for the instants in it.
+    /// Stops a schedule from firing, until an instant or until it is resumed. Its cursor stays
+    /// where it is; the end of the pause accounts for the instants during the pause.
     pub async fn pause(
         &self,
         right: &Operator,
@@ -84,7 +84,8 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        // Checked only here, so that a repeated call gets its answer whatever the time is.
+        // Checked only here, because a repeated call must get its answer even if `until` has
+        // passed.
         if let Some(until) = until.filter(|until| *until <= now) {
             let help = "give an instant in the future, or leave it out to pause for good";
             return Err(BadInput::new("until", until.to_rfc3339(), "is past", help).into());
@@ -137,7 +138,7 @@ impl Commands {
         }
     }
 
-    /// `None` while more instants must be accounted for.
+    /// Resumes in one transaction; `None` if more instants must be accounted for first.
     async fn resume_in(
         &self,
         tx: &DatabaseTransaction,
@@ -164,9 +165,9 @@ impl Commands {
         Ok(Some(saved))
     }
 
-    /// What resuming a schedule at an instant (by default now) would do, for each way to resume. It
-    /// uses the function that resumes. With `if_paused`, a schedule that is not paused is treated
-    /// as if it were paused from now on.
+    /// The effect of resuming a schedule at an instant (by default now), for each policy for missed
+    /// fires. It uses the function that resumes. With `if_paused`, a schedule that is not paused is
+    /// treated as if it were paused from now on.
     pub async fn resume_preview(
         &self,
         right: &Reader,
@@ -201,8 +202,8 @@ impl Commands {
         Ok(ResumePreview { at, paused: !row.enabled, choices })
     }
 
-    /// The rows for a schedule's pause so far, as its automatic end would write them, at most the
-    /// first [`MAX_FORESEEN`]. It uses the function that resumes.
+    /// The rows for a schedule's pause so far, as the automatic end of the pause would write them,
+    /// at most the first [`MAX_FORESEEN`]. It uses the function that resumes.
     pub async fn paused_fires(
         &self,
         right: &Reader,
@@ -263,8 +264,8 @@ impl Commands {
 /// How far ahead a resume can be previewed.
 const AHEAD: TimeDelta = TimeDelta::days(366);
 
-/// Refuses an instant before the pause began, and one that is years ahead, because too much changes
-/// until then.
+/// Refuses an instant before the pause began, and one that is years ahead, because too much will
+/// have changed by then.
 fn within_reach(
     at: DateTime<Utc>,
     since: Option<DateTime<Utc>>,

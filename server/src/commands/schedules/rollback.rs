@@ -24,7 +24,7 @@ pub struct Rollback {
     pub to_version: i32,
     /// The version that the caller assumes to be current.
     pub expected_version: i32,
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
@@ -75,8 +75,8 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Finds the secrets of what an old version of a schedule ran, before the transaction begins. If
-    /// there is no such version for the caller, the transaction reports that.
+    /// Finds the secrets of the work of an old version, before the transaction begins. If the
+    /// caller sees no such version, the transaction reports that.
     async fn judge_past(
         &self,
         permit: Permit<'_>,
@@ -91,21 +91,22 @@ impl Commands {
         let work = kept.and_then(|kept| past_work(&kept.snapshot));
         let Some(Work::Past { name, version }) = work else { return Ok(Judgement::default()) };
         let workflow = match workflows::by_name(read, row.namespace_id, &name).await? {
-            // The schedule's own workflow is renamed along, so it may have a new name by now. The
-            // transaction gives it back the old one before it looks for it.
+            // A rename of the schedule also renames its own workflow, so the workflow may have
+            // another name now. The transaction restores the old name before it looks for the
+            // workflow.
             None => workflows::by_ids(read, &[row.workflow_id]).await?.pop(),
             found @ Some(_) => found,
         };
         let Some(workflow) = workflow else { return Ok(Judgement::default()) };
         let past = workflows::version(read, workflow.id, version).await?;
-        // The transaction reports one that cannot be read.
+        // If the past definition cannot be read, the transaction reports that.
         let past = past.and_then(|past| serde_json::from_value(past.definition).ok());
         Ok(past.map_or_else(Judgement::default, Judgement::of_stored))
     }
 
     /// The workflow that an old version of a schedule ran. If no other schedule runs it, its
-    /// definition of that time is restored; a workflow that is shared, or that a module declares,
-    /// stays as it is now.
+    /// definition from that time is restored; a workflow that is shared, or that a module declares,
+    /// keeps its current definition.
     pub(in crate::commands) async fn resolve_past(
         &self,
         tx: &DatabaseTransaction,

@@ -48,8 +48,8 @@ impl Commands {
         self.delete_own_workflow(tx, who, row, &current).await
     }
 
-    /// Deletes a schedule's own workflow with it, unless a module declares the workflow or other
-    /// schedules run it.
+    /// Deletes a schedule's own workflow together with the schedule, unless a module declares the
+    /// workflow or other schedules run it.
     async fn delete_own_workflow(
         &self,
         tx: &DatabaseTransaction,
@@ -103,15 +103,16 @@ impl Commands {
     }
 }
 
-/// The definition for history and audit log. It contains no secret: the target is in the workflow.
+/// The definition for history and audit log. It contains no secret, because the target is in the
+/// workflow.
 pub(in crate::commands) fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
     let mut json = serde_json::json!(spec);
     json["workflow"] = reference(workflow);
     json
 }
 
-/// Whether a workflow with the schedule's name was created for it: then it is not older than the
-/// schedule. A workflow that existed before is kept.
+/// Whether a workflow with the schedule's name was created for the schedule. A workflow that is
+/// older than the schedule existed before, and is kept.
 fn is_made_for(workflow: &workflow::Model, row: &Model) -> bool {
     /// The times of the two rows of one creation may differ by this much.
     const MAX_APART_MS: i64 = 1_000;
@@ -119,7 +120,7 @@ fn is_made_for(workflow: &workflow::Model, row: &Model) -> bool {
 }
 
 /// The time of a schedule's change. It is later than that of the previous change, even if a clock
-/// was set back meanwhile, because it shows the instant from which the cursor was computed.
+/// was set back meanwhile, because the cursor is computed from this time on.
 pub(in crate::commands) fn changed_at(row: &Model, now: DateTime<Utc>) -> Timestamp {
     Timestamp::from(now).max(Timestamp(row.updated_at.0 + 1))
 }

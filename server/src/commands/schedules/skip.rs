@@ -1,4 +1,5 @@
-//! Skips the next fires: decided before they are due, and recorded with the person and the reason.
+//! Skips the next fires: the decision is recorded before they are due, with the person and the
+//! reason.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -28,8 +29,8 @@ pub struct Skipped {
 }
 
 impl Commands {
-    /// Skips the next `count` fires of a schedule from its cursor on, or fewer if fewer are left.
-    /// Fires in between that calendars suppress are recorded as suppressed.
+    /// Skips the next `count` fires of a schedule from its cursor on, or all of them if fewer are
+    /// left. Fires in between that calendars suppress are recorded as suppressed.
     pub async fn skip_next(
         &self,
         right: &Operator,
@@ -109,7 +110,7 @@ impl Commands {
     }
 }
 
-/// Checks that apply to any schedule.
+/// Checks the parts of a request that do not depend on the schedule.
 pub(in crate::commands) fn check_order(count: i64, reason: &str) -> Result<(), BadInput> {
     check::number("count", count, 1..=100, "fires")?;
     check::reason("reason", reason)

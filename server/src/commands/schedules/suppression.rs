@@ -1,4 +1,4 @@
-//! The calendars that a schedule names, looked up by name and stored by key; and the complete
+//! The calendars that a schedule names, looked up by name and stored by key. Also the complete
 //! definition of a row, with the names of the objects that it refers to.
 
 use chrono::{DateTime, Utc};
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Commands {
-    /// The definition in a row.
+    /// The complete definition of a row.
     pub(in crate::commands) async fn spec_of<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -45,7 +45,7 @@ impl Commands {
         self.timetable_since(connection, row, row.next_scheduled_at.unwrap_or(calendars::NOW)).await
     }
 
-    /// The same, but with only the current version of each calendar.
+    /// The timetable of a row with only the current version of each calendar.
     pub(in crate::commands) async fn timetable_as_of_now<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -82,8 +82,8 @@ impl Commands {
         self.suppressed(tx, namespace, plain, &spec.calendars, true).await
     }
 
-    /// The same timetable with the calendars of these names, and their keys. Calendars that are
-    /// locked cannot be deleted before the transaction ends.
+    /// Adds the calendars of these names to the timetable; also returns their keys. Calendars that
+    /// are locked cannot be deleted before the transaction ends.
     pub(crate) async fn suppressed<C: ConnectionTrait>(
         &self,
         connection: &C,

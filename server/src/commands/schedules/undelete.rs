@@ -1,5 +1,5 @@
-//! Restores a deleted schedule with its own workflow. For a week after its deletion, until
-//! retention has purged the row, the definition is complete.
+//! Restores a deleted schedule with its own workflow. The definition stays complete for a week
+//! after the deletion, until retention has purged the row.
 
 use chrono::{DateTime, Utc};
 use entity::schedule::{ActiveModel, Model};
@@ -26,7 +26,7 @@ pub struct Undelete {
     pub id: Uuid,
     /// The schedule's new name; `None` keeps the previous one.
     pub name: Option<String>,
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl Commands {
         if workflow.deleted_at.is_none() {
             return Ok(Resolved::as_it_is(id, workflow.name, version));
         }
-        // A schedule's own workflow has the name of the schedule.
+        // A schedule's own workflow has the same name as the schedule.
         let name = if workflow.name == row.name { &spec.name } else { &workflow.name };
         if let Some(other) = workflows::by_name(tx, row.namespace_id, name).await? {
             let help = "give another name, or rename or delete that workflow";
@@ -124,7 +124,7 @@ impl Commands {
             group_id: Set(group_id),
             calendars: Set(keys),
             version: Set(version),
-            // Fires that were in progress when it was deleted keep their verdict.
+            // Fires that were in progress when the schedule was deleted keep their verdict.
             fires_version: Set(version),
             updated_at: Set(changed_at(row, now)),
             enabled: Set(row.paused_at.is_none()),

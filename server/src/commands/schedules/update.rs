@@ -27,10 +27,10 @@ use crate::{
     store::{DatabaseTransaction, quotas::Usage, schedules},
 };
 
-/// How a change is recorded.
+/// How history and audit log describe a change.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct ChangeNote<'a> {
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub(in crate::commands) reason: Option<&'a str>,
     /// A prefix for the description in the history.
     pub(in crate::commands) prefix: &'a str,
@@ -72,29 +72,29 @@ impl Works {
 }
 
 impl Revision<'_> {
-    /// Whether its due instants change.
+    /// Whether the schedule's due instants change.
     fn has_other_timing(&self) -> bool {
         self.before.timing != self.spec.timing || self.before.calendars != self.spec.calendars
     }
 
-    /// Whether its fires change: their times, or what they run.
+    /// Whether the schedule's fires change: their times, or the workflow that they run.
     fn has_other_fires(&self, works: &Works) -> bool {
         works.differ() || !self.spec.has_the_fires_of(&self.before)
     }
 
-    /// Whether the schedule has reached its maximum number of fires.
+    /// Whether the schedule has reached the new maximum number of fires.
     fn is_spent(&self) -> bool {
         self.spec.max_fires.is_some_and(|max| max <= self.row.fire_count)
     }
 
-    /// The same for the old definition.
+    /// Whether the schedule had reached the old maximum number of fires.
     fn was_spent(&self) -> bool {
         self.row.max_fires.is_some_and(|max| max <= self.row.fire_count)
     }
 
-    /// Whether the cursor moves. If the timing stays the same, it moves only if it is due: fires
-    /// that were skipped in advance stay behind it, and a fire that waits for its jitter stays
-    /// ahead of it.
+    /// Whether the cursor moves. If the timing stays the same, the cursor moves only if it is due:
+    /// fires that were skipped in advance stay behind it, and a fire that waits for its jitter
+    /// stays ahead of it.
     fn begins_anew(&self, works: &Works) -> bool {
         let is_due = self.row.next_fire_at.is_some_and(|at| at.utc() <= self.now);
         self.has_other_timing() || (self.has_other_fires(works) && is_due)
@@ -162,7 +162,7 @@ impl Commands {
         Ok((saved, told))
     }
 
-    /// The change, checked.
+    /// The checked revision that a change results in.
     async fn revision<'a>(
         &self,
         tx: &DatabaseTransaction,
@@ -180,7 +180,8 @@ impl Commands {
         Ok(revision)
     }
 
-    /// The workflow that the schedule runs. Its own workflow is renamed with it.
+    /// The workflow that the schedule runs. The schedule's own workflow is renamed together with
+    /// it.
     async fn works(
         &self,
         tx: &DatabaseTransaction,
@@ -254,7 +255,7 @@ impl Commands {
             None => *now,
         };
         if begins_anew {
-            // Instants of the old version are accounted for before the new version begins.
+            // Accounts for the instants of the old version before the new version begins.
             let (is_paused, ending, now) = (!row.enabled, TimingEnd::Edited, *now);
             let closing = Closing { schedule_id: row.id, is_paused, ending, until, now };
             closing::close(&self.store, &self.cache, tx, closing).await?;

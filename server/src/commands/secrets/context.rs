@@ -21,15 +21,15 @@ const TELLING: [&str; 9] = [
 /// Ends of names that suggest a secret, without separators: `AWS_ACCESS_KEY`, `apiKey`.
 const TELLING_ENDS: [&str; 4] = ["apikey", "accesskey", "authkey", "subscriptionkey"];
 
-/// Last words of names that suggest a secret. Elsewhere in a name they say little: `AUTH_URL`,
-/// `pass_rate`.
+/// Words that suggest a secret at the end of a name. Elsewhere in a name they are no sign of one:
+/// `AUTH_URL`, `pass_rate`.
 const TELLING_WORDS: [&str; 3] = ["auth", "pass", "sig"];
 
 /// Words that end in `pass` but are not passwords, unlike `PGPASS`.
 const NO_PASSWORDS: [&str; 6] =
     ["bypass", "compass", "encompass", "overpass", "surpass", "trespass"];
 
-/// Words before `key` with which it is not a credential: `Idempotency-Key`, `sort_key`.
+/// Words before `key` that show that the key is not a credential: `Idempotency-Key`, `sort_key`.
 const KEYS_OF_DATA: [&str; 24] = [
     "cache",
     "column",
@@ -124,8 +124,8 @@ pub(crate) fn masked_json(value: &Value) -> Value {
     }
 }
 
-/// The value of a member with a secret name: a text, or the texts of a list, are masked. The
-/// members of an object have names of their own.
+/// The masked value of a member with a secret name. A text, or the texts of a list, are masked. The
+/// members of an object are judged by their own names.
 fn hidden_texts(value: &Value) -> Value {
     match value {
         Value::String(_) => Value::from(MASK),
@@ -135,8 +135,8 @@ fn hidden_texts(value: &Value) -> Value {
     }
 }
 
-/// JSON from a caller, with returned masks replaced by the texts that they represent. The inverse
-/// of [`masked_json`].
+/// JSON from a caller in which each mask that the caller sent back is replaced by the text behind
+/// it. The inverse of [`masked_json`].
 pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
     match (given, old) {
         (Value::Object(members), Value::Object(old)) => {
@@ -164,7 +164,7 @@ fn shown_texts(given: Value, old: &Value) -> Value {
     }
 }
 
-/// The items of a list; the masks in each are replaced by means of the old item at the same
+/// The items of a list. Masks in an item are replaced by the texts of the old item at the same
 /// position.
 fn restored(items: Vec<Value>, old: &[Value], restore: fn(Value, &Value) -> Value) -> Value {
     let kept = items.into_iter().enumerate().map(|(index, item)| match old.get(index) {
@@ -174,7 +174,7 @@ fn restored(items: Vec<Value>, old: &[Value], restore: fn(Value, &Value) -> Valu
     Value::Array(kept.collect())
 }
 
-/// The member of a schedule's definition with the addresses that it calls.
+/// The member of a schedule's definition that contains its watchdog addresses.
 const PING: &str = "ping";
 
 fn masked_addresses(addresses: &serde_json::Map<String, Value>) -> Value {

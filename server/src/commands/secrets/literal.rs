@@ -23,13 +23,13 @@ pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadI
     }
 }
 
-/// The fields of a target that contain a credential in plain text.
+/// The paths of a target's fields that contain a credential in plain text.
 pub(in crate::commands) fn literals(target: &Target) -> Vec<String> {
     let literal = places(target).into_iter().filter(|(_, text)| is_literal(text));
     literal.map(|(field, _)| field).collect()
 }
 
-/// Whether a text is literal, that is, does not take its value from elsewhere.
+/// Whether a text is literal, that is, does not take its value from a template.
 fn is_literal(text: &str) -> bool {
     !text.is_empty() && !is_filled_from_elsewhere(text)
 }
@@ -55,7 +55,7 @@ fn places(target: &Target) -> Vec<(String, String)> {
                 (format!("publish.to.{broker}.{name}"), secret.expose().to_owned())
             });
             let own: Vec<(String, String)> = own.collect();
-            // Events have many kinds of keys that are not credentials.
+            // Keys in events are often not credentials, so only names of headers are judged.
             let headers = named("publish.event.headers", publish.event.headers.iter(), is_secret);
             own.into_iter().chain(headers.map(|(field, text)| (field, text.to_owned()))).collect()
         }

@@ -1,4 +1,4 @@
-//! A target with its secrets masked, in headers, variables and addresses.
+//! Masks the secrets of a target: in headers, variables and addresses.
 
 use crate::{
     target::{Secret, Target, is_reference},

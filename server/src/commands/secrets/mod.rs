@@ -1,7 +1,7 @@
-//! Secrets inside targets: they are masked wherever a definition is shown, and kept where an edit
+//! Secrets inside targets: they are masked wherever a definition is shown, and kept when an edit
 //! sends the mask back.
 //!
-//! - `mask`: masks the secrets of a target; `context`: the same for JSON
+//! - `mask`: masks the secrets of a target; `context`: masks those in JSON
 //! - `retain`: restores the secrets behind returned masks
 //! - `vault`: setting and deleting secrets; `rotation`: re-encrypting them with another key
 //! - `literal`: refuses literal credentials

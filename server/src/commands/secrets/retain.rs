@@ -1,5 +1,5 @@
-//! The inverse of masking: in a target from a form or a file, replaces masks by the secrets that
-//! they represent.
+//! The inverse of masking: replaces the masks in a target from a form or a file by the secrets
+//! behind them.
 
 use super::mask::{masked_url, origin};
 use crate::{
@@ -9,14 +9,14 @@ use crate::{
     vault::MASK,
 };
 
-/// Placeholder for a number of redirects: keeps the current number, or uses the default.
+/// Stands for a number of redirects: keeps the current number, or uses the default.
 pub(crate) const KEPT_REDIRECTS: u8 = u8::MAX;
 
-/// Completes the target that a form sent with what the form cannot know: secrets that it saw only
-/// masked, and fields that it does not show.
+/// Completes the target that a form sent with the data that the form does not have: secrets that it
+/// received only masked, and fields that it does not show.
 ///
-/// A secret is restored only for the origin that it was entered for. For another one it must be
-/// entered again; otherwise, editing a URL would be a way to read it.
+/// A secret is restored only for the origin that it was entered for. For another origin, the user
+/// must enter it again; otherwise, editing a URL would be a way to read the secret.
 pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), BadInput> {
     match (target, old) {
         (Target::Http(new), old) => {
@@ -30,8 +30,8 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
             retain_http(new, old)
         }
         (Target::Command(new), Some(Target::Command(old))) => {
-            // As with an origin: with another program, one could read the secrets that this program
-            // was given.
+            // Programs are treated like origins: through another program, a user could read the
+            // secrets that were given to this one.
             let same_program = new.program == old.program
                 && new.script == old.script
                 && (new.args == old.args || new.program.is_none());
@@ -112,7 +112,7 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
         },
         Some(_) => {}
     }
-    // It is not masked, because it only names a secret.
+    // The certificate is not masked, because it only names a secret.
     match new.client_certificate.as_ref().map(Secret::expose) {
         Some("") => new.client_certificate = None,
         Some(_) => {}
@@ -129,7 +129,8 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
     Ok(())
 }
 
-/// As with an origin: a secret is restored only for the broker that it was entered for.
+/// Restores the secrets of a publish target. Brokers are treated like origins: a secret is restored
+/// only for the broker that it was entered for.
 fn retain_publish(new: &mut Publish, old: Option<&Publish>) -> Result<(), BadInput> {
     let mut old = old.filter(|old| old.to.is_same_place(&new.to)).cloned();
     let broker = new.to.name();

@@ -106,8 +106,8 @@ impl Sealable for alert_channel::Model {
 }
 
 impl Commands {
-    /// Re-encrypts a batch of secrets after `after` whose key is not the current one. Call it until
-    /// nothing is left; if it is interrupted, call it again.
+    /// Re-encrypts a batch of secrets after `after` whose key is not the current one. The caller
+    /// repeats this until nothing is left, and may start again after an interruption.
     pub async fn rotate_secrets(
         &self,
         right: &Owner,
@@ -116,7 +116,7 @@ impl Commands {
         self.rotate::<secret::Model>(right, after).await
     }
 
-    /// The same for the confidential parts of alert channels.
+    /// Re-encrypts a batch of alert channels in the same way.
     pub async fn rotate_channels(
         &self,
         right: &Owner,

@@ -28,13 +28,13 @@ pub struct UnsetSecret {
 }
 
 impl UnsetSecret {
-    /// The same for a schedule's own task.
+    /// This secret with its place inside a schedule's own task.
     #[must_use]
     pub(in crate::commands) fn of_own_task(self) -> Self {
         Self { field: self.field.replacen("tasks[0]", "task", 1), ..self }
     }
 
-    /// A sentence that says what will happen.
+    /// A sentence about the consequence.
     pub fn message(&self) -> String {
         let Self { name, task, .. } = self;
         format!(
@@ -44,17 +44,17 @@ impl UnsetSecret {
     }
 }
 
-/// The secrets that a definition uses, each with the first place.
+/// The secrets that a definition uses, each with the first place that uses it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::commands) struct UsedSecrets(BTreeMap<String, UnsetSecret>);
 
 impl UsedSecrets {
-    /// Parses each template, which takes a while for large ones.
+    /// Finds the secrets in a definition. Parses each template, which takes a while for large ones.
     pub(in crate::commands) fn of(definition: &Definition) -> Self {
         Self(asked(&definition.tasks))
     }
 
-    /// Those that are not set in the namespace, by name.
+    /// The used secrets that are not set in the namespace, by name.
     pub(in crate::commands) async fn unset<C: ConnectionTrait>(
         &self,
         connection: &C,

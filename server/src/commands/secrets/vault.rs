@@ -17,8 +17,8 @@ use crate::{
     vault::{Sealed, SecretScope, Vault, VaultError},
 };
 
-/// The permitted length. In output that is masked, a shorter value could not be distinguished from
-/// other text.
+/// The permitted length in bytes. A shorter value could not be distinguished from other text when
+/// output is masked.
 const BYTES: RangeInclusive<usize> = 6..=64 * 1024;
 
 /// Maximum number of lines of a value: each is masked separately in every line that a task prints.
@@ -38,7 +38,7 @@ pub struct NewSecret {
 }
 
 impl Commands {
-    /// The same commands on a server with these keys.
+    /// Sets the keys of this server.
     pub fn with_vault(self, vault: Vault) -> Self {
         Self { vault, ..self }
     }
@@ -141,8 +141,8 @@ impl Commands {
         Ok(row.id)
     }
 
-    /// Refuses to answer a repeated call whose value is not the current one, because calls are
-    /// compared by their arguments without the value.
+    /// Refuses to answer a repeated call whose value is not the current one. Repeated calls are
+    /// recognised by their arguments without the value.
     async fn is_still(
         &self,
         tx: &DatabaseTransaction,

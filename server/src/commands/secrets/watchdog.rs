@@ -1,5 +1,5 @@
-//! The addresses that a schedule calls. Only addresses that can be called are saved, and everything
-//! after the host is hidden.
+//! The watchdog addresses that a schedule calls. Only addresses that can be called are saved, and
+//! everything after the host is hidden.
 
 use entity::ping::Event;
 
@@ -51,8 +51,8 @@ impl Commands {
     }
 }
 
-/// The address as it may be shown: its server, and the names in its templates. With services of
-/// this kind, the path is the secret: anyone who knows it can report that all is well.
+/// The displayable form of an address: its server, and the names in its templates. The path is
+/// secret, because anyone who knows it can report to the watchdog that all is well.
 pub(crate) fn masked_address(address: &str) -> String {
     let origin = origin(address);
     let (mut shown, mut rest) = (masked_url(origin), &address[origin.len()..]);
@@ -64,8 +64,8 @@ pub(crate) fn masked_address(address: &str) -> String {
     shown + &hidden(rest)
 }
 
-/// Addresses from a caller. An address that equals the shown form of the stored one keeps the
-/// stored one.
+/// Addresses from a caller. An address in the displayed form of the stored one keeps the stored
+/// one.
 pub(crate) fn unmasked(given: Ping, old: Option<&Ping>) -> Ping {
     let kept = |event, given: Secret| {
         let old = old.and_then(|old| old.address(event)).filter(|old| {
@@ -94,7 +94,7 @@ fn names_only(template: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
 
-/// As many masked path segments as the text has.
+/// Masks the segments of a path, and keeps their number.
 fn hidden(text: &str) -> String {
     let shown = text.split('/').map(|part| if part.is_empty() { "" } else { MASK });
     shown.collect::<Vec<_>>().join("/")

@@ -1,4 +1,4 @@
-//! The waiting jobs, read once for all workers that wait at this node.
+//! The waiting jobs, read once for all workers that poll this node.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,20 +21,20 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// Up to this many rows of workers are kept without removing old ones.
 const FEW_WORKERS: usize = 100;
 
-/// The waiting jobs. However many workers wait, the tables are read once for all of them after a
-/// write, and a worker's own rows are read only if there is something for it.
+/// The waiting jobs. After a write, the tables are read once for all waiting workers, however many
+/// they are. A worker's own rows are read only if there is something for it.
 pub(in crate::commands) struct Board {
     last: tokio::sync::Mutex<Option<CachedReading>>,
-    /// The latest rows of workers that were read.
+    /// The latest known rows of workers.
     workers: SingleFlight<Uuid, (Instant, Option<worker::Model>)>,
     polls: Mutex<HashMap<Uuid, CancellationToken>>,
-    /// The jobs that this node has told each worker to stop, until they end.
+    /// The jobs that this node has told each worker to stop. A job stays here until it ends.
     told: Mutex<HashMap<Uuid, HashSet<Uuid>>>,
 }
 
 #[derive(Clone, Debug)]
 struct CachedReading {
-    /// The change up to which this reading is complete.
+    /// The number of the last change that this reading includes.
     change: u64,
     at: Instant,
     found: Arc<BoardReading>,
@@ -89,8 +89,8 @@ impl Board {
         {
             return Ok(Some(row.clone()));
         }
-        // The slot is not locked during the read, so that each caller waits only for its own read
-        // while the database is away.
+        // The slot is not locked during the read. So while the database is away, each caller waits
+        // only for its own read.
         let row = read.await?;
         *slot.lock().await = Some((Clock::system().instant(), row.clone()));
         Ok(row)
@@ -102,7 +102,7 @@ impl Board {
         *slot.lock().await = Some((Clock::system().instant(), row));
     }
 
-    /// A reading that includes that change and is not older than the given instant.
+    /// A reading that includes the given change and is not older than the given instant.
     pub(super) async fn look(
         &self,
         store: &Store,
@@ -118,8 +118,8 @@ impl Board {
         if let Some(look) = last.as_ref().filter(is_fresh) {
             return Ok(look.found.clone());
         }
-        // The change is noted before reading: if something is written meanwhile, the tables are
-        // read again.
+        // The change number is noted before reading, so that a write in between causes another
+        // read.
         let change = *store.changes().follow().borrow();
         let (waiting, stopping) = store.waiting_for_workers(now).await?;
         let found = Arc::new(BoardReading { waiting, stopping });
@@ -141,7 +141,7 @@ impl Board {
         self.locked_told().get(&worker).cloned().unwrap_or_default()
     }
 
-    /// Records all jobs that a worker has now been told to stop.
+    /// Records all jobs that a worker has been told to stop by now.
     pub(super) fn tells(&self, worker: Uuid, stop: &[Uuid]) {
         let mut told = self.locked_told();
         if stop.is_empty() {
@@ -160,8 +160,8 @@ impl Board {
     }
 }
 
-/// Whether a worker's row was read so recently that it need not be read again. Measured in real
-/// time rather than the application's, because the worker is a waiting program.
+/// Whether a worker's row was read so recently that it need not be read again. This uses real time,
+/// not the application's clock, because the worker is a waiting program.
 fn is_new(read_at: Instant) -> bool {
     Clock::system().instant().saturating_duration_since(read_at) < MOMENT
 }
@@ -176,7 +176,7 @@ pub(super) struct WaitingWorker<'a> {
 
 impl Drop for WaitingWorker<'_> {
     fn drop(&mut self) {
-        // A later wait has its own entry.
+        // A later wait of the worker has its own entry, which must stay.
         if !self.over.is_cancelled() {
             self.board.polls().remove(&self.worker);
         }

@@ -23,11 +23,11 @@ pub(in crate::commands) type EndBatcher = Batcher<(JobClaim, JobEnd), ReportAnsw
 pub(in crate::commands) enum ReportAnswer {
     /// The job ended as reported.
     Ended,
-    /// The worker does not hold the job, or no longer does.
+    /// The worker does not hold the job, or no longer holds it.
     NotHeld,
-    /// The report must be recorded alone.
+    /// The report must be recorded in its own transaction.
     Alone,
-    /// The database did not answer for as long as a caller waits.
+    /// The database did not answer within the time that a caller waits.
     Unavailable,
 }
 
@@ -56,15 +56,15 @@ impl Commands {
             }
             ReportAnswer::Unavailable => return Err(StoreError::unanswered().into()),
         }
-        // The answer to the first request may have been lost.
+        // The worker may have lost the answer to an earlier report.
         let said = self.reported(claim).await?;
         if said == Some(end) { Ok(()) } else { Err(WorkerError::Stale) }
     }
 
     async fn end_together(&self, reports: Vec<(JobClaim, JobEnd)>) -> Vec<ReportAnswer> {
         let ids: Vec<Uuid> = reports.iter().map(|(claim, _)| claim.id).collect();
-        // Of two reports on one job, the later is recorded alone and then sees what the first one
-        // did.
+        // Of two reports on one job in a batch, the later one is recorded alone, and then sees the
+        // effect of the first.
         let mut seen = HashSet::new();
         let is_first: Vec<bool> = ids.iter().map(|id| seen.insert(*id)).collect();
         let mut first = is_first.iter();
@@ -80,8 +80,7 @@ impl Commands {
                 ids.iter().zip(is_first).map(answer).collect()
             }
             Err(error) => {
-                // If another transaction keeps the row of one job locked, the other reports must
-                // not fail.
+                // A lock on the row of one job must not make the other reports fail.
                 let is_of_one = error.is_lock_refused() || error.unavailable().is_none();
                 let answer =
                     if is_of_one { ReportAnswer::Alone } else { ReportAnswer::Unavailable };

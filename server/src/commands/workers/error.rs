@@ -20,7 +20,7 @@ pub enum WorkerError {
         /// The server's version.
         speaks: u32,
     },
-    /// The worker is not registered, or has sent nothing for too long.
+    /// The worker is not registered, or has sent no request for too long.
     #[error(
         "there is no such worker: it was not heard for too long, or never registered; register again"
     )]
@@ -31,7 +31,7 @@ pub enum WorkerError {
     /// The namespace already has the maximum number of workers.
     #[error("the namespace has {0} workers, the most that it may have; end some")]
     TooMany(u64),
-    /// One token already has the maximum number of workers.
+    /// The worker's token already has the maximum number of workers.
     #[error("{0} workers came with this token, the most that one opens; end some, or take another")]
     TooManyOfToken(u64),
     /// An error that any command can return.

@@ -1,16 +1,16 @@
 //! The requests of workers: programs that pull tasks from queues.
 //!
-//! Promises: a job belongs to one worker at a time. Each request about it contains the token that
-//! came with it; a late request, or one from another worker, is refused and changes nothing. A
-//! request that is repeated because its answer was lost gets the same answer. A token gives access
-//! to the queues that it names and to nothing else.
+//! Promises: a job belongs to one worker at a time. Each request about a job contains the token
+//! that came with the job; a late request, or one from another worker, is refused and changes
+//! nothing. A request that is repeated because its answer was lost gets the same answer. A token
+//! gives access to the queues that it names and to nothing else.
 //!
 //! - `register`: a worker registers and leaves
 //! - `board`: waiting jobs, read once for all workers
 //! - `poll`: a worker waits for jobs
-//! - `words`: its requests about the jobs that it has; `ends`: reports on how jobs ended, many in
-//!   one transaction
-//! - `queues`: limits on how many jobs of a queue workers have at once
+//! - `words`: a worker's requests about the jobs that it holds; `ends`: reports on how jobs ended,
+//!   many in one transaction
+//! - `queues`: limits on how many jobs of a queue all workers may hold at once
 //! - `error`: why a request is refused
 
 mod board;
@@ -58,8 +58,8 @@ impl Commands {
         checked(who, row)
     }
 
-    /// The same by a row read within the last second, for requests that come with each job. Their
-    /// writes are checked against the job's own row.
+    /// The worker with this key, by a row read within the last second. This is for requests that
+    /// come with each job; their writes are checked against the job's own row.
     async fn known_worker(&self, who: &Viewer, id: Uuid) -> Result<worker::Model, WorkerError> {
         let since = self.clock.now() - SILENT;
         let is_heard = |row: &worker::Model| row.heartbeat_at >= since.into();
@@ -74,10 +74,10 @@ impl Commands {
     }
 }
 
-/// The worker. Fails if the caller may not act as it.
+/// The worker in a row. Fails if the caller may not act as that worker.
 fn checked(who: &Viewer, row: Option<worker::Model>) -> Result<worker::Model, WorkerError> {
     let row = row.filter(|row| row.token_id == who.id).ok_or(WorkerError::Unknown)?;
-    // The rights of the token may have changed since.
+    // The token's rights may have changed since the worker registered.
     who.pulls(row.namespace_id, &row.queues.0)?;
     Ok(row)
 }

@@ -24,13 +24,13 @@ use crate::{
 const MAX_JOBS: u64 = 100;
 /// Minimum time between two reads of the tables, however often they change.
 const PACE: Duration = Duration::from_millis(10);
-/// The interval of reads without a wake-up, because writes of other nodes may not wake this one.
+/// The interval of reads without a wake-up, because another node's write may not wake this one.
 const POLL: Duration = Duration::from_secs(1);
 /// Minimum interval for recording that the worker is alive and for checking its rights.
 const BEAT: Duration = Duration::from_secs(5);
 /// Maximum size of the jobs in one answer.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
-/// Maximum number of jobs sent again in one answer. Each has at most 1 MiB of input.
+/// Maximum number of lost jobs that are sent again in one answer. Each has at most 1 MiB of input.
 const MAX_AGAIN: u64 = 4;
 /// The prefix of job tokens.
 const PREFIX: &str = "carjob_";
@@ -40,17 +40,17 @@ const PREFIX: &str = "carjob_";
 pub struct PolledJob {
     /// The job's key.
     pub id: Uuid,
-    /// The token that each request about it must contain.
+    /// The token that each request about the job must contain.
     pub token: String,
-    /// The queue that it was in.
+    /// The queue that the job waited in.
     pub queue: String,
     /// The name of the worker's task.
     pub task: String,
     /// The job's input.
     pub input: Value,
-    /// The run that it belongs to.
+    /// The run that the job belongs to.
     pub about: Value,
-    /// How long it may take.
+    /// How long the job may take.
     pub timeout: Duration,
 }
 
@@ -72,8 +72,8 @@ pub struct PollRequest {
     pub free: u64,
     /// How long to wait for jobs if there are none yet.
     pub wait_seconds: u64,
-    /// The jobs that the worker has, if it says so. Its other jobs were lost on their way to it,
-    /// and are sent again.
+    /// The jobs that the worker holds, if it reports them. Its other jobs were lost on their way to
+    /// it, and are sent again.
     pub has: Option<Vec<Uuid>>,
 }
 
@@ -96,7 +96,7 @@ impl Commands {
             let problem = format!("names {known} jobs");
             return Err(bad("jobs", "", problem, "name 1000 at the most"));
         }
-        // Real time rather than the application's, because a caller is waiting.
+        // Uses real time, not the application's clock, because a caller is waiting.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let until = pacer.instant() + Duration::from_secs(wait_seconds);
@@ -114,7 +114,7 @@ impl Commands {
         loop {
             let change = *changes.borrow_and_update();
             if checked.elapsed() >= BEAT {
-                // The worker may have left by now, and its token may have lost rights.
+                // Meanwhile, the worker may have left, and its token may have lost rights.
                 worker = self.worker(who, id).await?;
                 self.heard(&worker).await?;
                 checked = pacer.instant();
@@ -157,7 +157,8 @@ impl Commands {
         Ok(self.store.commit_unseen(tx).await?)
     }
 
-    /// The worker's jobs that it does not know, because the answer that contained them was lost.
+    /// Jobs that belong to the worker although it does not know of them, because the answer that
+    /// contained them was lost.
     async fn lost_on_the_way(
         &self,
         worker: &worker::Model,
@@ -203,7 +204,7 @@ impl Commands {
         Ok(rows.into_iter().map(handed_over).collect())
     }
 
-    /// The jobs that the worker gets now. From a queue with a limit, only as many as the limit
+    /// The jobs that the worker gets now. A queue with a limit gives only as many as the limit
     /// leaves.
     async fn lock_jobs(
         &self,
@@ -230,7 +231,7 @@ impl Commands {
                 );
             }
         }
-        // The rest stays in its queue, and the commit unlocks it.
+        // Jobs that are not taken stay in their queue, and the commit unlocks them.
         found.sort_by_key(|job| (Reverse(job.priority), job.created_at, job.id));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)

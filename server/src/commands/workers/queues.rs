@@ -16,8 +16,9 @@ pub(crate) const MAX_LIMITED: u64 = 500;
 const MAX_JOBS: i64 = 10_000;
 
 impl Commands {
-    /// Limits how many jobs of a queue all workers together may hold at once; without `max_jobs`,
-    /// removes the limit. Jobs beyond a lowered limit continue. Returns the namespace.
+    /// Sets the maximum number of jobs of a queue that all workers together may hold at once;
+    /// removes the limit if `max_jobs` is `None`. Jobs beyond a lowered limit continue. Returns the
+    /// namespace.
     pub async fn limit_worker_queue(
         &self,
         right: &Editor,
@@ -54,12 +55,12 @@ impl Commands {
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &namespace).await?;
-        // The commit wakes waiting workers, because there may now be room for waiting jobs.
+        // The commit wakes waiting workers, because the new limit may leave room for waiting jobs.
         self.store.commit(tx).await?;
         Ok(namespace)
     }
 
-    /// Returns the key of the limit, even if it was removed.
+    /// Sets or removes the limit. Returns the key of the limit, even if it was removed.
     async fn set_limit(
         &self,
         tx: &DatabaseTransaction,

@@ -28,21 +28,21 @@ const MAX_TEXT: usize = 128;
 /// A worker to register.
 #[derive(Clone, Debug)]
 pub struct NewWorker {
-    /// The version of the protocol that it speaks.
+    /// The version of the protocol that the worker speaks.
     pub protocol: u32,
     /// The namespace, by name.
     pub namespace: String,
     /// The worker's name.
     pub name: String,
-    /// The queues that it pulls from: 1 to 32.
+    /// The queues that the worker pulls from: 1 to 32.
     pub queues: Vec<String>,
     /// Tags that jobs may require.
     pub tags: Vec<String>,
-    /// How many jobs it takes at once.
+    /// How many jobs the worker takes at once.
     pub capacity: i32,
     /// The version of the worker's program.
     pub version: String,
-    /// The client library that it uses.
+    /// The client library that the worker uses.
     pub client: String,
 }
 
@@ -89,7 +89,7 @@ impl Commands {
         let found = namespaces::by_name(self.store.read(), &new.namespace).await?;
         let missing = || CommandError::not_found("namespace", &new.namespace);
         let namespace = found.ok_or_else(missing)?;
-        // To callers without access, the namespace seems not to exist.
+        // For callers without access, the namespace must seem not to exist.
         match who.pulls(namespace.id, &new.queues) {
             Err(Refused::NotFound { .. }) => return Err(missing().into()),
             pulls => pulls?,
@@ -123,9 +123,9 @@ impl Commands {
         Ok(id)
     }
 
-    /// Removes a worker. The jobs that it still has are lost, and their tasks are retried according
-    /// to their policies. `known` are the jobs that it knows of, if it says so: the others never
-    /// reached it and return to their queue.
+    /// Removes a worker. The jobs that it still holds are lost, and their tasks are retried
+    /// according to their policies. `known` contains the jobs that the worker knows of, if it
+    /// reports them: the others never reached it and return to their queue.
     pub async fn unregister_worker(
         &self,
         who: &Viewer,

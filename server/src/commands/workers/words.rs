@@ -17,26 +17,27 @@ use crate::{
 const MAX_LINES: usize = 200;
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const MAX_LINES_BYTES: usize = 256 * 1024;
-/// How much is stored of the beginning of one job's lines. Of what follows, the end is kept.
+/// Maximum number of lines stored from the beginning of a job's output. Of the rest, only the end
+/// is kept.
 const MAX_HEAD_LINES: i64 = 8_000;
 const MAX_HEAD_BYTES: i64 = (4 * 1024 - 256) * 1024;
-/// Lines between the beginning and the end are removed each time that so much was added.
+/// Lines between the beginning and the end are removed whenever this many have been added.
 const TRIM_LINES: i64 = 1_000;
 const TRIM_BYTES: i64 = 1024 * 1024;
-/// How many of a job's lines are stored, most of them only until they are trimmed. Lines that come
-/// later are only counted: storing them costs writes that other jobs need.
+/// Maximum number of a job's lines that are ever stored, most of them only until they are trimmed.
+/// Later lines are only counted, because storing them would cost writes that other jobs need.
 const MAX_STORED_LINES: i64 = 1_000_000;
 const MAX_STORED_BYTES: i64 = 64 * 1024 * 1024;
-/// The last stored line of a job that printed as much.
+/// The last stored line of a job that has reached the limit.
 const FULL: &str = "the worker has printed 64 MiB or 1,000,000 lines: what follows is only counted";
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
 /// The answer to a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatAnswer {
-    /// Jobs that the worker has lost: it must drop its work on them.
+    /// Jobs that the worker no longer holds: it must drop its work on them.
     pub lost: Vec<Uuid>,
-    /// Jobs that it must stop.
+    /// Jobs that the worker must stop.
     pub stop: Vec<Uuid>,
 }
 
@@ -65,8 +66,9 @@ impl Commands {
         Ok(HeartbeatAnswer { lost, stop })
     }
 
-    /// Stores lines that a job has printed: whether each was an error, and its text. Of lines over
-    /// the limit of a job only the last stay, and those after 64 MiB or a million are not stored.
+    /// Stores lines that a job has printed; each says whether it was an error, and its text. Beyond
+    /// a job's limit of lines, only the last ones stay; after 64 MiB or a million lines, none is
+    /// stored.
     pub async fn log_job(
         &self,
         who: &Viewer,
@@ -114,7 +116,7 @@ impl Commands {
             self.store.trim_lines_of_job(&tx, job.id, head, lines, bytes).await?;
         }
         if job.head_lines.is_some() {
-            // The attempt copies the end when the job has ended.
+            // The attempt copies the end of the output when the job has ended.
             return Ok(self.store.commit_unseen(tx).await?);
         }
         Ok(self.store.commit(tx).await?)
@@ -135,7 +137,7 @@ impl Commands {
         self.end_job(claim, JobEnd::Completed(output)).await
     }
 
-    /// Fails a job with an error; also says whether another attempt would fail as well.
+    /// Fails a job with an error; the error also says whether another attempt would fail as well.
     pub async fn fail_job(
         &self,
         who: &Viewer,
@@ -181,7 +183,7 @@ impl Commands {
     }
 }
 
-/// The beginning of the job's output with these lines, if they exceed it.
+/// The stored beginning of the job's output, once the output with these lines exceeds it.
 fn head_of(job: &job::Model, lines: &[(bool, String)]) -> Option<JobHead> {
     if let Some(head) = JobHead::of(job) {
         return Some(head);
@@ -197,7 +199,7 @@ fn head_of(job: &job::Model, lines: &[(bool, String)]) -> Option<JobHead> {
     None
 }
 
-/// Whether it is time to remove lines between the beginning and the end, now that these were added.
+/// Whether adding these lines makes it time to remove lines between the beginning and the end.
 fn is_trimmed(job: &job::Model, lines: &[(bool, String)], head: JobHead) -> bool {
     let grown = |before: i64, added: i64, head: i64, step: i64| {
         let before = before - head;
@@ -207,7 +209,7 @@ fn is_trimmed(job: &job::Model, lines: &[(bool, String)], head: JobHead) -> bool
         || grown(job.line_bytes, bytes_of(lines), head.bytes, TRIM_BYTES)
 }
 
-/// Whether the job has printed so much, with these lines, that no more is stored.
+/// Whether the job has printed so much, including these lines, that no more is stored.
 fn is_full(job: &job::Model, lines: &[(bool, String)]) -> bool {
     job.lines.saturating_add(count_of(lines)) >= MAX_STORED_LINES
         || job.line_bytes.saturating_add(bytes_of(lines)) >= MAX_STORED_BYTES

@@ -1,4 +1,4 @@
-//! What a definition must meet to be stored.
+//! The requirements for a definition to be stored.
 
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
@@ -12,8 +12,9 @@ use crate::{
 };
 
 impl Commands {
-    /// What would be refused of a workflow: what is wrong with it as a whole, or else the first
-    /// problem of each task; at most `most`. Masked secrets are restored from `old`.
+    /// The problems for which a workflow would be refused, at most `most`: a problem of the
+    /// workflow as a whole, or else the first problem of each task. Masked secrets are restored
+    /// from `old`.
     pub(in crate::commands) fn problems_of(
         &self,
         definition: &mut Definition,
@@ -43,7 +44,7 @@ impl Commands {
         if !definition.tasks.iter().any(depends) {
             return Ok(());
         }
-        // If it is gone, the following code reports it.
+        // If the namespace is gone, the following code reports that.
         let found = namespaces::by_ids(connection, &[namespace]).await?;
         let Some(namespace) = found.first() else { return Ok(()) };
         for (index, task) in definition.tasks.iter().enumerate() {
@@ -54,16 +55,16 @@ impl Commands {
     }
 }
 
-/// Why a definition of a valid shape is refused: the first problem of each task, or else that of its
-/// texts; at most `most`. `restore` restores the masked secrets of a task, if that is still to be
-/// done. May take a while: it parses each template.
+/// The reasons why a definition of a valid shape is refused, at most `most`: the first problem of
+/// each task, or else one of its texts. `restore` restores the masked secrets of a task, if that
+/// has not been done yet. This parses each template, so it may take a while.
 pub(super) fn refusals(
     executor: &Executor,
     definition: &mut Definition,
     most: usize,
     restore: impl Fn(&mut Task) -> Result<(), BadInput>,
 ) -> Vec<Refusal> {
-    // A circle of tasks is refused before this is called.
+    // A cycle of tasks is refused before this is called.
     let before = definition.tasks_before().unwrap_or_default();
     let mut refusals = Vec::new();
     for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
@@ -79,8 +80,8 @@ pub(super) fn refusals(
     refusals
 }
 
-/// Checks that a target can be executed here. The field begins with `task`. `before` are the tasks
-/// that have ended when it starts.
+/// Checks that a target can be executed here. The error's field begins with `task`. `before`
+/// contains the tasks that have ended when this one starts.
 fn check_target(executor: &Executor, target: &Target, before: &[String]) -> Result<(), BadInput> {
     let holds_secrets = || secrets::holds_any(target) || !target.secret_names().is_empty();
     if target.has_open_origin() && holds_secrets() {
@@ -94,12 +95,12 @@ fn check_target(executor: &Executor, target: &Target, before: &[String]) -> Resu
     secrets::literal::check("task", target)
 }
 
-/// The same error with the place of the task in the input.
+/// Prefixes the error's field with the task's place in the input.
 pub(super) fn in_task(bad: BadInput, task: &str) -> BadInput {
     BadInput { field: bad.field.replacen("task", task, 1), ..bad }
 }
 
-/// Restores the masked secrets of a task from the one that it replaces in `old`. `alone` says that
+/// Restores the masked secrets of a task from the task that it replaces in `old`. `alone` says that
 /// it is the only task of its definition.
 pub(super) fn retain(
     task: &mut Task,
@@ -107,15 +108,15 @@ pub(super) fn retain(
     old: Option<&Definition>,
 ) -> Result<(), BadInput> {
     let named = old.and_then(|old| old.tasks.iter().find(|other| other.name == task.name));
-    // A single task may have been renamed.
+    // If there is only one task, its name may have changed.
     let only = old.filter(|old| alone && old.tasks.len() == 1);
     let kept = named.or_else(|| only.and_then(|old| old.tasks.first()));
     secrets::retain(&mut task.target, kept.map(|task| &task.target))
 }
 
-/// Checks that the database can keep the definition.
+/// Checks that the database can store the definition.
 fn check_texts(field: &str, definition: &Definition) -> Result<(), BadInput> {
-    // A definition can always be written as JSON.
+    // Serialization of a definition cannot fail.
     let json = serde_json::to_value(definition).unwrap_or_default();
     if check::has_nul(&json) {
         let problem = "has a text with a NUL character (\\u0000)";

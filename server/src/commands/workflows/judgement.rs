@@ -21,8 +21,8 @@ use crate::{
     target::Executor,
 };
 
-/// The verdicts on the forms in which a definition may be stored. Without any form, no definition
-/// passes.
+/// The verdicts on the forms in which a definition may be stored. If there are no forms, no
+/// definition passes.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct Judgement(Vec<JudgedDefinition>);
 
@@ -37,9 +37,9 @@ struct JudgedDefinition {
 /// Why a definition is refused.
 #[derive(Clone, Debug)]
 pub(super) enum Refusal {
-    /// Because of the task at this position. The field begins with `task`.
+    /// The task at this position is refused. The error's field begins with `task`.
     Task(usize, BadInput),
-    /// Because of the text as a whole.
+    /// The text as a whole is refused.
     Text(BadInput),
 }
 
@@ -54,7 +54,7 @@ impl Refusal {
 }
 
 impl Judgement {
-    /// The judgement on a definition from the history: it was checked when it was saved.
+    /// The judgement on a definition from the history, which was checked when it was saved.
     pub(in crate::commands) fn of_stored(definition: Definition) -> Self {
         let secrets = UsedSecrets::of(&definition);
         Self(vec![JudgedDefinition { definition, refused: None, secrets }])
@@ -65,15 +65,16 @@ impl Judgement {
     ///
     /// # Errors
     ///
-    /// [`CommandError::BadInput`] if it cannot be run here, [`CommandError::Conflict`] if it would
-    /// be stored in a form that was not judged, because what it is based on has changed.
+    /// [`CommandError::BadInput`] if the definition cannot be run here, [`CommandError::Conflict`]
+    /// if it would be stored in a form that was not judged, because the stored definition has
+    /// changed meanwhile.
     pub(in crate::commands) fn pass(
         &self,
         at: At<'_>,
         definition: &mut Definition,
         old: Option<&Definition>,
     ) -> Result<&UsedSecrets, CommandError> {
-        // The shape is validated first: it limits how many tasks are looked at.
+        // The shape is validated first, because it limits the number of tasks to check.
         definition.validate().map_err(|problem| bad_definition(at, problem))?;
         definition.tasks_before().map_err(|problem| bad_definition(at, problem))?;
         if let Some(refusal) = restore(definition, old) {
@@ -117,8 +118,8 @@ impl Commands {
         self.judge_forms(namespace, restored(definition, old).into_iter().collect()).await
     }
 
-    /// The same for what a new schedule runs, if that is a task of its own. A caller who may not
-    /// create anything in the namespace gets that answer first.
+    /// Judges the own task of a new schedule, if it has one. A caller who may not create anything
+    /// in the namespace is refused first.
     pub(in crate::commands) async fn judge_new(
         &self,
         right: &Editor,
@@ -133,8 +134,8 @@ impl Commands {
         self.judge_forms(namespace, forms).await
     }
 
-    /// The same for a change of an existing schedule. What the caller may not change is not judged:
-    /// the transaction refuses the call.
+    /// Judges the own task of a changed schedule. If the caller may not change the schedule,
+    /// nothing is judged: the transaction refuses the call.
     pub(in crate::commands) async fn judge_edit(
         &self,
         permit: Permit<'_>,
@@ -149,14 +150,14 @@ impl Commands {
             return Ok(Judgement::default());
         };
         let old = match workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
-            // One that cannot be read has nothing that could be kept.
+            // An unreadable definition has no secrets that could be kept.
             Some(workflow) => self.definition_of(read, &workflow).await.ok(),
             None => None,
         };
         self.judge_forms(row.namespace_id, forms_of(work, old.as_ref())).await
     }
 
-    /// The schedule as it is outside a transaction, if the permission covers it.
+    /// The schedule, read outside a transaction, if the permission covers it.
     pub(in crate::commands) async fn visible_schedule(
         &self,
         permit: Permit<'_>,
@@ -197,7 +198,7 @@ fn judged(executor: &Executor, mut definition: Definition) -> JudgedDefinition {
 }
 
 /// The forms in which a schedule's own task may be stored; none if the schedule has no task of its
-/// own. Whether it replaces `old` or is new is decided inside the transaction.
+/// own. The transaction decides whether the task replaces `old` or is new.
 pub(in crate::commands) fn forms_of(work: &Work, old: Option<&Definition>) -> Vec<Definition> {
     let task = match work {
         Work::Task(task) => task,
@@ -211,7 +212,7 @@ pub(in crate::commands) fn forms_of(work: &Work, old: Option<&Definition>) -> Ve
 }
 
 /// The definition as it would be stored in place of `old`; `None` if its shape or a mask in it is
-/// refused, which costs little to find again.
+/// refused. That refusal is cheap to compute again.
 fn restored(definition: &Definition, old: Option<&Definition>) -> Option<Definition> {
     definition.validate().ok()?;
     definition.tasks_before().ok()?;
@@ -219,8 +220,8 @@ fn restored(definition: &Definition, old: Option<&Definition>) -> Option<Definit
     restore(&mut stored, old).is_none().then_some(stored)
 }
 
-/// Restores the masked secrets of a definition from the one that it replaces; returns the refusal of
-/// the first mask that stands for nothing.
+/// Restores the masked secrets of a definition from the definition that it replaces. Returns the
+/// refusal of the first mask that has no secret behind it.
 fn restore(definition: &mut Definition, old: Option<&Definition>) -> Option<Refusal> {
     let alone = definition.tasks.len() == 1;
     let mut tasks = definition.tasks.iter_mut().enumerate();

@@ -3,7 +3,7 @@
 //! A definition is never changed: an edit adds a version and points the workflow to it, so a run
 //! keeps the version that it started with.
 //!
-//! - `checks`: what a definition must meet to be stored
+//! - `checks`: the requirements for a definition to be stored
 //! - `judgement`: checking definitions before a transaction begins
 //! - `standalone`: creating, changing and deleting standalone workflows
 
@@ -29,15 +29,15 @@ use crate::{
     store::{Constraint, DatabaseTransaction, StoreError, audit, schedules, workflows},
 };
 
-/// What a schedule runs.
+/// The work of a schedule: a workflow or a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// An existing workflow, by name.
     Workflow(String),
     /// An inline task: a workflow with the schedule's name.
     Task(Box<Task>),
-    /// The workflow that it ran in the past, by name; in the given version if it is the schedule's
-    /// own.
+    /// The workflow that the schedule ran in the past, by name. If it is the schedule's own, the
+    /// given version is restored.
     Past {
         /// The workflow.
         name: String,
@@ -46,20 +46,20 @@ pub enum Work {
     },
 }
 
-/// A workflow after a command, for the history.
+/// A workflow after a command, for the schedule's history.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) version: i32,
-    /// A description of its change, if there was one.
+    /// A description of the workflow's change, if there was one.
     pub(super) change: Option<String>,
-    /// Secrets that it uses but that are not set, if the command came with a definition.
+    /// Secrets that the workflow uses but that are not set, if the command came with a definition.
     pub(super) unset: Vec<UnsetSecret>,
 }
 
 impl Resolved {
-    /// A workflow that stays as it is.
+    /// An existing workflow that the command does not change.
     pub(super) fn as_it_is(id: Uuid, name: String, version: i32) -> Self {
         Self { id, name, version, change: None, unset: vec![] }
     }
@@ -252,7 +252,8 @@ impl Commands {
     ) -> Result<Resolved, CommandError> {
         let (id, name) = (row.id, row.name.clone());
         if old == new {
-            // Secrets may still be missing, which is reported each time.
+            // Secrets may be unset even if the definition is unchanged, so they are reported each
+            // time.
             let unset = secrets.unset(tx, row.namespace_id).await?;
             return Ok(Resolved { id, name, version: row.version, change: None, unset });
         }
@@ -333,9 +334,9 @@ fn json_of(definition: &Definition) -> Result<Value, CommandError> {
 /// The position of a definition in an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum At<'a> {
-    /// A schedule's own task, in this field.
+    /// A schedule's own task, in the field with this name.
     Task(&'a str),
-    /// A workflow, in this field or in the input itself.
+    /// A workflow, in the field with this name, or in the input itself.
     Workflow(&'a str),
 }
 
@@ -369,7 +370,7 @@ fn bad_definition(at: At<'_>, problem: DefinitionProblem) -> BadInput {
     }
 }
 
-/// A word for the difference.
+/// A word for the part of a definition that changed.
 fn what_changed(old: &Definition, new: &Definition) -> &'static str {
     if old.tasks == new.tasks {
         "limits"

@@ -32,9 +32,9 @@ pub struct Revision {
     pub apply: Box<dyn FnOnce(&mut Definition) + Send>,
 }
 
-/// A change of a workflow that was judged before its transaction.
+/// A change of a workflow, judged before its transaction.
 struct JudgedRevision {
-    /// The version that it was applied to.
+    /// The workflow's version that the change was applied to.
     version: i32,
     old: Definition,
     new: Definition,
@@ -137,8 +137,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Applies a change to the workflow as it is now, and judges the result; `None` if there is no
-    /// such workflow for the caller, which the transaction reports.
+    /// Applies a change to the workflow as it is now, and judges the result. Returns `None` if the
+    /// caller sees no such workflow; the transaction then reports that.
     async fn judge_revision(
         &self,
         permit: Permit<'_>,

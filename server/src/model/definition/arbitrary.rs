@@ -1,8 +1,9 @@
 //! Any definition, for property tests: each kind of target, each field, and texts that are hard to
 //! write down. Durations are those that the API's inputs can hold; nothing else is checked.
 //!
-//! Each strategy is boxed. What proptest draws from contains every alternative by value, each with
-//! a generator of random numbers, so that a definition would not fit on a test thread's stack.
+//! Each strategy is boxed, because proptest builds a value tree that holds every alternative by
+//! value, each with its own random number generator. Unboxed, the tree of a definition would not
+//! fit on a test thread's stack.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +83,7 @@ fn secrets() -> BoxedStrategy<BTreeMap<String, Secret>> {
     btree_map(name(), secret(), 0..3).boxed()
 }
 
-/// JSON of a user; never null, which is the same as nothing.
+/// JSON that a user may give; never null, which means the same as an absent value.
 fn value() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),

@@ -192,7 +192,7 @@ mod tests {
                 task.needs.extend(index.checked_sub(1).map(|last| names[last].clone()));
                 chain.push(task);
             }
-            // The order in which they are written does not matter.
+            // The order of the tasks in the definition does not matter.
             chain.reverse();
             chain
         };

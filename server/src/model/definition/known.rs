@@ -27,7 +27,7 @@ pub(crate) struct CompiledDefinition {
 }
 
 impl CompiledDefinition {
-    /// `None` if no command would have saved the definition.
+    /// Compiles a definition; `None` if it is invalid, although commands save no invalid ones.
     pub(crate) fn new(definition: Definition) -> Option<Self> {
         let graph = Graph::of(&definition.tasks).ok()?;
         definition.tasks.first()?;
@@ -57,18 +57,19 @@ impl CompiledDefinition {
         self.secrets.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// The origin of its first task, as stored in the rows of its runs in that namespace.
+    /// The origin of the first task, as stored in the rows of runs in that namespace.
     pub(crate) fn origin(&self, namespace: Uuid) -> Option<Arc<str>> {
         self.origin.as_ref().map(|origin| origin.within(namespace))
     }
 
-    /// Whether its runs need a plan.
+    /// Whether runs of this definition need a plan.
     pub(crate) fn is_flow(&self) -> bool {
         self.definition.only_task().is_none()
     }
 
-    /// How its runs start on a node: the task whose attempt begins with the hold, if it is the only
-    /// one, and how long until any node may treat the run as stuck.
+    /// How a run of this definition starts on a node. Returns the task whose attempt begins
+    /// together with the hold, if the definition has a single task, and the time after which any
+    /// node may treat the run as stuck.
     pub(crate) fn start(&self, margin: Duration) -> (Option<String>, Duration) {
         match self.definition.only_task() {
             Some(task) => (Some(task.name.clone()), task.timeout() + task.kill_grace() + margin),
@@ -77,7 +78,8 @@ impl CompiledDefinition {
         }
     }
 
-    /// How long any step of its runs can take: after that, it has exceeded every limit.
+    /// The longest time that one step of a run can take. A step that takes longer has exceeded
+    /// every limit.
     pub(crate) fn longest(&self, margin: Duration) -> Duration {
         let tasks = self.definition.tasks.iter().map(|task| task.timeout() + task.kill_grace());
         let (_, start) = self.start(margin);

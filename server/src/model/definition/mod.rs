@@ -56,16 +56,16 @@ pub struct Task {
     pub name: String,
     /// The action of the task.
     pub target: Target,
-    /// After this many milliseconds it is asked to stop: 1 to 7 days.
+    /// After this many milliseconds the task is asked to stop: 1 to 7 days.
     pub timeout_ms: i64,
-    /// This many milliseconds later it is killed: up to 1 hour.
+    /// This many milliseconds later the task is killed: up to 1 hour.
     pub kill_grace_ms: i64,
     /// When a failed attempt is followed by another.
     pub retry: retry::Policy,
     /// Only these failures are retried; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retry_on: Vec<Condition>,
-    /// The tasks that must have ended before it: up to 20.
+    /// The tasks that must have ended before this one starts: up to 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
     /// How the tasks in `needs` must have ended; otherwise this task is skipped.
@@ -147,13 +147,14 @@ impl Definition {
         Self { tasks, timeout_ms: None, max_parallel: Self::USUAL_PARALLEL, runs_on: Vec::new() }
     }
 
-    /// The tags that its runs require, without duplicates; `None` for most definitions.
+    /// The tags that runs of this definition require, without duplicates; `None` for most
+    /// definitions.
     pub fn asked_tags(&self) -> Option<Strings> {
         let Tags(tags) = Tags::new(self.runs_on.clone());
         (!tags.is_empty()).then_some(Strings(tags))
     }
 
-    /// The origin of its first task: a node divides its places by it.
+    /// The origin of the first task. A node divides its places by origin.
     pub fn origin(&self) -> Option<Origin> {
         self.tasks.first()?.target.origin()
     }
@@ -163,8 +164,8 @@ impl Definition {
         Self::of(vec![task])
     }
 
-    /// The only task, if there is nothing else to do. The run then needs no plan: it makes one
-    /// attempt after the other.
+    /// The only task, if the definition has nothing else to do. The run then needs no plan: it
+    /// makes one attempt after the other.
     pub fn only_task(&self) -> Option<&Task> {
         match (self.tasks.as_slice(), self.timeout_ms) {
             ([task], None) => Some(task),
@@ -317,7 +318,7 @@ impl Task {
         Duration::from_millis(self.timeout_ms.unsigned_abs())
     }
 
-    /// How long it may take to stop.
+    /// How long the task may take to stop.
     pub fn kill_grace(&self) -> Duration {
         Duration::from_millis(self.kill_grace_ms.unsigned_abs())
     }
@@ -330,7 +331,8 @@ fn within(field: &str, value: i64, low: i64, high: i64) -> Result<(), Definition
     Err(DefinitionProblem::new(field, value, "is out of range", format!("give {low} to {high}")))
 }
 
-/// The same check for a duration, which is given in seconds or in a format that is read as seconds.
+/// Checks that a duration is within bounds. Users give it in seconds, or in a format that is read
+/// as seconds.
 fn lasts(field: &str, ms: i64, low: i64, high: i64) -> Result<(), DefinitionProblem> {
     if (low..=high).contains(&ms) {
         return Ok(());

@@ -18,13 +18,13 @@ use crate::target::result::{MAX_RESULT_BYTES, too_large};
 /// A file shared by the server and one attempt's program: for the run's context, or for the
 /// program's output. It is removed when this value is dropped.
 ///
-/// The server reads the file that it created, whatever the program puts in its place: a link to
-/// something else is not followed.
+/// The server always reads the file that it created. It does not follow a link that the program has
+/// put in the file's place.
 #[derive(Debug)]
 pub(super) struct AttemptFile {
     path: PathBuf,
     file: File,
-    /// Keeps the directory while a program may write into it.
+    /// Keeps the directory alive while a program may write into it.
     _folder: Arc<Folder>,
 }
 
@@ -43,7 +43,7 @@ impl AttemptFile {
         &self.path
     }
 
-    /// The open file, in order to give it to the program's user.
+    /// The open file, for passing it to the program's user.
     pub(super) fn file(&self) -> io::Result<OwnedFd> {
         Ok(self.file.try_clone()?.into())
     }
@@ -53,7 +53,7 @@ impl AttemptFile {
         self.file.write_all_at(text.as_bytes(), 0)
     }
 
-    /// Reads what the program wrote to the file: nothing, or JSON.
+    /// Reads the output that the program wrote: nothing, or JSON.
     pub(super) fn read(&self) -> Result<Option<Value>, String> {
         let unreadable = |error: io::Error| format!("its output file could not be read: {error}");
         let size = self.file.metadata().map_err(unreadable)?.len();
@@ -73,7 +73,7 @@ impl AttemptFile {
 
 impl Drop for AttemptFile {
     fn drop(&mut self) {
-        // The program may have removed it already.
+        // The program may already have removed the file.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -24,11 +24,11 @@ const READ_BYTES: usize = 16 * 1024;
 const LAST_READS: usize = 2 * 1024 * 1024 / READ_BYTES;
 
 /// The summary of a program's output. The lines themselves go to the log: the first ones as they
-/// come, and beyond the limit only the last ones, after the output has ended.
+/// arrive; beyond the limit, only the last ones, after the output has ended.
 #[derive(Debug)]
 pub(super) struct Capture {
     limit: usize,
-    /// How many more bytes of the beginning may be written.
+    /// How many more bytes may be written as part of the beginning.
     head_left: usize,
     /// Whether the beginning is complete.
     is_beyond_head: bool,
@@ -64,9 +64,9 @@ impl Capture {
     /// Reads both streams to their ends and writes each line to the log as soon as it is complete,
     /// up to the limit.
     ///
-    /// Beyond the limit it continues to read and keeps the last lines, because a program must not
-    /// block on a full pipe. After `gone` it reads the remaining contents of the pipes, however far
-    /// behind the log is, and then stops. Returns whether it reached the ends of both.
+    /// Beyond the limit, it continues to read and keeps the last lines, because a program must not
+    /// block on a full pipe. After `gone`, it reads the remaining contents of the pipes, however
+    /// far behind the log is, and then stops. Returns whether both streams were read to their ends.
     pub(super) async fn read(
         &mut self,
         stdout: impl AsyncRead + Unpin,
@@ -103,9 +103,10 @@ impl Capture {
                 }
             };
             let read = if let Some(left) = &mut last_reads {
-                // A process that still has the output open may write endlessly.
+                // A process that still has the output open may write endlessly, so the number of
+                // reads is limited.
                 *left -= 1;
-                // The runtime must first notice the available data.
+                // The runtime needs a turn to notice the available data.
                 tokio::task::yield_now().await;
                 read.now_or_never().filter(|_| *left > 0)
             } else {
@@ -152,7 +153,7 @@ impl Capture {
     }
 }
 
-/// One of the streams.
+/// One of the two output streams.
 struct OutputStream<R> {
     reader: R,
     buffer: Vec<u8>,
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(lines.len(), head + 2 + 2_000);
     }
 
-    /// Output that programs should not print, but sometimes do.
+    /// Pieces of unusual output.
     fn pieces() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             3 => vec(any::<u8>(), 0..200),
@@ -289,8 +290,8 @@ mod tests {
                 prop_assert!(line.text.len() <= MAX_LINE_BYTES);
                 prop_assert!(!line.text.contains(['\0', '\n']));
             }
-            // The log contains the lines of each stream without a gap up to the limit, and the last
-            // ones.
+            // The log contains the lines of each stream without a gap up to the limit, and then the
+            // last ones.
             for (stream, bytes) in [(Stream::Stdout, &stdout), (Stream::Stderr, &stderr)] {
                 let mut split = Lines::default();
                 let mut all = split.push(bytes);

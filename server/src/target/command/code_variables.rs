@@ -1,5 +1,5 @@
-//! Variables that decide which code a program runs: where it finds its parts, what it loads or
-//! starts in addition, and the options of its interpreter.
+//! Environment variables that determine which code a program runs: where it finds its libraries,
+//! what else it loads or starts, and the options of its interpreter.
 
 /// Such variables by their names.
 const NAMES: &str = "\
@@ -19,7 +19,7 @@ const NAMES: &str = "\
     SASL_PATH SASL_CONF_PATH LIBMYSQL_PLUGINS LIBMYSQL_PLUGIN_DIR KRB5_CONFIG ODBCSYSINI \
     ODBCINSTINI";
 
-/// How the names of others begin.
+/// Prefixes of further such variables.
 const PREFIXES: [&str; 24] = [
     "LD_",
     "DYLD_",
@@ -53,7 +53,8 @@ pub(super) fn leads_elsewhere(name: &str) -> bool {
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether one of the patterns names the variable: in full, or by its beginning and `*`.
+/// Whether one of the patterns matches the variable. A pattern is a full name, or a prefix followed
+/// by `*`.
 pub(super) fn is_allowed(name: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),

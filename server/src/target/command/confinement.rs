@@ -21,18 +21,19 @@ use nix::{
 
 use crate::target::CommandLimits;
 
-/// The restrictions of a program: it loses the server's user and groups, its capabilities and the
-/// ability to gain others, and the server's open files; and it has resource limits.
+/// The restrictions of a program. It loses the server's user and groups, its capabilities and the
+/// ability to gain others, and the server's open files. It also gets resource limits.
 #[derive(Debug)]
 pub(super) struct Confinement {
     user: Option<(Uid, Gid)>,
     directory: CString,
-    /// Resource, soft limit, hard limit.
+    /// Each resource with its soft and hard limit.
     limits: Vec<(Resource, rlim_t, rlim_t)>,
 }
 
 impl Confinement {
-    /// For a program that starts in `directory` as `user`, or as the server's own user.
+    /// The confinement of a program that starts in `directory` as `user`, or as the server's own
+    /// user.
     pub(super) fn new(
         user: Option<&User>,
         directory: &Path,
@@ -46,11 +47,11 @@ impl Confinement {
         })
     }
 
-    /// Applies the confinement to `command`, and makes the kernel kill it when the thread that
-    /// starts it ends.
+    /// Applies the confinement to `command`, and ties it to the thread that starts it: the kernel
+    /// kills the program when that thread ends.
     ///
-    /// This tie does not survive a change of the user, so it is made after that. It does not extend
-    /// to the program's children.
+    /// A change of the user removes the tie, so the tie is made after that. It does not extend to
+    /// the program's children.
     pub(super) fn apply(self, command: &mut Command) {
         let server = getpid();
         let hook = move || {
@@ -65,13 +66,12 @@ impl Confinement {
             for (resource, soft, hard) in &self.limits {
                 setrlimit(*resource, *soft, *hard)?;
             }
-            // Done as the program's user, because a directory that the user may not enter cannot be
-            // its working directory.
+            // The directory is entered as the program's user, because a directory that this user
+            // may not enter cannot be its working directory.
             chdir(&*self.directory)?;
             close_descriptors_on_exec();
             set_pdeathsig(Signal::SIGKILL)?;
-            // The server may have died before the tie was made, and then the tie would never
-            // trigger.
+            // If the server died before the tie was made, the tie would never take effect.
             if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
         };
         // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes
@@ -86,15 +86,15 @@ pub(super) fn tie(command: &mut Command) {
     let hook = move || {
         close_descriptors_on_exec();
         set_pdeathsig(Signal::SIGKILL)?;
-        // The server may have died before the tie was made, and then the tie would never trigger.
+        // If the server died before the tie was made, the tie would never take effect.
         if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
     };
-    // SAFETY: as above.
+    // SAFETY: the closure makes only plain system calls, as in `apply`.
     unsafe { command.pre_exec(hook) };
 }
 
-/// Makes this process survive a request to end. The programs that it starts still react to such a
-/// request, because another program does not inherit a handler, unlike an ignored signal.
+/// Makes this process survive requests to end. It installs a handler instead of ignoring the
+/// signal: programs inherit an ignored signal, but no handler, so those that it starts still react.
 pub(super) fn stay_when_asked_to_end() -> io::Result<()> {
     extern "C" fn stay(_: libc::c_int) {}
     let action = SigAction::new(SigHandler::Handler(stay), SaFlags::SA_RESTART, SigSet::empty());
@@ -132,8 +132,8 @@ fn set_of(limits: CommandLimits) -> nix::Result<Vec<(Resource, rlim_t, rlim_t)>>
     Ok(set)
 }
 
-/// Drops capabilities that a service manager gave the server, because they are not meant for its
-/// programs.
+/// Drops capabilities that a service manager gave the server, because they are not meant for
+/// programs of tasks.
 fn drop_ambient_capabilities() -> io::Result<()> {
     // The argument type that the kernel expects.
     const CLEAR_ALL: libc::c_ulong = 4;
@@ -141,7 +141,7 @@ fn drop_ambient_capabilities() -> io::Result<()> {
     // SAFETY: a system call on integers.
     let done = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, CLEAR_ALL, NONE, NONE, NONE) };
     match Errno::result(done) {
-        // An old kernel does not have these capabilities, so there are none to drop.
+        // An old kernel does not have ambient capabilities, so there are none to drop.
         Ok(_) | Err(Errno::EINVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -157,11 +157,12 @@ fn give_streams(user: Uid, group: Gid) {
     }
 }
 
-/// Closes descriptors with which the server was started. Rust closes its own descriptors anyway.
+/// Closes descriptors that the server inherited at its start. Rust closes its own descriptors
+/// anyway.
 fn close_descriptors_on_exec() {
     const FIRST: libc::c_uint = 3;
-    // SAFETY: a system call on integers. An old kernel does not know it, which must not prevent the
-    // program from running.
+    // SAFETY: a system call on integers. An old kernel does not have this call, which must not
+    // prevent the program from running.
     unsafe {
         libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
     }

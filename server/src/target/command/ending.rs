@@ -14,18 +14,18 @@ use crate::target::{
 pub(super) struct ProgramEnding {
     pub(super) status: ExitStatus,
     pub(super) cause: EndCause,
-    /// Whether it had to be killed, because it did not end when asked to.
+    /// Whether the program had to be killed, because it did not end when it was asked to.
     pub(super) killed: bool,
 }
 
-/// What ended it.
+/// The cause of a program's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndCause {
-    /// The program itself, or something other than the server.
+    /// The program ended by itself, or something other than the server ended it.
     Own,
-    /// The time limit.
+    /// The time limit passed.
     TimeLimit,
-    /// A request to stop.
+    /// There was a request to stop.
     Stop,
 }
 
@@ -67,7 +67,7 @@ impl ProgramEnding {
 
     fn signal(&self) -> Option<String> {
         let number = self.status.signal()?;
-        // Real-time signals only have numbers.
+        // Real-time signals have no names, only numbers.
         let name = Signal::try_from(number).map(Signal::as_str);
         Some(name.map_or_else(|_| format!("signal {number}"), str::to_owned))
     }
@@ -82,7 +82,7 @@ impl ProgramEnding {
     }
 }
 
-/// The last lines of the program's standard error. They are complete, because masking must see
+/// The last lines of the program's standard error. They are not shortened, because masking must see
 /// whole secrets.
 fn quoted(capture: &Capture) -> String {
     capture.error_lines().map_or_else(String::new, |said| format!(": {said}"))

@@ -8,11 +8,12 @@ use crate::target::Invocation;
 /// The folders in which programs without a path are looked up.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A larger context is passed only by file and on standard input, because the size of the
-/// environment is limited.
+/// Maximum size of a context in an environment variable, because the size of the environment is
+/// limited. A larger context is passed only by file and on standard input.
 pub(super) const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 
-/// The variables of one attempt, except those about the user. Later ones override earlier ones.
+/// The environment variables of one attempt, except those about the user. Later ones override
+/// earlier ones.
 pub(super) fn variables(
     definition: &Command,
     invocation: &Invocation,

@@ -3,13 +3,13 @@ use std::collections::VecDeque;
 /// Maximum number of lines of standard error that an attempt's error quotes.
 const MAX_LINES: usize = 5;
 
-/// The maximum total size of the lines in bytes. A last line that is larger on its own is kept.
+/// Maximum total size of the lines in bytes. If the last line alone is larger, it is still kept.
 const MAX_BYTES: usize = 16 * 1024;
 
 /// The last lines on standard error that are not empty, which usually contain the reason for a
 /// failure.
 ///
-/// They are complete and not masked yet, because a part of a secret could not be recognised.
+/// The lines are complete and not masked yet, because a part of a secret could not be recognised.
 #[derive(Debug, Default)]
 pub(super) struct ErrorLines {
     lines: VecDeque<String>,
@@ -18,7 +18,7 @@ pub(super) struct ErrorLines {
 }
 
 impl ErrorLines {
-    /// Adds the next line. `is_cut` says that its end was left out.
+    /// Adds the next line. `is_cut` says that the line's end was left out.
     pub(super) fn push(&mut self, text: &str, is_cut: bool) {
         let text = text.trim();
         if text.is_empty() {
@@ -38,7 +38,7 @@ impl ErrorLines {
         }
     }
 
-    /// All of these lines as one.
+    /// All lines, joined into one.
     pub(super) fn joined(&self) -> Option<String> {
         let lines: Vec<&str> = self.lines.iter().map(|line| &**line).collect();
         (!lines.is_empty()).then(|| lines.join(" | "))

@@ -1,8 +1,9 @@
 //! The directory in which this process keeps the files of its programs' attempts.
 //!
-//! It is locked until the process ends, in whatever way. So a directory without a lock belongs to a
-//! dead process, and the next process that starts removes it. Several servers may share a machine,
-//! and tools that remove old files (systemd-tmpfiles) leave locked ones alone.
+//! The directory is locked until the process ends, in whatever way. So a directory without a lock
+//! belongs to a dead process, and the next process that starts removes it. Several servers may
+//! share a machine, and tools that remove old files (systemd-tmpfiles) leave locked directories
+//! alone.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
@@ -20,7 +21,7 @@ use super::{attempt_file::AttemptFile, user::may_switch_user};
 /// The prefix of these directories' names.
 const PREFIX: &str = "carillon-outputs-";
 
-/// How often creating a directory is tried: a cleanup may remove one that is not locked yet.
+/// Number of tries to create a directory: a cleanup may remove one that is not locked yet.
 const TRIES: usize = 8;
 
 /// Creates the files of attempts.
@@ -38,7 +39,7 @@ impl AttemptFiles {
         Self { within, folder: Mutex::default() }
     }
 
-    /// A new file for an attempt of that run.
+    /// Creates a file for an attempt of that run.
     pub(super) fn file(&self, run: Uuid) -> io::Result<AttemptFile> {
         match AttemptFile::new(self.folder()?, run) {
             // Another process has removed the directory.
@@ -50,7 +51,7 @@ impl AttemptFiles {
         }
     }
 
-    /// Removes the directory. Must be called when no program writes into it any more.
+    /// Removes the directory. Must only be called once no program writes into it any more.
     pub(super) fn close(&self) {
         self.lock().take();
     }
@@ -74,7 +75,7 @@ impl AttemptFiles {
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// The lock ends with the process at the latest.
+    /// The lock, which ends with the process at the latest.
     _lock: File,
 }
 
@@ -84,7 +85,7 @@ impl Folder {
             let path = within.join(format!("{PREFIX}{:016x}", rand::random::<u64>()));
             DirBuilder::new().mode(0o700).create(&path)?;
             let lock = match open(&path) {
-                // Another process has already removed it.
+                // Another process has already removed the directory.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
             };
@@ -94,7 +95,7 @@ impl Folder {
                 continue;
             }
             if may_switch_user() {
-                // Programs of other users must be able to open their own files, but can neither
+                // Programs of other users must be able to open their own files, but must neither
                 // list nor read the other files here.
                 lock.set_permissions(Permissions::from_mode(0o711))?;
             }
@@ -111,7 +112,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // If a link has replaced the directory, the link is not followed.
+        // If a link has replaced the directory, this does not follow the link.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -195,8 +196,8 @@ mod tests {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("output"), "{}").unwrap();
         }
-        // The target of a link must survive, whether the link is in a dead directory or in its
-        // place.
+        // The target of a link must survive, whether the link is inside a dead directory or has
+        // replaced it.
         unix::fs::symlink(&elsewhere, dead.join("inner")).unwrap();
         unix::fs::symlink(&elsewhere, &link).unwrap();
         let plain = temp.path().join(format!("{PREFIX}file"));

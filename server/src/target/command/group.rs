@@ -8,7 +8,7 @@ use nix::{
 pub(super) struct ProcessGroup(Option<Pid>);
 
 impl ProcessGroup {
-    /// The group of that number.
+    /// The process group with that number.
     pub(super) fn new(number: i32) -> Self {
         Self(Some(Pid::from_raw(number)))
     }
@@ -23,15 +23,15 @@ impl ProcessGroup {
         self.signal(Signal::SIGKILL);
     }
 
-    /// Leaves the group alone, because its leader has ended and the rest was killed. Its number may
-    /// soon be reused.
+    /// Stops tracking the group, because its leader has ended and the rest was killed. Its number
+    /// may soon be reused.
     pub(super) fn close(mut self) {
         self.0 = None;
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
-            // This fails if no process is left, which is the goal.
+            // This fails if no process is left, which is the goal anyway.
             let _ = killpg(group, signal);
         }
     }

@@ -31,7 +31,7 @@ pub(super) struct Launch {
 
 impl Launch {
     /// Starts the program in its own process group, and gives `files` to its user. Returns the
-    /// reason if that fails.
+    /// reason if the start fails.
     pub(super) fn start(&self, streams: [OwnedFd; 3], files: &[OwnedFd]) -> Result<Child, String> {
         let program = &self.invoked.program;
         let failed = |reason: String| format!("could not start {program}: {reason}");
@@ -84,15 +84,15 @@ impl Launch {
         }
     }
 
-    /// As with cron, a program starts in the user's home by default.
+    /// The program's working directory. By default it is the user's home, as with cron.
     fn directory(&self, account: Option<&User>) -> PathBuf {
         let home = || account.map(|account| account.dir.clone()).filter(|home| home.is_dir());
         self.directory.clone().or_else(home).unwrap_or_else(|| PathBuf::from("/"))
     }
 }
 
-/// The reason for a failed start. The system's "not found" can mean the directory or the program,
-/// and so can its "permission denied".
+/// The reason for a failed start. The system's "not found" and "permission denied" can each mean
+/// the directory or the program.
 fn reason(error: &io::Error, directory: &Path, user: Option<&str>) -> String {
     if !directory.is_dir() {
         format!("there is no directory {}", directory.display())

@@ -7,7 +7,7 @@ pub(super) const MAX_LINE_BYTES: usize = 16 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutputLine {
     pub(super) text: String,
-    /// How many bytes were left out at the end of the line.
+    /// How many bytes were left out at the line's end.
     pub(super) left_out: usize,
 }
 
@@ -56,7 +56,7 @@ impl Lines {
         }
         let mut text = storable(&self.kept);
         self.kept.clear();
-        // Each invalid byte becomes three bytes.
+        // Each invalid byte becomes three bytes, so the text may be too long again.
         if text.len() > MAX_LINE_BYTES {
             let fitting = text.floor_char_boundary(MAX_LINE_BYTES);
             left_out += text.len() - fitting;
@@ -66,7 +66,7 @@ impl Lines {
     }
 }
 
-/// Where to cut without splitting a character.
+/// The position at which to cut without splitting a character.
 fn boundary(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
         let needed = match bytes[bytes.len() - back] {

@@ -8,10 +8,10 @@
 //! when the attempt's future is dropped. So no program outlives its attempt, unless it deliberately
 //! leaves the group.
 //!
-//! On Linux the kernel also kills the leader when the server dies, in whatever way, so that an
-//! attempt that recovery repeats elsewhere does not continue here. The kernel ties a program to the
-//! thread that started it. So one process, which lives as long as the executor, starts all of them:
-//! `starter` explains why it is a separate process.
+//! On Linux the kernel also kills the leader when the server dies, in whatever way. Otherwise an
+//! attempt that recovery repeats elsewhere would continue here. The kernel ties a program to the
+//! thread that started it. So a single process, which lives as long as the executor, starts all
+//! programs: `starter` explains why it is a separate process.
 //!
 //! A [`Runner`] exists only if the policy allows commands.
 //!
@@ -22,10 +22,10 @@
 //! - `spawner`: requests the start of programs; `starter`: the process or thread that starts them;
 //!   `wire`: the socket between them
 //! - `confinement`: the restrictions of a program, and its tie to its starter
-//! - `user`: which user programs run as
+//! - `user`: the user that programs run as
 //! - `programs`: which programs tasks may start
-//! - `code_variables`: variables with which a task leads a program to other code; pure
-//! - `group`: signals to a process group
+//! - `code_variables`: variables that can make a program run other code; pure
+//! - `group`: sends signals to a process group
 //! - `capture`: reads the output within limits
 //! - `lines`: divides bytes into lines; pure
 //! - `error_lines`: the last lines on standard error; pure

@@ -16,8 +16,8 @@ const MAX_NAMED: usize = 8;
 /// Checks the program of a task, and its variables, against the lists of the policy; an empty list
 /// of programs allows all.
 ///
-/// The checked file is the file that is started: a name is looked up here, and not by the system in
-/// a `PATH` that the task sets.
+/// The checked file is the file that is started. Names are looked up here, because the system would
+/// use a `PATH` that the task sets.
 pub(super) fn admitted(
     definition: &Command,
     invoked: Invoked,
@@ -65,8 +65,8 @@ fn located(program: &str) -> Option<PathBuf> {
     PATH.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
 }
 
-/// A path with its directory resolved. The file itself may be a link: if several programs are one
-/// file under several names, only the listed names are allowed.
+/// A path with its directory resolved. The file itself may be a link. It is not resolved, because
+/// one file may be several programs under different names, and only the listed names are allowed.
 fn place(path: &Path) -> PathBuf {
     match (path.parent().map(Path::canonicalize), path.file_name()) {
         (Some(Ok(folder)), Some(name)) => folder.join(name),

@@ -29,8 +29,8 @@ use crate::{
     },
 };
 
-/// How long the output may stay open after the group is gone, because only a process that left the
-/// group can hold it open. Output that was written before is read, however long that takes.
+/// How long the output may stay open after the group is gone: only a process that left the group
+/// can still hold it open. Output that was written before that is read, however long it takes.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Runs programs.
@@ -51,7 +51,7 @@ impl Runner {
         Self { spawner, files, policy, may_switch, output_limit, clock }
     }
 
-    /// Removes its files from this machine.
+    /// Removes the runner's files from this machine.
     pub(in crate::target) fn close(&self) {
         self.files.close();
     }
@@ -61,12 +61,13 @@ impl Runner {
         self.prepare(definition).map(drop)
     }
 
-    /// Whether not all namespaces may run the same programs as the same users.
+    /// Whether different namespaces may run different programs, or run them as different users.
     pub(in crate::target) fn depends_on_namespace(&self) -> bool {
         self.policy.namespaces.is_some() || !self.policy.user_of.is_empty()
     }
 
-    /// Whether tasks of that namespace may run programs, and as the user that this one names.
+    /// Fails unless tasks of that namespace may run programs, as the user that this definition
+    /// names.
     pub(in crate::target) fn check_namespace(
         &self,
         definition: &Command,
@@ -168,14 +169,14 @@ impl Runner {
             self.clock.sleep(DRAIN).await;
         };
         let (ending, (), whole) = join!(
-            // The time limit starts before the first line is read.
+            // The time limit must start before the first line is read.
             biased;
             async {
                 let ending = self.end(&mut exit, group, invocation, log, stop).await;
                 ended.cancel();
                 ending
             },
-            // Processes that remain after the end of the program get no input.
+            // Processes that outlive the program get no more input.
             async { ended.run_until_cancelled(feed(stdin, context)).await.unwrap_or_default() },
             capture.read(stdout, stderr, log, gone),
         );
@@ -186,7 +187,7 @@ impl Runner {
         ending
     }
 
-    /// Waits until the program has ended, and makes sure that nothing of its group outlives it.
+    /// Waits until the program has ended, and makes sure that no process of its group outlives it.
     async fn end(
         &self,
         exit: &mut Exit,
@@ -258,6 +259,6 @@ fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
 
 /// Writes the context to the program's standard input and closes it.
 async fn feed(mut stdin: pipe::Sender, context: String) {
-    // The program need not read it.
+    // Writing fails if the program does not read its input, which is allowed.
     let _ = stdin.write_all(context.as_bytes()).await;
 }

@@ -19,8 +19,8 @@ use super::{
     wire,
 };
 
-/// Maximum number of programs that are started at the same time. Each has files in the socket
-/// meanwhile, and the system limits these to the number that one process may have open.
+/// Maximum number of programs that are started at the same time. While a program starts, its files
+/// are in the socket, and the system limits these to the number that one process may have open.
 const AT_ONCE: usize = 16;
 
 /// A handle to the starter of programs, which ends when the handle is dropped.
@@ -47,8 +47,8 @@ pub(super) struct Program {
 pub(super) struct Exit(Lines<BufReader<pipe::Receiver>>);
 
 impl Exit {
-    /// Waits for the end of the program. By then the rest of its group has been killed. The future
-    /// is cancel-safe.
+    /// Waits for the end of the program. When this returns, the rest of the program's group has
+    /// been killed. The future is cancel-safe.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         match self.next().await? {
             StarterReport::Ended(status) => Ok(ExitStatus::from_raw(status)),
@@ -66,13 +66,13 @@ impl Exit {
 }
 
 impl Spawner {
-    /// A spawner whose starter is a process or else a thread. The starter begins with the first
-    /// program.
+    /// A spawner whose starter is a process if `is_apart` is set, or else a thread. The starter
+    /// begins with the first program.
     pub(super) fn new(is_apart: bool) -> Self {
         Self { socket: Mutex::default(), turns: Arc::new(Semaphore::new(AT_ONCE)), is_apart }
     }
 
-    /// Starts a program with its files. Returns the reason if it fails.
+    /// Starts a program with its files. Returns the reason if the start fails.
     pub(super) async fn start(
         &self,
         launch: &Launch,
@@ -85,7 +85,7 @@ impl Spawner {
             pipes().map_err(failed)?;
         let [given, offered] = files;
         self.send(launch, [first, second, third, told, given, offered]).map_err(failed)?;
-        // If the attempt is dropped meanwhile, the started program is dropped, which kills it.
+        // If the attempt is dropped meanwhile, the started program is dropped and thereby killed.
         let started = tokio::spawn(async move {
             let _turn = turn;
             let told = exit.next().await;
@@ -100,7 +100,7 @@ impl Spawner {
         started.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)?
     }
 
-    /// Sends the launch to the current starter, or to a new one if that has ended.
+    /// Sends the launch to the current starter, or to a new one if the current one has ended.
     fn send(&self, launch: &Launch, files: [OwnedFd; 6]) -> io::Result<()> {
         let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*socket {
@@ -126,7 +126,7 @@ fn is_gone(error: &io::Error) -> bool {
 fn connect(is_apart: bool) -> io::Result<OwnedFd> {
     let (near, far) = wire::pair()?;
     // The starter process is tied to the thread that started it, and each program to the starter's
-    // thread. So this thread lives as long as it is needed.
+    // thread. So this thread waits until the starter ends.
     thread::Builder::new().name("spawner".to_owned()).spawn(move || {
         let done = if is_apart {
             starter::process(far).and_then(|mut child| child.wait()).map(drop)

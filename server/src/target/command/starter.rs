@@ -1,8 +1,8 @@
 //! The starter of programs: a separate process, or a thread if the executable is not the server's.
 //!
 //! Starting a program copies the page tables of the starting process. A server has much memory and
-//! many busy threads; this process has little memory and does nothing else. The kernel ties each
-//! program to the thread that started it, and this process to the server. So they all end with the
+//! many busy threads; the starter has little memory and does nothing else. The kernel ties each
+//! program to the thread that started it, and the starter to the server. So they all end with the
 //! server, in whatever way it ends.
 
 use std::{
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{confinement, launch::Launch, wire};
 
-/// The argument with which the server's executable becomes this process.
+/// The argument that makes the server's executable the starter.
 pub(super) const WORD: &str = "start-programs";
 
 /// A report about a program, as one line of JSON.
@@ -43,15 +43,15 @@ pub(super) enum StarterReport {
     Ended(i32),
 }
 
-/// Runs the starter process, if these are its arguments.
+/// Runs the starter process if these are its arguments.
 pub(crate) fn start_programs(arguments: &[OsString]) -> Option<ExitCode> {
     if arguments.len() != 2 || arguments[1] != WORD {
         return None;
     }
     let serve = || -> io::Result<()> {
         confinement::drop_dumpable()?;
-        // A service manager asks all processes of a service to end, but this one ends only with the
-        // server.
+        // A service manager asks all processes of a service to end, but the starter must end only
+        // with the server.
         confinement::stay_when_asked_to_end()?;
         serve(&io::stdin().as_fd().try_clone_to_owned()?)
     };
@@ -64,7 +64,7 @@ pub(crate) fn start_programs(arguments: &[OsString]) -> Option<ExitCode> {
     }
 }
 
-/// Starts the process, with its end of the socket as its standard input.
+/// Starts the starter process, with its end of the socket as its standard input.
 pub(super) fn process(socket: OwnedFd) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
     command
@@ -73,27 +73,28 @@ pub(super) fn process(socket: OwnedFd) -> io::Result<Child> {
         .current_dir("/")
         .stdin(Stdio::from(socket))
         .stdout(Stdio::null())
-        // Its own group, so that an interrupt from the terminal reaches only the server.
+        // The process has its own group, so that an interrupt from the terminal reaches only the
+        // server.
         .process_group(0);
     confinement::tie(&mut command);
     command.spawn()
 }
 
-/// How many threads start programs. Each waits for the kernel until its program is executed, and
-/// others can be started meanwhile.
+/// Number of threads that start programs. Each waits for the kernel until its program is executed;
+/// meanwhile the others can start programs.
 const THREADS: usize = 4;
 
 /// Starts the programs requested on `socket`, until the other end is gone.
 pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
     let take = || {
         let taken = take_launches(socket);
-        // Where one thread fails, the others end as well, and another starter takes their place.
+        // If one thread fails, the others end as well, and another starter replaces this one.
         let _ = shutdown(socket.as_raw_fd(), Shutdown::Both);
         taken
     };
     thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().name("starter".to_owned()).spawn_scoped(scope, take);
-        // Where the system allows no further thread, fewer of them do the same work.
+        // If the system allows no further thread, fewer threads do the same work.
         let threads: Vec<_> = (1..THREADS).filter_map(|number| spawn(number).ok()).collect();
         let panicked = |_| Err(io::Error::other("a thread that starts programs panicked"));
         let own = take();
@@ -115,7 +116,7 @@ fn start(launch: &Launch, streams: [OwnedFd; 3], files: &[OwnedFd], mut told: Fi
     let child = match launch.start(streams, files) {
         Ok(child) => child,
         Err(reason) => {
-            // If this fails, the requester is gone.
+            // Telling fails if the requester is gone.
             let _ = tell(&mut told, &StarterReport::Failed(reason));
             return;
         }
@@ -127,15 +128,15 @@ fn start(launch: &Launch, streams: [OwnedFd; 3], files: &[OwnedFd], mut told: Fi
     let await_end = move || await_end(child, group, told);
     let waiter = thread::Builder::new().name("program".to_owned()).stack_size(64 * 1024);
     if let Err(error) = waiter.spawn(await_end) {
-        // The end cannot be reported, but the other side sees that the pipe is closed.
+        // The end cannot be reported, but the server sees that the pipe is closed.
         eprintln!("could not wait for a program: {error}");
         let _ = killpg(group, Signal::SIGKILL);
     }
 }
 
 fn await_end(mut child: Child, group: Pid, mut told: File) {
-    // The number cannot be reused before it is waited for, so the rest of the group is killed
-    // first.
+    // Kills the rest of the group before reaping the leader: until then, the group's number cannot
+    // be reused.
     let ended = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(group), ended) == Err(nix::errno::Errno::EINTR) {}
     let _ = killpg(group, Signal::SIGKILL);

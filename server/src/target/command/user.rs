@@ -1,4 +1,4 @@
-//! The user as which programs run.
+//! The user that programs run as.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use nix::unistd::{Uid, User};
 use super::definition::Command;
 use crate::target::{CommandPolicy, TargetError};
 
-/// The users as which programs run if the configuration names none: the first that exists.
+/// The users that programs run as if the configuration names none: the first one that exists.
 const DEFAULT_USERS: [&str; 2] = ["carillon-task", "nobody"];
 
 /// The capabilities needed to change the user: CAP_CHOWN (0) for the program's files, CAP_KILL (5)
@@ -65,7 +65,7 @@ pub enum UserError {
 }
 
 impl UserError {
-    /// The same error about the user of a namespace.
+    /// Converts the error to one about the user of a namespace.
     pub fn of_namespace(&self, namespace: &str) -> Self {
         let problem = self.to_string();
         let problem = problem.strip_prefix("use commands.user: ").unwrap_or(&problem).to_owned();
@@ -83,8 +83,8 @@ pub fn may_switch_user() -> bool {
     }
 }
 
-/// The user as which programs run here, given the configured one. `None` means the server's own
-/// user, if the server may not change the user.
+/// The user that programs run as on this node, given the configured one. `None` means the server's
+/// own user, if the server may not change the user.
 pub fn programs_user(configured: Option<&str>) -> Result<Option<String>, UserError> {
     choose(configured, may_switch_user(), Uid::effective())
 }
@@ -126,7 +126,7 @@ fn find(name: &str) -> Result<Option<User>, UserError> {
         .map_err(|error| UserError::Lookup { name: name.to_owned(), problem: error.to_string() })
 }
 
-/// Whether a task may use the user that it names.
+/// Fails unless a task may use the user that it names.
 pub(super) fn check(
     definition: &Command,
     policy: &CommandPolicy,
@@ -157,8 +157,8 @@ pub(super) fn check(
     }
 }
 
-/// Whether a task of a namespace may use the user that it names: the user of one namespace is not
-/// for another.
+/// Fails unless a task of a namespace may use the user that it names. The user of one namespace is
+/// not allowed in another.
 pub(super) fn check_namespace(
     definition: &Command,
     policy: &CommandPolicy,
@@ -174,7 +174,7 @@ pub(super) fn check_namespace(
     Err(TargetError::invalid("command.user", problem, help))
 }
 
-/// Whether programs may run as that user, if it is not the server's own.
+/// Fails unless programs may run as that user, if it is not the server's own.
 pub(super) fn check_account(account: &User, own: Uid) -> Result<(), String> {
     let name = shown(&account.name);
     if account.uid.is_root() {

@@ -1,5 +1,5 @@
-//! How launches reach the starter of programs: each is one message on a socket, with the open files
-//! that belong to it.
+//! Sends launches to the starter of programs. Each launch is one message on a socket, with the open
+//! files that belong to it.
 
 use std::{
     fs::File,
@@ -26,7 +26,7 @@ pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?)
 }
 
-/// Sends a message with `files`. It may have any size, because it is sent as a file as well.
+/// Sends a message with `files`. The message may have any size, because it is sent as a file, too.
 pub(super) fn send(
     socket: &OwnedFd,
     message: &impl Serialize,
@@ -80,7 +80,7 @@ pub(super) fn receive<const N: usize, T: DeserializeOwned>(
 #[expect(unsafe_code, reason = "descriptors that came with a message have no other form")]
 fn owned(descriptor: i32) -> OwnedFd {
     use std::os::fd::FromRawFd;
-    // SAFETY: the system created it for this message, and nothing else uses it.
+    // SAFETY: the system created the descriptor for this message, and nothing else uses it.
     unsafe { OwnedFd::from_raw_fd(descriptor) }
 }
 

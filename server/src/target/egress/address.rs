@@ -1,13 +1,14 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The class of an address, which decides whether it may be reached, ordered from open to closed.
+/// The class of an address, which decides whether requests may reach it, ordered from open to
+/// closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// An address on the internet.
     Public,
-    /// Within the node or its own networks: reached only if the configuration allows it.
+    /// An address within the node or its own networks: reached only if the configuration allows it.
     Private(&'static str),
-    /// Never reached.
+    /// An address that is never reached.
     Forbidden(&'static str),
 }
 
@@ -23,11 +24,11 @@ pub(super) fn reach(address: IpAddr) -> Reach {
 
 fn v4(address: Ipv4Addr) -> Reach {
     match address.octets() {
-        // Metadata services outside of the link-local range: Alibaba, Azure, Oracle.
+        // Metadata services outside the link-local range: Alibaba, Azure, Oracle.
         [100, 100, 100, 200] | [168, 63, 129, 16] | [192, 0, 0, 192] => {
             Forbidden("a cloud metadata address")
         }
-        // The first is the node itself on Linux, the rest are not valid destinations.
+        // On Linux 0.0.0.0 is the node itself; the other addresses are not valid destinations.
         [0, ..] => Forbidden("an unspecified address"),
         [169, 254, ..] => Forbidden("a link-local address"),
         [224..=239, ..] => Forbidden("a multicast address"),
@@ -67,7 +68,7 @@ fn embedded(address: Ipv6Addr) -> impl Iterator<Item = Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let tail = Some(joined(g, h));
     let (first, second) = match [a, b, c, d, e, f] {
-        // `::` and `::1` are classified as such, not as 0.0.0.0 and 0.0.0.1.
+        // `::` and `::1` have their own classes; they are not checked as 0.0.0.0 and 0.0.0.1.
         [0, 0, 0, 0, 0, 0] if g == 0 && h <= 1 => (None, None),
         // Compatible, mapped, translated (RFC 2765), NAT64 with the well-known prefix.
         [0, 0, 0, 0, 0, 0 | 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {

@@ -23,8 +23,8 @@ const FORBIDDEN: &[&str] = &[
     "100::1",
     "fd00:ec2::254",
     "fd20:ce::254",
-    // The metadata address embedded in IPv6: mapped, compatible, translated, NAT64 (both), 6to4,
-    // Teredo (as relay and as client), ISATAP.
+    // The metadata address embedded in IPv6: mapped, compatible, translated, NAT64 (both prefixes),
+    // 6to4, Teredo (as relay and as client), ISATAP.
     "::ffff:169.254.169.254",
     "::169.254.169.254",
     "::ffff:0:169.254.169.254",

@@ -4,25 +4,25 @@ use url::{Host, Url};
 
 use super::address::{Reach, reach};
 
-/// Decides where a request may go.
+/// Decides which destinations requests may reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Egress {
     private_addresses: bool,
 }
 
-/// Why a destination is refused. Reads after a colon.
+/// Why a destination is refused. The text reads after a colon.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EgressRefusal {
-    /// Neither `http` nor `https`.
+    /// The scheme is neither `http` nor `https`.
     #[error("its scheme is `{0}`")]
     Scheme(String),
-    /// A user name or password in the URL.
+    /// The URL contains a user name or a password.
     #[error("it holds a user name or a password")]
     Credentials,
     /// The URL has no host.
     #[error("it has no host")]
     NoHost,
-    /// An address that is never reached.
+    /// The address is never reached.
     #[error("{address} is {what}, which is never reached")]
     Forbidden {
         /// The address.
@@ -30,7 +30,7 @@ pub(crate) enum EgressRefusal {
         /// The address's class.
         what: &'static str,
     },
-    /// An address that may be reached only if the configuration allows it.
+    /// The address may be reached only if the configuration allows it.
     #[error("{address} is {what}, and the configuration does not allow private addresses")]
     Private {
         /// The address.
@@ -41,7 +41,7 @@ pub(crate) enum EgressRefusal {
 }
 
 impl EgressRefusal {
-    /// What to do about it.
+    /// A way to resolve the refusal.
     pub(crate) fn help(&self) -> &'static str {
         match self {
             Self::Scheme(_) | Self::NoHost => "write http://host/... or https://host/...",
@@ -88,7 +88,7 @@ impl Egress {
     }
 }
 
-/// A name whose addresses are all refused, with the reason for the first.
+/// The error for a name whose addresses are all refused, with the reason for the first.
 #[derive(Debug)]
 pub(crate) struct NameRefused {
     pub(super) name: String,

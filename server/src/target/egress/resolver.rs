@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Resolves names for the client, and returns only addresses that may be reached. A name is
-/// resolved once for each connection: the checked address is the one that is connected to.
+/// resolved once for each connection, and the client connects to the checked address.
 pub(crate) struct Resolver {
     egress: Egress,
     lookup: Arc<Lookup>,

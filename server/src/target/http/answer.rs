@@ -25,7 +25,7 @@ pub(super) struct KeptResponse {
 const KEPT: [&str; 6] =
     ["content-type", "content-length", "etag", "location", "retry-after", "x-request-id"];
 
-/// A JSON body is stored if it is not larger than a context may be.
+/// Maximum size of a stored JSON body: that of a context.
 const MAX_JSON: usize = 256 * 1024;
 
 /// How many bytes of any other body are stored, from its beginning, for operators to read.
@@ -44,7 +44,7 @@ impl KeptResponse {
             let room = limit - answer.body.len();
             answer.body.extend(chunk.iter().take(room));
             if chunk.len() > room {
-                // A larger body is not read to its end; the connection is dropped.
+                // The rest of a larger body is not read; the connection is dropped.
                 answer.truncated = true;
                 break;
             }
@@ -52,7 +52,7 @@ impl KeptResponse {
         Ok(answer)
     }
 
-    /// Whether the response is as the definition expects; if not, how it differs.
+    /// Fails, with the difference, unless the response is as the definition expects.
     pub(super) fn judge(&self, definition: &Http) -> Result<(), String> {
         if !definition.expected_status.contains(self.status.as_u16()) {
             let expected = &definition.expected_status;
@@ -70,7 +70,7 @@ impl KeptResponse {
         Err(format!("answered {}, but {part} not contain the expected text", self.status))
     }
 
-    /// One line for the log, after the name of the server.
+    /// A line for the log, to be appended to the name of the server.
     pub(super) fn line(&self) -> String {
         let more = if self.truncated { "; output truncated: more than" } else { "," };
         format!("answered {}{more} {} bytes", self.status, self.body.len())
@@ -94,10 +94,11 @@ impl KeptResponse {
         })
     }
 
-    /// The body, as JSON if it is valid, otherwise as text; and whether part of it is left out.
+    /// The body, as JSON if it is valid JSON, otherwise as text; and whether a part of it is left
+    /// out.
     fn body(&self) -> (Value, bool) {
         // Not every database can store an escaped NUL as JSON, and JSON that nests too deep could
-        // not be read again. Both can be stored as text.
+        // not be parsed again. In both cases the body is stored as text.
         let plain = !self.truncated
             && self.body.len() <= MAX_JSON
             && !memmem(&self.body, br"\u0000")

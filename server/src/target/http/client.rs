@@ -9,9 +9,9 @@ use crate::target::{TargetError, egress::Resolver, tls};
 /// Timeout for opening a connection. The invocation limits the whole request.
 pub(super) const CONNECT_SECONDS: u64 = 10;
 
-/// As many as the attempts that a node may run at once. With fewer, a burst to one host would open
-/// and close a connection for nearly every request. The pool closes connections that are idle for
-/// 90 seconds.
+/// Maximum number of idle connections per host: as many as the attempts that a node may run at
+/// once. With fewer, a burst to one host would open and close a connection for nearly every
+/// request. The pool closes connections that are idle for 90 seconds.
 const MAX_IDLE_PER_HOST: usize = 1_024;
 
 const USER_AGENT: &str = concat!("carillon/", env!("CARGO_PKG_VERSION"));
@@ -23,12 +23,12 @@ pub(super) struct ClientFactory {
 }
 
 impl ClientFactory {
-    /// Reads the authorities.
+    /// Reads the certificate authorities.
     pub(super) fn new(resolver: Resolver, ca_pem: Option<&str>) -> Result<Self, TargetError> {
         Ok(Self { resolver: Arc::new(resolver), roots: Arc::new(tls::roots(ca_pem)?) })
     }
 
-    /// The authorities that its clients trust.
+    /// The certificate authorities that the clients trust.
     pub(super) fn roots(&self) -> &Arc<RootCertStore> {
         &self.roots
     }

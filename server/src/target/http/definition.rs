@@ -104,7 +104,8 @@ impl Http {
 }
 
 impl fmt::Debug for Http {
-    /// Shows only the origin of the URL, and nothing of the body: both may contain tokens.
+    /// Shows only the origin of the URL, and nothing of the body, because the rest may contain
+    /// tokens.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http")
             .field("url", &super::place::origin_of(&self.url))

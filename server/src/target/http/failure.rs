@@ -14,7 +14,7 @@ pub(super) enum Failure {
     TimeLimit(String),
 }
 
-/// Names the step of a request that failed. The client's own message is left out, because it
+/// Names the step of a request that failed. The HTTP client's own message is left out, because it
 /// contains the URL.
 pub(super) fn explain(error: &reqwest::Error, url: &Url) -> String {
     let place = authority(url);

@@ -13,7 +13,7 @@ use crate::target::{
 
 /// Timeout for a whole response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Maximum size of a response; no expected document is longer.
+/// Maximum size of a response: no document that the server expects is larger.
 const MAX_BYTES: usize = 1024 * 1024;
 
 /// Sends the server's own requests to destinations that its operator configured: within the egress
@@ -35,7 +35,7 @@ pub struct Fetched {
     pub body: Vec<u8>,
 }
 
-/// Why there was no response. Messages read after "failed to", and name only the origin.
+/// Why there was no response. Messages read after "failed to", and name only the URL's origin.
 #[derive(Debug, thiserror::Error)]
 #[error("ask {origin}: {problem}")]
 pub struct FetchError {

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use super::{definition::Method, prepare::Prepared};
 use crate::{clock::Clock, target::Invocation};
 
-/// What one attempt sends, apart from its destination.
+/// The headers and the body of one attempt's request.
 #[derive(Clone)]
 pub(super) struct Message {
     pub(super) method: reqwest::Method,
-    /// Headers of our own, for any receiver.
+    /// Carillon's own headers, for any receiver.
     pub(super) headers: HeaderMap,
     /// Headers that only the receiver in the definition may see.
     pub(super) private_headers: HeaderMap,
@@ -77,7 +77,7 @@ fn is_json(text: &str) -> bool {
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// The body of a request whose definition has none. It identifies the fire.
+/// The body of a request whose definition has none. This body identifies the fire.
 fn announcement(invocation: &Invocation) -> Value {
     json!({
         "id": invocation.idempotency_key,

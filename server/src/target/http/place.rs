@@ -2,12 +2,13 @@ use url::Url;
 
 /// Scheme, host and port of a URL: the only part that may be shown.
 ///
-/// Receivers put tokens into queries and paths alike, and shown texts go to logs.
+/// The rest is not shown, because receivers put tokens into queries and paths alike, and shown
+/// texts go to logs.
 pub(crate) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-/// The same for a text that may not be a URL.
+/// The origin of a text that may not be a URL.
 pub(crate) fn origin_of(text: &str) -> String {
     Url::parse(text).map_or_else(|_| "(not a URL)".to_owned(), |url| origin(&url))
 }

@@ -15,7 +15,7 @@ pub(super) struct Prepared<'a> {
     /// The headers of the definition, marked as sensitive.
     pub(super) headers: HeaderMap,
     pub(super) signer: Option<Signer>,
-    /// Presented only to the definition's own origin.
+    /// The client certificate, presented only to the definition's own origin.
     pub(super) identity: Option<Identity>,
 }
 
@@ -23,7 +23,7 @@ const MAX_URL_BYTES: usize = 8 * 1024;
 const MAX_BODY_BYTES: usize = 256 * 1024;
 const MAX_HEADERS: usize = 64;
 
-/// Set by Carillon or by the protocol, so a second value would contradict the first.
+/// Headers that Carillon or the protocol sets, so that a second value would contradict the first.
 const RESERVED: [&str; 13] = [
     "connection",
     "content-length",
@@ -121,7 +121,7 @@ fn header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), Targe
     if RESERVED.contains(&parsed.as_str()) || parsed.as_str().starts_with("proxy-") {
         return Err(TargetError::invalid(field(name), "is set by Carillon", "leave it out"));
     }
-    // The value itself may be a secret, so it stays out of the message.
+    // The message leaves the value out, because it may be a secret.
     let mut value = HeaderValue::try_from(value.expose()).map_err(|_| {
         let problem = "its value has a character that a header cannot hold";
         TargetError::invalid(field(name), problem, "use printable ASCII, without line ends")

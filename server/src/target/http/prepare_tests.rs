@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The error of a definition in JSON, on a server that may only reach public addresses.
+/// The error for a definition in JSON, on a server that may only reach public addresses.
 fn error(definition: serde_json::Value) -> TargetError {
     let definition: Http = serde_json::from_value(definition).unwrap();
     prepare(&definition, &Egress::new(false)).err().unwrap()

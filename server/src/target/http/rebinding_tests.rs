@@ -1,4 +1,4 @@
-//! A name whose owner returns a different address each time: DNS rebinding.
+//! Tests of DNS rebinding: the owner of a name returns a different address each time.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -17,10 +17,10 @@ use uuid::Uuid;
 
 use super::*;
 
-/// A public address, as far as the policy knows, that nobody can have (RFC 9602).
+/// An address that the policy considers public, but that no host can have (RFC 9602).
 const NOWHERE: &str = "5f00::1";
 const HERE: &str = "127.0.0.1";
-/// An address that also leads to this machine, and is never reached.
+/// An address that also leads to this machine, and must never be reached.
 const UNSPECIFIED: &str = "0.0.0.0";
 
 /// A resolver that returns the given answers in order and repeats the last one, and how often it
@@ -50,11 +50,11 @@ async fn listener(answer: String) -> (u16, mpsc::UnboundedReceiver<()>) {
     let (came, received) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            // Every connection counts, whatever it sends.
+            // Every connection counts, whatever its client sends.
             let _ = came.send(());
             let mut head = [0; 4096];
             if stream.read(&mut head).await.is_ok() {
-                // The client may be gone.
+                // Writing fails if the client is gone.
                 let _ = stream.write_all(answer.as_bytes()).await;
             }
         }
@@ -64,7 +64,7 @@ async fn listener(answer: String) -> (u16, mpsc::UnboundedReceiver<()>) {
 
 const DONE: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
-/// One attempt, with a resolver of that policy.
+/// Makes one attempt, with a resolver under that policy.
 async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usize) {
     let (resolver, asked) = rebinding(Egress::new(private), answers);
     let policy = Policy { private_addresses: private, ..Policy::default() };
@@ -84,7 +84,7 @@ async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usi
         idempotency_key: "key".to_owned(),
         traceparent: None,
         context: json!({}),
-        // If a network drops packets to the unreachable address, the test takes this long.
+        // On a network that drops packets to the unreachable address, the test takes this long.
         timeout: Duration::from_secs(10),
         kill_grace: Duration::ZERO,
     };
@@ -97,20 +97,21 @@ async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usi
 #[tokio::test]
 async fn a_name_that_changes_its_mind_reaches_nothing() {
     let (port, mut received) = listener(DONE.to_owned()).await;
-    // Public when it is checked and this machine when it is connected to; or both at once.
+    // The name leads to a public address when it is checked, and to this machine when the client
+    // connects; or to both at once.
     for answers in [&[&[NOWHERE][..], &[HERE][..]][..], &[&[HERE, NOWHERE][..]][..]] {
         let (outcome, asked) = attempt(false, answers, port).await;
         let failed = matches!(outcome, Outcome::Failed { .. } | Outcome::TimedOut { .. });
         assert!(failed, "{answers:?}: {outcome:?}");
         assert_eq!(asked, 1, "what is judged is connected to: {answers:?}");
     }
-    // This machine in the end: each address is checked.
+    // The name leads to this machine in the end, but each address is checked.
     let (outcome, _) = attempt(false, &[&[HERE]], port).await;
     let Outcome::Failed { message, .. } = outcome else { panic!("{outcome:?}") };
     assert!(message.contains("leads to where requests may not go: 127.0.0.1 is"), "{message}");
     assert!(received.try_recv().is_err(), "somebody came");
 
-    // The listener is reached if the policy allows it.
+    // The listener is reached if the policy allows private addresses.
     let (outcome, _) = attempt(true, &[&[HERE]], port).await;
     assert!(matches!(outcome, Outcome::Succeeded { .. }), "{outcome:?}");
     assert_eq!(received.recv().await, Some(()));

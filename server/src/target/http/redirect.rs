@@ -6,7 +6,8 @@ use url::Url;
 
 use super::message::Message;
 
-/// The destination of a redirect, if the response is one. Fails if the location is invalid.
+/// The destination of a redirect; `None` if the response is not one. Fails if the location is
+/// invalid.
 pub(super) fn location(
     from: &Url,
     status: StatusCode,
@@ -31,7 +32,7 @@ pub(super) fn location(
 ///
 /// As in browsers, 303 turns any request into a `GET` without a body, and 301 and 302 do so unless
 /// the method only reads. Another origin gets neither the definition's headers, which may contain
-/// credentials, nor a signature that was meant for the first origin.
+/// credentials, nor the signature, which was meant for the first origin.
 pub(super) fn forward(mut message: Message, status: StatusCode, from: &Url, to: &Url) -> Message {
     let asks_only = matches!(message.method, Method::GET | Method::HEAD);
     if matches!(status.as_u16(), 301..=303) && !asks_only {

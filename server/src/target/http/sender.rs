@@ -36,7 +36,7 @@ use crate::{
 pub(in crate::target) struct Sender {
     client: Client,
     factory: ClientFactory,
-    /// The clients with a certificate.
+    /// The clients that have a certificate.
     certified: Clients,
     egress: Egress,
     output_limit: usize,
@@ -49,7 +49,7 @@ impl Sender {
         Self::resolving(resolver, policy, clock)
     }
 
-    /// The same, with the names resolved by `resolver`.
+    /// A sender whose names are resolved by `resolver`.
     fn resolving(resolver: Resolver, policy: &Policy, clock: Clock) -> Result<Self, TargetError> {
         let egress = Egress::new(policy.private_addresses);
         let factory = ClientFactory::new(resolver, policy.ca_pem.as_deref())?;
@@ -71,7 +71,7 @@ impl Sender {
         &self.client
     }
 
-    /// The authorities that are trusted.
+    /// The certificate authorities that requests trust.
     pub(in crate::target) fn roots(&self) -> &Arc<RootCertStore> {
         self.factory.roots()
     }
@@ -165,7 +165,7 @@ impl Sender {
             log.system(format!("{place} answered {status}, redirected to {}", origin(&next))).await;
             message = redirect::forward(message, status, &url, &next);
             if url.origin() != next.origin() {
-                // Another origin does not see the certificate either.
+                // The client certificate is not presented to another origin.
                 client = self.client.clone();
             }
             url = next;
@@ -187,7 +187,7 @@ async fn send(
     message: &Message,
     limit: &Limit<'_>,
 ) -> Result<Response, Failure> {
-    // A header of the definition replaces ours with the same name.
+    // A header of the definition replaces ours of the same name.
     let sending = client
         .request(message.method.clone(), url.clone())
         .headers(message.headers.clone())
@@ -231,14 +231,15 @@ impl Limit<'_> {
         self.clock.instant().saturating_duration_since(self.started)
     }
 
-    /// Waits for `future` within the remaining time. After that, returns a message with the limit.
+    /// Waits for `future` within the remaining time. If the time runs out, returns a message with
+    /// the limit.
     async fn keep<F: Future>(&self, future: F) -> Result<F::Output, String> {
         let left = self.limit.saturating_sub(self.elapsed());
         let kept = self.clock.timeout(left, future).await;
         kept.map_err(|_| format!("within {}", Seconds(self.limit)))
     }
 
-    /// The output if there was no response.
+    /// The output of an attempt without a response.
     fn output(&self) -> Value {
         json!({ "duration_ms": millis(self.elapsed()) })
     }

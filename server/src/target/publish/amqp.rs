@@ -54,7 +54,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The method that it calls, if any. If it calls one, its payload has at least four bytes.
+    /// The method that the frame calls, if it calls one: then its payload has at least four bytes.
     pub(super) fn method(&self) -> Option<Method> {
         match (self.kind, &*self.payload) {
             (METHOD, [a, b, c, d, ..]) => {
@@ -75,7 +75,7 @@ pub(super) fn missing(input: &[u8]) -> Result<usize, PublishProblem> {
     Ok((HEAD + size(*head)? + 1).saturating_sub(input.len()))
 }
 
-/// The frame at the beginning, and its length; `None` while it is incomplete.
+/// The frame at the beginning of `input`, and its length; `None` while the frame is incomplete.
 pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, PublishProblem> {
     let Some(head) = input.first_chunk::<HEAD>() else { return Ok(None) };
     let size = size(*head)?;
@@ -89,7 +89,8 @@ pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, PublishProble
 }
 
 fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, PublishProblem> {
-    // A server that does not support this version answers with its own, which begins with a letter.
+    // A server that does not support this version answers with its own version, which begins with a
+    // letter.
     let size = usize::try_from(u32::from_be_bytes([a, b, c, d])).map_err(|_| broken())?;
     if size > MAX_PAYLOAD || !matches!(kind, METHOD | HEADER | BODY | HEARTBEAT) {
         return Err(broken());
@@ -157,7 +158,7 @@ impl Writer {
         writer
     }
 
-    /// A text of at most 255 bytes, as the check of the definition ensures.
+    /// Writes a text of at most 255 bytes, as the check of the definition ensures.
     pub(super) fn short(&mut self, text: &str) -> &mut Self {
         let text = &text.as_bytes()[..text.len().min(MAX_SHORT)];
         self.u8(u8::try_from(text.len()).unwrap_or(u8::MAX)).raw(text)

@@ -2,7 +2,7 @@
 
 use super::problem::PublishProblem;
 
-/// Something to which bytes can be appended.
+/// A buffer to which bytes can be appended.
 pub(super) trait Write {
     fn raw(&mut self, bytes: &[u8]) -> &mut Self;
 
@@ -39,7 +39,7 @@ pub(super) trait Write {
     }
 }
 
-/// Something from which bytes can be read.
+/// A buffer from which bytes can be read.
 pub(super) trait Read<'a> {
     /// The remaining bytes.
     fn rest(&mut self) -> &mut &'a [u8];

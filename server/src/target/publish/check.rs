@@ -10,15 +10,16 @@ use super::{
 };
 use crate::target::{TargetError, egress::Egress};
 
-/// The same limit as for the body of a request.
+/// Maximum size of a payload: the same as for the body of a request.
 const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 const MAX_HEADERS: usize = 32;
-/// Together with the headers of a CloudEvent, these are the ten that an SQS message may have.
+/// Maximum number of headers of an SQS message. With the headers of a CloudEvent, they are the ten
+/// that SQS allows.
 const MAX_SQS_HEADERS: usize = 2;
 const MAX_SERVERS: usize = 8;
 /// The text that is shown instead of a secret.
 const MASK: &str = "***";
-/// A limit of the protocols for names, or a lower one that suffices for any name.
+/// Maximum length of a name: the limit of the protocols, or a lower one that suffices for any name.
 const MAX_NAME_BYTES: usize = 250;
 
 /// The default port of a broker.
@@ -69,7 +70,7 @@ fn available(broker: &Broker) -> Result<(), TargetError> {
     Err(TargetError::invalid(field(broker, ""), problem, "use a build with all brokers"))
 }
 
-/// Refuses secrets that are only masks, which occur when a shown definition is saved elsewhere.
+/// Refuses secrets that are only masks. They occur when a displayed definition is saved elsewhere.
 fn no_masks(definition: &Publish) -> Result<(), TargetError> {
     let mut broker = definition.to.clone();
     for (name, secret) in broker.secrets_mut() {
@@ -81,7 +82,7 @@ fn no_masks(definition: &Publish) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Path of a field of the broker.
+/// The path of one of the broker's fields.
 pub(super) fn field(broker: &Broker, inner: &str) -> String {
     let dot = if inner.is_empty() { "" } else { "." };
     format!("publish.to.{}{dot}{inner}", broker.name())
@@ -155,7 +156,7 @@ fn event(event: &Event, broker: &Broker) -> Result<(), TargetError> {
     event.headers.iter().try_for_each(|(name, value)| header(name, value.expose()))
 }
 
-/// Headers that the event or the broker sets itself.
+/// Whether the event or the broker sets the header with this name.
 fn is_reserved(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_ours = ["ce-", "ce_", "cloudevents:", "nats-", "aws.", "amazon."]
@@ -176,14 +177,14 @@ fn header(name: &str, value: &str) -> Result<(), TargetError> {
         return Err(invalid(field, "is set by Carillon or the broker", "leave it out"));
     }
     if value.is_empty() || value.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
-        // The value itself may be a secret, so it stays out of the message.
+        // The message leaves the value out, because it may be a secret.
         let problem = "its value is empty or has a control character";
         return Err(invalid(field, problem, "use printable text, without line ends"));
     }
     Ok(())
 }
 
-/// A text for a header or a frame.
+/// Checks a text for a header or a frame.
 fn text(field: &str, text: &str) -> Result<(), TargetError> {
     if text.is_empty() || text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
         let problem = "is empty or has a control character";
@@ -196,7 +197,7 @@ fn text(field: &str, text: &str) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// The name of an object in the broker.
+/// Checks the name of an object in the broker.
 fn name(broker: &str, inner: &str, name: &str) -> Result<(), TargetError> {
     let field = format!("publish.to.{broker}.{inner}");
     text(&field, name)?;

@@ -259,7 +259,7 @@ impl Broker {
         }
     }
 
-    /// The same, mutable.
+    /// The connection of [`Self::connection`], mutable.
     pub fn connection_mut(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Kafka(kafka) => Some(&mut kafka.connection),

@@ -22,8 +22,8 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Opens connections where the egress policy allows it. The checked address is the one that it
-/// connects to.
+/// Opens connections where the egress policy allows it. It connects to the same address that it
+/// checked.
 pub(super) struct Dialer {
     resolver: Resolver,
     egress: Egress,
@@ -36,7 +36,7 @@ impl Dialer {
         Self { resolver, egress, tls: Arc::new(tls), clock }
     }
 
-    /// The policy that it enforces.
+    /// The egress policy of this dialer.
     pub(super) fn egress(&self) -> &Egress {
         &self.egress
     }
@@ -57,7 +57,7 @@ impl Dialer {
         for address in self.addresses(place).await? {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    // Without this, an acknowledgement may be delayed until the next message.
+                    // Without this, the system may delay an acknowledgement until the next message.
                     let _ = stream.set_nodelay(true);
                     return Ok(stream);
                 }

@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 use super::definition::{Event, Mode};
 use crate::target::Invocation;
 
-/// A message in a form that fits every broker.
+/// A message that can be converted for every broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
-    /// The event's id: the same for all attempts.
+    /// The event's id, which is the same for all attempts.
     pub(super) id: String,
     pub(super) content_type: &'static str,
-    /// Attributes of the event that the body does not contain. Each broker spells them differently.
+    /// The event's attributes that are not in the body. Each broker spells them differently.
     pub(super) attributes: Vec<(&'static str, String)>,
-    /// Headers of the definition.
+    /// The headers from the definition.
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
@@ -79,7 +79,7 @@ fn attributes(
     attributes
 }
 
-/// A reference in the sense of RFC 3986, so names are escaped.
+/// The event's source: a reference as in RFC 3986, so names are escaped.
 fn source(invocation: &Invocation) -> String {
     let escaped = |name: &str| -> String {
         url::form_urlencoded::byte_serialize(name.as_bytes())
@@ -93,8 +93,8 @@ fn source(invocation: &Invocation) -> String {
     }
 }
 
-/// The definition's payload, or the context. A text that contains a JSON object or array is parsed,
-/// because templates often produce one.
+/// The event's payload: that of the definition, or the context. A text that contains a JSON object
+/// or array is parsed, because templates often produce one.
 fn payload(event: &Event, invocation: &Invocation) -> Value {
     match &event.payload {
         None => invocation.context.clone(),

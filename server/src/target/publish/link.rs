@@ -1,5 +1,5 @@
 //! A connection that many publishers use at once. Their requests are written together, and each
-//! waits for its own answer.
+//! publisher waits for its own answer.
 
 use std::{
     io,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// A broker's protocol on an open connection. One task calls it, and it never waits.
+/// The protocol of a broker on an open connection. A single task calls it, and it must not block.
 pub(super) trait Codec: Send + 'static {
     /// A request, with a channel for its answer.
     type Request: Send + 'static;
@@ -29,7 +29,8 @@ pub(super) trait Codec: Send + 'static {
     /// Encodes a request, and remembers the channel for its answer.
     fn encode(&mut self, request: Self::Request, out: &mut Vec<u8>);
 
-    /// Decodes the complete answers at the beginning of `input`; returns how many bytes they have.
+    /// Decodes the complete answers at the beginning of `input`; returns the number of decoded
+    /// bytes.
     fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PublishProblem>;
 
     /// Called periodically, to keep a connection alive.
@@ -91,12 +92,13 @@ impl<R: Send + 'static> Link<R> {
         self.requests.send(request).await.map_err(|_| PublishProblem::unsent())
     }
 
-    /// Whether it accepts requests.
+    /// Whether the connection accepts requests.
     pub(super) fn is_open(&self) -> bool {
         !self.requests.is_closed()
     }
 
-    /// How often anything was received, so that a caller that timed out can compare.
+    /// How often anything was received. A caller that timed out compares this with an earlier
+    /// value.
     pub(super) fn heard(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
     }
@@ -110,7 +112,7 @@ struct Driver<C> {
     heard: Arc<AtomicU64>,
     input: Vec<u8>,
     output: Vec<u8>,
-    /// How much of `output` has been written.
+    /// How many bytes of `output` have been written.
     written: usize,
     must_flush: bool,
 }
@@ -118,7 +120,7 @@ struct Driver<C> {
 impl<C: Codec> Driver<C> {
     async fn run(mut self, mut requests: mpsc::Receiver<C::Request>) {
         let problem = self.work(&mut requests).await;
-        // No request must be sent to a closed connection.
+        // Stops accepting requests, because a closed connection cannot send them.
         requests.close();
         self.codec.abandon(&problem);
         let _ = self.clock.timeout(TICK, self.writer.shutdown()).await;
@@ -208,7 +210,7 @@ impl<C: Codec> Driver<C> {
     }
 }
 
-/// Writes some of the bytes; if none are left, flushes them. The future is cancel-safe.
+/// Writes some of the bytes; if none are left, flushes the writer. The future is cancel-safe.
 async fn write(writer: &mut WriteHalf<Box<dyn Stream>>, bytes: &[u8]) -> io::Result<usize> {
     if bytes.is_empty() { writer.flush().await.map(|()| 0) } else { writer.write(bytes).await }
 }

@@ -1,5 +1,5 @@
-//! Replaces brokers that this build leaves out. A definition that names one is refused before it
-//! gets here.
+//! Stands in for brokers that this build leaves out. A definition with such a broker is refused
+//! before it gets here.
 
 use std::sync::Arc;
 

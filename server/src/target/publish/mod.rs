@@ -2,18 +2,18 @@
 //!
 //! An attempt succeeds once the broker has acknowledged the event. If the broker is unreachable,
 //! refuses the event or does not answer within the task's timeout, the attempt fails, and the
-//! task's retry policy decides about the next. All attempts have the same event id. Within an
-//! attempt, an event is sent again only if it certainly was not sent before, or if it is numbered
-//! so that the broker recognises it (Kafka). So only another recorded attempt can duplicate an
+//! task's retry policy decides about the next one. All attempts have the same event id. Within an
+//! attempt, an event is sent again only if it certainly was not sent before, or if it has a number
+//! by which the broker recognises it (Kafka). So only another recorded attempt can duplicate an
 //! event.
 //!
-//! The protocols are implemented here as far as a publisher needs them. One `Dialer` opens all
-//! connections, so that one policy decides where they go and which authorities they trust
-//! (docs/decisions/0080). Tasks with the same connection settings share a connection, which is
-//! reopened when it breaks.
+//! The protocols are implemented here as far as a publisher needs them. A single `Dialer` opens all
+//! connections, so that one policy decides which destinations are reached and which authorities are
+//! trusted (docs/decisions/0080). Tasks with the same connection settings share a connection, which
+//! is reopened when it breaks.
 //!
 //! - `definition`: the definition that a user writes
-//! - `check`: validates it
+//! - `check`: validates a definition
 //! - `event`: builds the CloudEvent of an attempt
 //! - `publisher`: carries out an attempt, within its time limit
 //! - `pool`: the shared connections
@@ -22,8 +22,8 @@
 //! - `link`: multiplexes requests over an open connection
 //! - `kafka`, `nats`, `rabbitmq` (`amqp`: its frames), `redis`, `sqs`: the brokers
 //! - `big_endian`: numbers as AMQP and Kafka encode them
-//! - `queue`: what the URL of an SQS queue reveals
-//! - `missing`: replaces brokers that a build leaves out
+//! - `queue`: the properties of an SQS queue that its URL shows
+//! - `missing`: stands in for brokers that a build leaves out
 //! - `problem`: why an event was not published
 
 #[cfg(feature = "rabbitmq")]

@@ -1,7 +1,7 @@
 //! NATS JetStream: a message with a reply subject, on which a stream acknowledges it.
 //!
-//! `Nats-Msg-Id` is the event's id. Within the stream's window for duplicates, a repetition is
-//! acknowledged but not stored again.
+//! The header `Nats-Msg-Id` contains the event's id. Within the stream's window for duplicates, a
+//! repetition is acknowledged but not stored again.
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::random;
 
-/// The server's first message about itself.
+/// The first message of the server, which describes it.
 #[derive(Deserialize)]
 struct Info {
     #[serde(default)]
@@ -52,8 +52,8 @@ pub(super) async fn connect(
         PublishProblem::broken(format!("{place} did not let us in: {}", text.trim()))
     };
     let mut plain = dialer.connect(place).await?;
-    // The server begins unencrypted. Read byte by byte, because the following bytes may be
-    // encrypted already.
+    // The server's first line is unencrypted. It is read byte by byte, because the following bytes
+    // may already be encrypted.
     let mut line = Vec::new();
     while !line.ends_with(b"\n") && (line.len() as u64) < MAX_INFO {
         line.push(plain.read_u8().await.map_err(|error| lost(&error))?);
@@ -91,7 +91,7 @@ pub(super) async fn connect(
             _ => return Err(refused(line)),
         }
     }
-    // The server waits for the client now, so nothing is left in the buffer.
+    // The server now waits for the client, so no unread bytes are left in the buffer.
     let codec = Protocol { inbox, next: 0, waiting: HashMap::new(), pings: 0 };
     let link = Link::start(stream.into_inner(), codec, dialer.clock.clone());
     Ok(Arc::new(NatsSession { link, max_payload: info.max_payload }))
@@ -165,7 +165,7 @@ fn headers(nats: &Nats, message: &Message) -> Vec<u8> {
     headers.into_bytes()
 }
 
-/// A text on one line, because names of schedules are free text.
+/// Converts a text to one line. Names of schedules are free text and may contain line ends.
 fn one_line(text: &str) -> String {
     text.replace(['\r', '\n'], " ")
 }
@@ -243,7 +243,8 @@ impl Codec for Protocol {
         for part in [line.as_bytes(), &headers, &body, b"\r\n"] {
             out.extend(part);
         }
-        // Callers that are gone no longer wait. The table must not grow if a server stays silent.
+        // Removes callers that are gone, so that the table does not grow while a server stays
+        // silent.
         if self.waiting.len() > 1_024 && number.is_multiple_of(1_024) {
             self.waiting.retain(|_, waiting| !waiting.is_closed());
         }
@@ -265,7 +266,7 @@ impl Codec for Protocol {
                 Some("PING") => out.extend(b"PONG\r\n"),
                 Some("PONG") => self.pings = 0,
                 Some("INFO" | "+OK") | None => {}
-                // The server reports a problem with one message, and continues.
+                // The server reports a problem with one message, but keeps the connection open.
                 Some("-ERR") if line.contains("Permissions Violation") => self.refuse(&line),
                 Some("-ERR") => return Err(PublishProblem::broken(line["-ERR".len()..].trim())),
                 Some(word @ ("MSG" | "HMSG")) => {
@@ -326,7 +327,7 @@ impl Codec for Protocol {
 }
 
 impl Protocol {
-    /// The server names the subject, not the message, so all waiting requests fail.
+    /// Refuses all waiting requests, because the server's error names the subject, not the message.
     fn refuse(&mut self, line: &str) {
         let problem = PublishProblem::refused(line["-ERR".len()..].trim());
         for (_, waiting) in self.waiting.drain() {

@@ -1,5 +1,5 @@
-//! The connections to brokers, shared by all tasks with the same connection settings. If one
-//! breaks, the next attempt that needs it opens it again.
+//! The connections to brokers, shared by all tasks with the same connection settings. If a
+//! connection breaks, the next attempt that needs it opens it again.
 
 use std::{
     collections::HashMap,
@@ -44,22 +44,22 @@ use super::redis;
 /// An open connection to a broker.
 #[async_trait]
 pub(super) trait Session: Send + Sync {
-    /// Publishes an event; returns its place of storage when the broker has acknowledged it.
+    /// Publishes an event. When the broker has acknowledged it, returns where the event is stored.
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem>;
 
-    /// Whether it accepts more events.
+    /// Whether the session accepts more events.
     fn is_open(&self) -> bool;
 
-    /// Changes when anything is received on the connection.
+    /// A number that changes when anything is received on the connection.
     fn heard(&self) -> u64;
 }
 
-/// A digest of everything that distinguishes connections, including the secrets.
+/// A digest of all settings that distinguish connections, including the secrets.
 type Key = [u8; 32];
 
 /// Maximum number of different connections.
 const MAX_LINKS: usize = 1_000;
-/// A connection that was not used for this long is dropped.
+/// A connection that is unused for this long is dropped.
 const FORGET: Duration = Duration::from_secs(600);
 
 pub(super) struct Pool {
@@ -73,7 +73,7 @@ pub(super) struct Shared {
     broker: &'static str,
     place: String,
     session: tokio::sync::Mutex<Option<Arc<dyn Session>>>,
-    /// How often a connection was attempted.
+    /// The number of attempts to connect.
     tries: AtomicU64,
     state: Mutex<State>,
 }
@@ -210,7 +210,7 @@ impl Pool {
             let state = link.state();
             let open = match link.session.try_lock() {
                 Ok(session) => session.as_ref().is_some_and(|session| session.is_open()),
-                // A task is using it right now.
+                // A task is using the session right now, so only the last known state is available.
                 Err(_) => state.is_open,
             };
             BrokerReport {
@@ -222,7 +222,7 @@ impl Pool {
                 }),
             }
         };
-        // A broker that is no longer used is not a problem.
+        // A broker that is no longer used is not reported as a problem.
         let is_used = |link: &&Arc<Shared>| now.duration_since(link.state().used) < FORGET;
         links.values().filter(is_used).map(report).collect()
     }
@@ -245,7 +245,7 @@ impl std::fmt::Debug for Pool {
     }
 }
 
-/// Everything on which a connection depends, as a digest because it includes secrets.
+/// The key of a connection: a digest of its settings, because they include secrets.
 fn key(broker: &Broker) -> Key {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {

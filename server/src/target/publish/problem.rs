@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Why an event was not published, or is not known to be.
+/// Why an event was not published, or why it is unknown whether it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PublishProblem {
     text: String,
@@ -10,7 +10,7 @@ pub(super) struct PublishProblem {
 /// The consequence of a problem for the message and the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The broker refused it, or the message is invalid; the connection is still usable.
+    /// The broker refused the message, or the message is invalid; the connection is still usable.
     Refused,
     /// The connection broke before any part of the message was sent.
     Unsent,
@@ -19,17 +19,17 @@ enum Kind {
 }
 
 impl PublishProblem {
-    /// The message is refused.
+    /// A problem of the kind [`Kind::Refused`].
     pub(super) fn refused(text: impl Into<String>) -> Self {
         Self { text: text.into(), kind: Kind::Refused }
     }
 
-    /// There is no connection, or it no longer exists.
+    /// A problem of the kind [`Kind::Broken`].
     pub(super) fn broken(text: impl Into<String>) -> Self {
         Self { text: text.into(), kind: Kind::Broken }
     }
 
-    /// The connection was gone before the message was sent.
+    /// A problem of the kind [`Kind::Unsent`].
     pub(super) fn unsent() -> Self {
         let text = "the connection was lost before the event was sent".to_owned();
         Self { text, kind: Kind::Unsent }

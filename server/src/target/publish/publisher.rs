@@ -33,7 +33,7 @@ use super::missing::Queues;
 #[cfg(feature = "sqs")]
 use super::sqs::Queues;
 
-/// Maximum size of an event, whatever a broker accepts.
+/// Maximum size of an event, even if a broker accepts more.
 const MAX_BYTES: usize = 1024 * 1024;
 
 /// Publishes events.
@@ -137,8 +137,8 @@ impl Publisher {
             return limit.keep(sending, what).await?.map_err(|problem| failed(&problem));
         }
         let link = self.pool.link(&definition.to).map_err(|problem| failed(&problem))?;
-        // That a connection has just broken is noticed when it is used, so nothing was sent over
-        // it.
+        // A connection that has just broken is noticed only when it is used, so nothing was sent
+        // over it.
         match self.over(&link, &definition.to, &message, &limit).await? {
             Err(problem) if problem.is_unsent() => {
                 let again = self.over(&link, &definition.to, &message, &limit).await?;
@@ -163,7 +163,8 @@ impl Publisher {
         let heard = session.heard();
         let what = || format!("{} did not acknowledge the event", link.place());
         let published = limit.keep(session.publish(broker, message), what).await;
-        // The next attempts on a connection that was silent all the time would wait in vain, too.
+        // If the connection was silent the whole time, the next attempts on it would wait in vain,
+        // too.
         if published.is_err() && session.heard() == heard {
             self.pool.give_up(link, &session).await;
         }
@@ -183,8 +184,8 @@ struct Limit<'a> {
 }
 
 impl Limit<'_> {
-    /// Waits for `future` within the remaining time. After that, returns a message that `what` was
-    /// not done.
+    /// Waits for `future` within the remaining time. If the time runs out, returns the message that
+    /// `what` was not done.
     async fn keep<F: Future>(
         &self,
         future: F,

@@ -1,17 +1,17 @@
-//! What the URL of an SQS queue reveals.
+//! The properties of an SQS queue that its URL shows.
 
 use url::Url;
 
 use super::definition::Sqs;
 
-/// The region in a definition, or in its URL.
+/// The queue's region: as the definition states it, or from the URL.
 pub(super) fn region(sqs: &Sqs) -> Option<String> {
     if let Some(region) = sqs.region.as_deref().filter(|region| is_region(region)) {
         return Some(region.to_owned());
     }
     let url = Url::parse(&sqs.queue_url).ok()?;
     let host = url.host_str()?.strip_suffix(".amazonaws.com")?;
-    // `sqs.eu-central-1`, `eu-central-1.queue`.
+    // The host begins with `sqs.eu-central-1` or `eu-central-1.queue`.
     let region = host.strip_suffix(".queue").or_else(|| host.rsplit_once("sqs.").map(|(_, r)| r));
     region.filter(|region| is_region(region)).map(str::to_owned)
 }

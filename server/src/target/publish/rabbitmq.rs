@@ -1,8 +1,8 @@
 //! RabbitMQ by AMQP 0-9-1, with publisher confirms.
 //!
-//! A message that reaches no queue is returned (`mandatory`), which counts as refused. All messages
-//! are persistent. Each exchange has its own channel: a missing exchange closes its channel, with
-//! the messages sent over it, but affects nothing else.
+//! A message that reaches no queue is returned (`mandatory`), and then counts as refused. All
+//! messages are persistent. Each exchange has its own channel: if an exchange is missing, the
+//! server closes only its channel, with the messages sent over it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,8 +28,8 @@ use super::{
     problem::PublishProblem,
 };
 
-/// Our heartbeat interval in seconds. The client and the server agree on the larger of their
-/// intervals.
+/// Our heartbeat interval in seconds. The effective interval is the larger one of client and
+/// server.
 const HEARTBEAT: u16 = 20;
 /// Maximum size of our frames, whatever the server accepts.
 const MAX_FRAME: u32 = 128 * 1024;
@@ -101,7 +101,7 @@ async fn send(stream: &mut Box<dyn Stream>, bytes: &[u8]) -> Result<(), PublishP
 async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, PublishProblem> {
     let mut input = Vec::new();
     loop {
-        // Byte by byte at the end of a frame, because the following bytes belong to the link.
+        // The end of a frame is read byte by byte, because the following bytes belong to the link.
         let want = amqp::missing(&input)?;
         if want > 0 {
             let from = input.len();
@@ -118,7 +118,7 @@ async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, P
     }
 }
 
-/// The server's message when it closes a connection or a channel.
+/// The problem if the server closes the connection or a channel with this frame.
 fn closed(frame: &Frame) -> Result<PublishProblem, PublishProblem> {
     let mut reader = Reader::new(&frame.payload[4..]);
     let (code, text) = (reader.u16()?, reader.short()?);
@@ -198,7 +198,7 @@ struct Channel {
     exchange: String,
     next: u64,
     waiting: BTreeMap<u64, UnconfirmedMessage>,
-    /// The reason for returning a message whose content follows.
+    /// The reason for which the server returns a message. The message's content follows.
     returning: Option<String>,
 }
 
@@ -280,7 +280,7 @@ impl Codec for Protocol {
 
 impl Protocol {
     /// The channel number for an exchange; opens a channel if there is none. The following frames
-    /// need not wait for that, because the server handles them in order.
+    /// need not wait for the channel to open, because the server handles frames in order.
     fn channel(&mut self, exchange: &str, out: &mut Vec<u8>) -> Option<u16> {
         if let Some(number) = self.by_exchange.get(exchange) {
             return Some(*number);
@@ -358,7 +358,7 @@ impl Protocol {
 }
 
 impl Channel {
-    /// Settles the message with this number, or all up to it.
+    /// Settles the message with this number, or all messages up to it.
     fn settle(&mut self, number: u64, is_for_all: bool, why_not: Option<&str>) {
         let settled = if is_for_all {
             let later = self.waiting.split_off(&number.saturating_add(1));

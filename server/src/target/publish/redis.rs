@@ -135,11 +135,12 @@ impl Codec for Resp {
             let Some(waiting) = self.waiting.pop_front() else {
                 return Err(PublishProblem::broken("the server answers what nobody has asked"));
             };
-            // A server that lost its role accepts no more entries; another may have taken over.
+            // A server that lost its role as primary accepts no more entries; another may have
+            // taken over.
             let is_over = answer.as_ref().is_err_and(|error| {
                 ["READONLY", "LOADING", "MASTERDOWN"].iter().any(|word| error.starts_with(word))
             });
-            // The caller may be gone.
+            // Answering fails if the caller is gone.
             let _ = waiting.send(answer.map_err(PublishProblem::refused));
             if is_over {
                 return Err(PublishProblem::broken("the server does not take events now"));
@@ -165,7 +166,7 @@ impl Codec for Resp {
 
 type RedisReply = Result<String, String>;
 
-/// The answer at the beginning, and its length; `None` while it is incomplete.
+/// The answer at the beginning of `input`, and its length; `None` while the answer is incomplete.
 fn read(input: &[u8]) -> Result<Option<(RedisReply, usize)>, PublishProblem> {
     let broken = || PublishProblem::broken("the server does not speak as Redis does");
     let Some(end) = input.windows(2).position(|pair| pair == b"\r\n") else {

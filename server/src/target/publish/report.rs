@@ -14,7 +14,8 @@ pub struct BrokerReport {
     pub place: String,
     /// Whether there is a connection.
     pub is_open: bool,
-    /// Since when it cannot be reached, and why; `None` if the last attempt to connect succeeded.
+    /// For how long the broker has been unreachable, and why; `None` if the last attempt to connect
+    /// succeeded.
     pub failing: Option<(Duration, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! Amazon SQS by its JSON protocol, signed.
+//! Amazon SQS by its JSON protocol, with signed requests.
 //!
 //! - `entry`: an event in the form of a queue's message
 //! - `lanes`: sends the events that wait for one queue together
@@ -33,7 +33,7 @@ impl Queues {
         Self { lanes: Arc::new(Lanes::new(client, clock)) }
     }
 
-    /// Sends an event. Events of a `group` stay in order, if the queue preserves order.
+    /// Sends an event. In a FIFO queue, events of a `group` stay in order.
     pub(super) async fn send(
         &self,
         sqs: &Sqs,

@@ -1,5 +1,5 @@
 //! The budget for rendering the templates of one target. The library counts steps, but a step may
-//! be small or process a large text. So filters and their results are charged by the byte, and
+//! be cheap or may process a large text. So filters and their results are charged by the byte, and
 //! large values reduce the number of steps.
 
 use std::sync::{
@@ -18,8 +18,8 @@ const MAX_STEPS: u64 = 20_000;
 /// Maximum number of steps of all templates of one target.
 const MAX_TARGET_STEPS: u64 = 200_000;
 
-/// The bytes that steps may process: each step may compare, slice or join values as large as all
-/// values together.
+/// The bytes that all steps may process: each step may compare, slice or join values as large as
+/// all values together.
 const STEP_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Steps that any template may take, however large its values are.
@@ -36,7 +36,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// A budget for values of `bytes`. When `stop` is set, the work ends at its next charge.
+    /// A budget for values of `bytes`. Once `stop` is set, the next charge ends the work.
     pub(super) fn new(bytes: u64, stop: Arc<AtomicBool>) -> Self {
         let fit = STEP_BYTES / bytes.max(1);
         Self {

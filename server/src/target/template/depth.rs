@@ -1,15 +1,14 @@
 //! Computes how deep a template nests, from its tokens. The library parses, compiles and drops a
 //! template recursively, so a template that nests too deep must not reach it.
 //!
-//! The result is an upper bound: it is never less than the depth of the tree that the parser
-//! builds.
+//! The result is an upper bound: it is never less than the depth of the parser's tree.
 
 use super::tokens::{Kind, TemplatePart, Token};
 
 /// Maximum depth of blocks, brackets and chains of operators together.
 pub(super) const MAX_DEPTH: usize = 100;
 
-/// The first part that exceeds the limit.
+/// The first part that nests too deep.
 pub(super) fn too_deep<'p, 'a>(parts: &'p [TemplatePart<'a>]) -> Option<&'p TemplatePart<'a>> {
     let mut blocks = Blocks::default();
     parts.iter().find(|part| {
@@ -47,7 +46,7 @@ impl Blocks {
 /// The state of one level of brackets since its last comma.
 #[derive(Default)]
 struct Level {
-    /// Operators between operands, and signs before them.
+    /// The operators between operands, and the signs before operands.
     operators: usize,
     /// The number of members, calls, filters and tests after the current operand.
     behind: usize,
@@ -98,7 +97,7 @@ fn depth(tokens: &[Token<'_>]) -> usize {
             }
             Kind::Mark(',' | ':') => level.next_element(),
             Kind::Mark('.' | '|') | Kind::Word("is") => level.behind += 1,
-            // A sign or a negation may precede its operand or be between two operands.
+            // A sign or a negation may precede its operand, or stand between two operands.
             Kind::Mark('-') | Kind::Word("not") => level.operators += 1,
             Kind::Mark(_) | Kind::Word("and" | "or" | "in" | "if" | "else") => {
                 level.next_operand();

@@ -7,13 +7,13 @@ use super::super::TargetError;
 /// How many characters of a template an error shows.
 const SHOWN: usize = 40;
 
-/// The mistake in a template: where it is, what it is, and what to do.
+/// A mistake in a template: its position, a description, and a way to correct it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) line: usize,
     pub(super) problem: String,
     pub(super) help: &'static str,
-    /// The beginning of the wrong part.
+    /// The beginning of the part with the mistake.
     shown: Option<String>,
 }
 
@@ -22,12 +22,12 @@ impl Fault {
         Self { line, problem, help, shown: None }
     }
 
-    /// The same with another problem.
+    /// Replaces the description.
     pub(super) fn saying(self, problem: String) -> Self {
         Self { problem, ..self }
     }
 
-    /// The same, showing the beginning of `text`, the wrong part.
+    /// Shows the beginning of `text`, the part with the mistake.
     pub(super) fn showing(self, text: &str) -> Self {
         let start: String = text.chars().take(SHOWN).collect();
         let dots = if start.len() < text.len() { "..." } else { "" };
@@ -80,7 +80,7 @@ pub(super) fn fault(error: &Error) -> Fault {
             let problem = "it takes more steps than the size of its values allows".to_owned();
             Fault::new(line, problem, "loop over less")
         }
-        // Other messages contain their arguments.
+        // The messages of other errors contain the arguments.
         _ => Fault::new(line, error.kind().to_string(), "mend the template"),
     }
 }

@@ -1,16 +1,16 @@
-//! The texts of a target that may be templates. A script is not one of them, because the shell
-//! would run inserted text. A script reads its environment instead.
+//! The texts of a target that may be templates. A script is not among them, because the shell would
+//! run inserted text. A script reads its environment variables instead.
 
 use serde_json::Value;
 
 use crate::target::{Broker, Connection, Publish, Secret, Target, TargetError};
 
-/// How much must be rendered before a target can be carried out.
+/// The extent to which a target must be rendered before it can be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateUse {
-    /// Nothing, because it contains no templates.
+    /// The target contains no templates.
     None,
-    /// Some of its texts.
+    /// Some of the target's texts are templates.
     Some {
         /// Whether these texts may use the previous fire, which then has to be looked up.
         previous_fire: bool,
@@ -158,12 +158,12 @@ pub(super) fn template_use(target: &Target) -> TemplateUse {
         }
         Ok(None)
     };
-    // Cannot fail: the closure never does.
+    // `replace` cannot fail, because the closure never does.
     let _ = replace(&mut target.clone(), &mut look);
     found
 }
 
-/// Refuses a URL if the structure of its rendered path differs from the written one: a value
+/// Refuses a URL if the structure of its rendered path differs from the template's: a value
 /// inserted between two slashes must stay between them.
 pub(super) fn check_made(field: &str, made: &str) -> Result<(), TargetError> {
     if field != "http.url" || !climbs(made) {
@@ -190,7 +190,7 @@ pub(super) const CERTIFICATE: &str = "http.client_certificate";
 /// The text that replaces a template while the rest of the target is checked.
 pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
     match field {
-        // If only the scheme is fixed, only the scheme can be checked.
+        // If only the scheme is fixed, nothing but the scheme can be checked.
         "http.url" => Some(fixed_part(text).map_or_else(
             || format!("{}://example.com/", scheme(text).unwrap_or("https")),
             str::to_owned,
@@ -199,7 +199,7 @@ pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
         "publish.to.kafka.partition" => Some("0".to_owned()),
         "publish.event.payload" => None,
         broker if broker.starts_with("publish.") => Some("x".to_owned()),
-        // No certificate, in order to check the rest.
+        // The rest of the target is checked without a certificate.
         CERTIFICATE => Some(String::new()),
         SIGNING => Some(format!("whsec_{}", "A".repeat(32))),
         _ => None,

@@ -22,13 +22,13 @@ use crate::target::{Invocation, Target, TargetError};
 pub struct Names<'a> {
     /// `context`, `run_id`, `attempt`, `task`, `namespace`, `schedule`, `idempotency_key`.
     pub invocation: &'a Invocation,
-    /// The scheduled instant of the run, also of a manual run.
+    /// The scheduled instant of the run; also set for a manual run.
     pub scheduled_at: DateTime<Utc>,
     /// The fire before that instant.
     pub previous_fire: Option<DateTime<Utc>>,
     /// `tasks`: the outputs of earlier tasks, as `{name: {"output": ...}}`.
     pub tasks: &'a serde_json::Value,
-    /// `secrets`: those that the target names.
+    /// `secrets`: the ones that the target names.
     pub secrets: &'a BTreeMap<String, SecretString>,
 }
 
@@ -54,8 +54,8 @@ impl Names<'_> {
     }
 }
 
-/// The target with its templates rendered. Fails at the first template that cannot be rendered.
-/// Setting `stop` ends the work early.
+/// Renders a target's templates. Fails at the first template that cannot be rendered. Setting
+/// `stop` ends the work early.
 pub(super) fn filled_in(
     mut target: Target,
     names: serde_json::Value,
@@ -147,7 +147,7 @@ fn bytes_of(names: &serde_json::Value) -> u64 {
         }
     }
     let mut count = Count(0);
-    // Cannot fail: counting never does.
+    // Serialization cannot fail, because the counter accepts everything.
     let _ = serde_json::to_writer(&mut count, names);
     count.0
 }

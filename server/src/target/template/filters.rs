@@ -1,5 +1,5 @@
 //! The filters and tests. Each filter is charged for its input and its output. Filters that make
-//! texts longer are our own, because they must refuse before they start.
+//! texts longer are implemented here, because they must check the budget before they start.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -100,7 +100,7 @@ fn short(value: &Value) -> Result<(), Error> {
     }
 }
 
-/// Only checks the arguments of `tojson` and `join`, because the filters themselves need the
+/// Checks only the arguments of `tojson` and `join`, because the filters themselves need the
 /// budget.
 fn tojson_given(_value: &Value, _options: Kwargs) {}
 
@@ -111,7 +111,7 @@ fn tojson(value: &Value, budget: &Budget) -> Result<Value, Error> {
     Ok(Value::from(json(value, budget)?))
 }
 
-/// Makes a value one path segment of a URL: a slash in it is escaped.
+/// Converts a value to one path segment of a URL: slashes are escaped.
 fn urlencode(value: &Value) -> Result<String, Error> {
     short(value)?;
     Ok(filters::urlencode(value)?.replace('/', "%2F"))

@@ -1,5 +1,5 @@
-//! The syntax that a template may use. It is checked on the tokens before parsing, in one pass,
-//! whatever the text is.
+//! The syntax that a template may use. The tokens are checked before parsing, in one pass, whatever
+//! the text is.
 
 use super::{
     Fault,
@@ -98,7 +98,7 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
     for (at, token) in tokens.iter().enumerate().skip(list) {
         match token.kind {
             Kind::Mark(mark @ ('(' | '[' | '{')) => {
-                // After a value it is a call or an index.
+                // A bracket directly after a value is a call or an index.
                 let is_behind = match &tokens[at - 1].kind {
                     Kind::Word(word) => !WORDS.contains(word),
                     Kind::Text(_) | Kind::Number => true,
@@ -136,7 +136,7 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
     false
 }
 
-/// The positions of names of values; members, filters and tests are not included.
+/// The positions of names of values, without members, filters and tests.
 fn names(tokens: &[Token<'_>]) -> impl Iterator<Item = usize> {
     const FIXED: [&str; 6] = ["true", "True", "false", "False", "none", "None"];
     tokens.iter().enumerate().filter_map(|(at, token)| {

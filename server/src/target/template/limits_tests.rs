@@ -14,7 +14,7 @@ use crate::{
     target::{Http, Invocation, Secret},
 };
 
-/// A quarter of the runtime's stack size for threads. Without optimisation all of it, because
+/// A quarter of the runtime's stack size for threads. Without optimisation it is all of it, because
 /// frames are several times as large.
 const SMALL_STACK: usize = if cfg!(debug_assertions) { 2048 * 1024 } else { 512 * 1024 };
 
@@ -80,7 +80,7 @@ fn shaped(
 fn what_nests_too_deep_is_refused_before_it_is_parsed() {
     on_a_small_stack(|| {
         for shape in SHAPES {
-            // Slightly over the limit, and as often as fits into the largest template.
+            // Nests slightly over the limit, and as deep as fits into the largest template.
             for times in [MAX_DEPTH + 1, 60_000 / (shape.1.len() + shape.3.len())] {
                 let text = shaped(shape, times);
                 let (judged, filled) = used(&text);
@@ -101,7 +101,7 @@ fn a_template_just_within_the_limit_leaves_the_stack_a_margin() {
                 let _ = used(&shaped(shape, times));
             }
         }
-        // Each kind of nesting inside each other kind.
+        // Nests each kind inside each other kind.
         for outer in SHAPES {
             for inner in SHAPES {
                 let both = shaped(outer, 40).replacen("task", &shaped(inner, 40)[2..], 1);
@@ -286,7 +286,8 @@ fn judging_takes_twice_as_long_for_twice_the_text() {
         let (half, whole) = (text(MAX_TEMPLATE_BYTES / 8), text(MAX_TEMPLATE_BYTES));
         let judge = |text: &str| took(|| check(text, TemplateScope::ALONE).unwrap());
         let (small, large) = (judge(&half), judge(&whole));
-        // Eight times the text: quadratic behaviour would take sixty-four times as long.
+        // The text is eight times as long; with quadratic behaviour it would take sixty-four times
+        // as long.
         assert!(large < small * 32, "{unit}: {small:?}, then {large:?}");
     }
 }
@@ -311,7 +312,7 @@ fn a_template_does_no_more_work_than_its_budget() {
         let from = clock.instant();
         drop(used(&text));
         let took = clock.instant().duration_since(from);
-        // In a debug build, while other tests run.
+        // The limit allows for debug builds and other tests that run at the same time.
         assert!(took < Duration::from_secs(10), "{took:?}: {}", &text[..80.min(text.len())]);
     }
     let told = used(&chain.repeat(60)).1.unwrap_err().to_string();

@@ -1,9 +1,9 @@
 //! Templates: texts of a definition that are rendered before each attempt.
 //!
-//! The language is minijinja's, reduced to what renders a text: values, filters, `if` and `for`.
-//! Features with which a small template could produce a large text are missing: there are no
+//! The language is minijinja's, reduced to the parts that render text: values, filters, `if` and
+//! `for`. Features with which a small template could produce a large text are missing: there are no
 //! assignments, no macros, no includes, no multiplication, and few concatenations. An undefined
-//! name is an error that mentions the name, and never an empty text.
+//! name is an error that mentions the name; it never renders as an empty text.
 //!
 //! A template is checked before the library parses it, because the library parses recursively:
 //! [`ParsedTemplate`] is the only way to a parsed template, and it refuses texts that are too long
@@ -11,18 +11,18 @@
 //! outputs process, and of output. It runs on the blocking pool, with a deadline and a limit per
 //! namespace.
 //!
-//! A text without `{{`, `{%` or `{#` is not a template: it is used as it is and costs nothing.
+//! A text without `{{`, `{%` or `{#` is not a template: it is used unchanged and costs nothing.
 //!
 //! - `tokens`: a template as the library tokenizes it
-//! - `depth`: how deep it nests
+//! - `depth`: how deep a template nests
 //! - `language`: the syntax a template may use; a template is checked before it is parsed
-//! - `names`: the names it may use; checked when it is saved
+//! - `names`: the names that a template may use, checked when the template is saved
 //! - `budget`: limits the cost of rendering
 //! - `filters`: the available filters and tests
 //! - `printing`: writes a value as text
 //! - `filling`: renders a target's templates; `pool`: limits and runs rendering
 //! - `fault`: describes what is wrong with a template
-//! - `fields`: which texts of a target may be templates
+//! - `fields`: the texts of a target that may be templates
 //! - `secrets`: the secrets that templates use, each by its name
 
 mod budget;
@@ -57,29 +57,29 @@ use super::{Target, TargetError};
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
 impl Target {
-    /// Whether any of its texts is a template, and which data the templates need.
+    /// Whether any of the target's texts is a template, and which data the templates need.
     pub fn template_use(&self) -> TemplateUse {
         fields::template_use(self)
     }
 
-    /// The names of the secrets that its templates use, in order and without duplicates.
+    /// The names of the secrets that the target's templates use, in order and without duplicates.
     pub fn secret_names(&self) -> Vec<String> {
         secrets::of_target(self)
     }
 
-    /// The same, with the field of each use.
+    /// The names of these secrets, with the field of each use.
     pub fn secret_places(&self) -> Vec<(String, String)> {
         secrets::places(self)
     }
 
-    /// A field whose template uses anything except secrets, and what it uses; `None` if there is
-    /// none.
+    /// A field whose template uses anything other than secrets, and the name that it uses; `None`
+    /// if there is none.
     pub fn asks_beside_secrets(&self) -> Option<(String, String)> {
         secrets::beside(self)
     }
 
-    /// Checks that its templates can be parsed and only use names that can exist. Returns the
-    /// target as far as it can be checked before rendering.
+    /// Checks that the target's templates can be parsed and only use names that can exist. Returns
+    /// the target as far as it can be checked before rendering.
     pub(super) fn with_templates_checked(
         &self,
         scope: TemplateScope<'_>,
@@ -124,7 +124,7 @@ struct ParsedTemplate<'a> {
 }
 
 impl<'a> ParsedTemplate<'a> {
-    /// Parses a template that will not be rendered by this value.
+    /// Parses a template only to check it.
     fn new(text: &'a str) -> Result<Self, Fault> {
         Self::within(environment(), text)
     }
@@ -154,7 +154,7 @@ fn environment() -> &'static Environment<'static> {
 fn language_with(budget: &Arc<Budget>) -> Environment<'static> {
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Keeps the names and values of a run out of stored errors.
+    // Debug information would put the names and values of a run into stored errors.
     environment.set_debug(false);
     filters::add(&mut environment, budget);
     let budget = Arc::clone(budget);

@@ -14,16 +14,16 @@ use super::{
 /// The names that the templates of one target can use in addition to the common ones.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateScope<'a> {
-    /// The tasks that have ended before it, whose outputs it may read.
+    /// The tasks that have ended before this one, whose outputs it may read.
     pub before: &'a [String],
     /// Whether there is a context.
     pub has_context: bool,
 }
 
 impl TemplateScope<'_> {
-    /// For a task that does not wait for others.
+    /// The scope of a task that does not wait for others.
     pub const ALONE: TemplateScope<'static> = TemplateScope { before: &[], has_context: true };
-    /// For a call that is not a task of a run.
+    /// The scope of a call that is not a task of a run.
     pub const NO_RUN: TemplateScope<'static> = TemplateScope { before: &[], has_context: false };
 }
 
@@ -53,7 +53,7 @@ pub(super) fn judge(
     let bound = parts.iter().flat_map(targets).collect();
     let judge = NameChecker { free: &free, bound, scope };
     parts.iter().try_for_each(|part| judge.part(&part.tokens))?;
-    // The library's analysis of a template is better than the one in this module.
+    // The library's analysis finds the free names more reliably than the tokens do.
     let unknown = free.iter().find(|name| !is_known(name));
     unknown.map_or(Ok(()), |name| Err(judge.no_name(1, name)))
 }
@@ -90,7 +90,7 @@ impl NameChecker<'_> {
             let Kind::Word(word) = token.kind else { continue };
             let is_behind_is = |back| says(at, back, "is") && before(at, back + 1) != DOT;
             if before(at, 1) == DOT {
-                // This name is checked together with the name before it.
+                // This name was checked as a member of the name before it.
             } else if before(at, 1) == Some(&Kind::Mark('|')) {
                 one_of(token.line, "filter", word, filters::FILTERS)?;
             } else if (word != "not" && is_behind_is(1)) || (says(at, 1, "not") && is_behind_is(2))

@@ -1,5 +1,5 @@
-//! Runs rendering on the blocking pool, away from the event loop, with a deadline and a limit per
-//! namespace, so that no namespace occupies all threads.
+//! Runs rendering on the blocking pool, away from the event loop. A deadline and a limit per
+//! namespace keep any namespace from occupying all threads.
 
 use std::{
     sync::{
@@ -19,8 +19,8 @@ const MAX_AT_ONCE: usize = 64;
 /// Maximum number of targets of one namespace that are rendered at the same time on one node.
 pub(super) const MAX_OF_NAMESPACE: usize = 2;
 
-/// Maximum time for rendering one target, including the wait for its turn, if its timeout is
-/// longer.
+/// Maximum time for rendering one target, including the wait for its turn. A shorter timeout of the
+/// task takes precedence.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Why a target was not rendered.
@@ -29,7 +29,7 @@ pub enum Unfilled {
     /// A template cannot be rendered.
     #[error("{0}")]
     Refused(String),
-    /// Filling the templates took longer than the deadline.
+    /// Rendering took longer than the deadline.
     #[error("filling in its templates took longer than {} ms", .0.as_millis())]
     TooLong(Duration),
     /// The rendering thread panicked.

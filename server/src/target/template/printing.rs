@@ -1,4 +1,4 @@
-//! Writes a value as text: a text unchanged, anything else as JSON.
+//! Writes a value as text: texts unchanged, everything else as JSON.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{MAX_OUTPUT_BYTES, budget::Budget};
 
-/// The text for a value that is not a text.
+/// The text for a value that is not a text itself.
 pub(super) fn written(value: &Value, budget: &Budget) -> Result<String, Error> {
     if let Some(text) = value.as_str() {
         return Ok(text.to_owned());
@@ -15,7 +15,7 @@ pub(super) fn written(value: &Value, budget: &Budget) -> Result<String, Error> {
     if value.is_undefined() {
         return Err(Error::from(ErrorKind::UndefinedError));
     }
-    // Written as a number, because JSON has no infinity.
+    // Numbers are not written as JSON, because JSON has no infinity.
     if value.is_number() {
         return Ok(value.to_string());
     }

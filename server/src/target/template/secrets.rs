@@ -1,5 +1,5 @@
-//! The secrets that templates use. They are known before an attempt begins, so that only these are
-//! decrypted for it. Each is used by its name: `secrets.name`.
+//! The secrets that templates use. They are known before an attempt begins, so only these are
+//! decrypted for the attempt. A template refers to a secret by name: `secrets.name`.
 
 use std::collections::BTreeSet;
 
@@ -22,9 +22,9 @@ pub(crate) fn is_reference(text: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_word))
 }
 
-/// Whether a text takes its value from elsewhere: it uses a secret, the run's context or the output
-/// of another task, or it is a single expression of values that a run has, without any text of its
-/// own.
+/// Whether a text takes its value from elsewhere. Either it uses a secret, the run's context or the
+/// output of another task, or it is a single expression of values that a run has, without any text
+/// of its own.
 pub(crate) fn is_filled_from_elsewhere(text: &str) -> bool {
     if !is_template(text) {
         return false;
@@ -38,7 +38,7 @@ pub(crate) fn is_filled_from_elsewhere(text: &str) -> bool {
 /// The values that a run gets from outside.
 const SOURCES: [&str; 3] = [NAME, "context", "tasks"];
 
-/// The words of an expression that are not members of others.
+/// The words of an expression, except those that are members of others.
 fn roots<'a>(part: &TemplatePart<'a>) -> impl Iterator<Item = &'a str> {
     let mut is_member = false;
     part.tokens.iter().filter_map(move |token| {
@@ -66,19 +66,19 @@ pub(super) fn of_target(target: &Target) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Each field with each secret that it uses.
+/// Each field that uses secrets, with each secret that it uses.
 pub(super) fn places(target: &Target) -> Vec<(String, String)> {
     let mut places = Vec::new();
     let mut look = |field: &str, text: &str| {
         places.extend(of_text(text).into_iter().map(|name| (field.to_owned(), name)));
         Ok(None)
     };
-    // Cannot fail: the closure never does.
+    // `replace` cannot fail, because the closure never does.
     let _ = fields::replace(&mut target.clone(), &mut look);
     places
 }
 
-/// The first field whose template uses anything except secrets, and what it uses.
+/// The first field whose template uses anything other than secrets, and the name that it uses.
 pub(super) fn beside(target: &Target) -> Option<(String, String)> {
     let mut found = None;
     let mut look = |field: &str, text: &str| {
@@ -91,7 +91,7 @@ pub(super) fn beside(target: &Target) -> Option<(String, String)> {
         }
         Ok(None)
     };
-    // Cannot fail: the closure never does.
+    // `replace` cannot fail, because the closure never does.
     let _ = fields::replace(&mut target.clone(), &mut look);
     found
 }
@@ -105,8 +105,8 @@ pub(super) fn check(template: &Template<'_, '_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Makes a request whose body mentions secrets follow no redirects: with 307 and 308 the body would
-/// go wherever the receiver says.
+/// Makes a request whose body mentions secrets follow no redirects: with 307 and 308, the receiver
+/// would decide who gets the body.
 pub(super) fn keep_from_strangers(target: &mut Target) {
     if let Target::Http(http) = target
         && http.body.as_ref().is_some_and(mentioned)
@@ -136,12 +136,12 @@ fn of_text(text: &str) -> BTreeSet<String> {
         let name = name.split('.').next().unwrap_or(name);
         (root == NAME).then(|| name.to_owned())
     };
-    // The library does not report names from which a slice is taken.
+    // The library does not report a name if the template takes a slice of its value.
     let written = read.parts.iter().flat_map(written);
     paths(&read.template).filter_map(name).chain(written).collect()
 }
 
-/// The names after `secrets.` in an expression, or in brackets after it.
+/// The names of secrets in an expression: after `secrets.`, or in brackets after `secrets`.
 fn written(part: &TemplatePart<'_>) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest: &[Token<'_>] = &part.tokens;

@@ -41,7 +41,7 @@ fn filled(target: &Target) -> Result<Target, TargetError> {
     filling::filled_in(target.clone(), names.json(), Arc::default())
 }
 
-/// The rendered result of a template in the body.
+/// Renders a template in the body of a request.
 fn made(template: &str) -> Result<String, String> {
     let mut http = Http::post("https://example.org/");
     http.body = Some(Value::String(template.to_owned()));

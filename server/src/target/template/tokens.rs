@@ -31,7 +31,7 @@ impl<'a> TemplatePart<'a> {
     }
 }
 
-/// A token of an expression, and its line.
+/// A token of an expression, and the line that it is on.
 #[derive(Clone, Debug)]
 pub(super) struct Token<'a> {
     pub(super) line: usize,
@@ -94,7 +94,7 @@ pub(super) fn parts(source: &str) -> Result<Vec<TemplatePart<'_>>, Fault> {
         };
         part.tokens.push(Token { line: usize::from(span.start_line), kind });
     }
-    // It is not terminated; the parser refuses it after the checks.
+    // The part is not terminated; the parser refuses it after the checks.
     if !part.tokens.is_empty() {
         parts.push(part);
     }

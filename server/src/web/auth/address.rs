@@ -3,9 +3,10 @@ use std::net::IpAddr;
 use axum::http::HeaderMap;
 use ipnet::IpNet;
 
-/// The client's address: the peer, or, if that is a trusted proxy, the address that the proxy names
-/// in `X-Forwarded-For`. The header is read from the right, where trusted proxies write: the first
-/// address that is not a proxy is the client. Anyone may have written the part to the left of it.
+/// The client's address: the peer's, or, if the peer is a trusted proxy, the address that the proxy
+/// names in `X-Forwarded-For`. The header is read from the right, where trusted proxies write: the
+/// first address that is not a proxy's is the client's. The part to the left of it may come from
+/// anyone.
 pub(in crate::web) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let is_proxy = |address: &IpAddr| proxies.iter().any(|net| net.contains(address));
     let mut client = canonical(peer);

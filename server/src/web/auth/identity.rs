@@ -34,10 +34,10 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// The header with the reason for a change, for the audit log.
 const REASON: &str = "carillon-reason";
 
-/// The sender of a request; stored in its extensions.
+/// The caller of a request; stored in the request's extensions.
 #[derive(Clone, Debug)]
 pub(in crate::web) struct Asking {
-    /// `None`, unless a session or a token identifies them.
+    /// The viewer; `None` unless a session or a token identifies one.
     pub(in crate::web) viewer: Option<Viewer>,
     /// How the caller identified themselves.
     pub(in crate::web) credential: Credential,
@@ -56,7 +56,7 @@ impl Asking {
 /// A caller's credential, which long-lived connections check again and again.
 #[derive(Clone, Debug)]
 pub(in crate::web) enum Credential {
-    /// Nothing.
+    /// The request has no credential.
     None,
     /// A cookie with the key of a session.
     Session(Id),
@@ -130,9 +130,9 @@ pub(in crate::web) async fn identify(
     }
 }
 
-/// Identifies the caller of an endpoint that is open to everyone; an unidentified caller counts as
-/// a stranger. So a server that has lost its database can still report that, and a session that is
-/// only used for monitoring expires.
+/// Identifies the caller of an endpoint that is open to everyone. A caller who cannot be identified
+/// counts as a stranger, so a server that has lost its database can still report that. A request
+/// does not extend its session, so that a session that is only used for monitoring expires.
 pub(in crate::web) async fn recognize(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -147,7 +147,8 @@ pub(in crate::web) async fn recognize(
         (None, Some(id)) => Credential::Session(id),
         (None, None) => Credential::None,
     };
-    // In real time rather than the application's, because probes must be answered within a second.
+    // The timeout runs in real time, not on the application's clock, because a probe must be
+    // answered within a second.
     let looked = Clock::system().timeout(PATIENCE, credential.viewer(&web, address)).await;
     let viewer = looked.ok().and_then(Result::ok).flatten();
     request.extensions_mut().insert(Asking { viewer, credential, address });
@@ -217,7 +218,7 @@ async fn viewer(
     Ok(Viewer { session: session.id().map(|id| hashed(&id)), ..viewer })
 }
 
-/// The reason for a change, if the request states one for all its mutations.
+/// The reason for a change, if the request gives one for all its mutations.
 fn reason(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let Some(value) = headers.get(REASON) else { return Ok(None) };
     let text = std::str::from_utf8(value.as_bytes()).ok().and_then(reason_in);
@@ -241,6 +242,6 @@ pub(in crate::web) fn reason_in(text: &str) -> Option<String> {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().unwrap_or_default();
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-    // Another scheme is neither one of our tokens nor a session.
+    // A request with another scheme is treated like one with an invalid token.
     Some(if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" })
 }

@@ -48,7 +48,7 @@ pub(in crate::web) async fn login(
         metrics.sign_in(SignIn::Refused);
         let name = cut(&name);
         tracing::warn!(%name, %address, "a sign-in was refused");
-        // The same text for an unknown name, a wrong password and a disabled user.
+        // Unknown names, wrong passwords and disabled users get the same text.
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong name or password"));
     };
     match (counted, &device) {
@@ -56,8 +56,8 @@ pub(in crate::web) async fn login(
         (CountedBy::Device | CountedBy::Address, _) => web.guesses.forgive(&name, address).await,
     }
     metrics.sign_in(SignIn::Accepted);
-    // A session key that was planted before is now worthless, and data from another user's earlier
-    // session is dropped.
+    // The new session gets a new key and no old data: a key that was planted before becomes
+    // worthless, and nothing of another user's earlier session remains.
     let opened = async {
         session.clear().await;
         session.cycle_id().await?;
@@ -106,7 +106,7 @@ async fn count(
     device.attempt(&web.guesses, name).await.map(|()| CountedBy::Device)
 }
 
-/// The refusal for a caller who may not try now. While guesses cannot be counted, no caller may.
+/// The refusal for a caller who may not try now. While guesses cannot be counted, no one may.
 pub(super) fn held_up(web: &Web, hindrance: &Hindrance) -> Refusal {
     match hindrance {
         Hindrance::Wait(wait) => {

@@ -47,8 +47,8 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
         }
         let began = LookupMoment::of(&self.clock);
         let found = look.await;
-        // Callers that waited for a database that does not answer get this error, and do not wait
-        // again.
+        // Callers that waited for a database that does not answer get this error, instead of
+        // waiting again.
         let at = if found.is_ok() { began } else { LookupMoment::of(&self.clock) };
         *last = Some(LastResult { at, found: found.clone() });
         found
@@ -56,7 +56,8 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
 }
 
 impl<V, E> LastResult<V, E> {
-    /// Whether it is valid for new callers. An error is only valid for callers that waited for it.
+    /// Whether the result is valid for new callers. An error is only valid for callers that waited
+    /// for it.
     fn holds(&self, clock: &Clock) -> bool {
         self.found.is_ok() && self.at.is_recent(clock)
     }

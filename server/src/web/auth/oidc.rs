@@ -25,14 +25,15 @@ use crate::{
     web::{Web, refusal::Refusal, refusals::cut},
 };
 
-/// The keys in the session's data.
+/// The key of the pending sign-ins in the session's data.
 const PENDING: &str = "oidc_pending";
 const TOKEN: &str = "oidc_token";
 /// Maximum duration of a sign-in.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// Maximum number of concurrent sign-ins in one browser.
 const MAX_PENDING: usize = 5;
-/// Maximum size of a token that is stored. Without it, the provider asks whether to sign out.
+/// Maximum size of a token that is stored. If no token is stored, the provider asks the user
+/// whether to sign out.
 const MAX_TOKEN: usize = 8 * 1024;
 
 /// A sign-in that has begun in this browser.
@@ -65,12 +66,13 @@ pub(in crate::web) struct Returned {
 /// who was added first, or null if there is none yet.
 pub(in crate::web) async fn methods(State(web): State<Web>) -> Json<serde_json::Value> {
     let oidc = web.oidc.as_ref().map(|provider| json!({ "name": provider.settings().name }));
-    // Signing in is possible without the hint, so a silent database does not matter here.
+    // Signing in is possible without `first_visit`, so an unavailable database does not matter
+    // here.
     let first_visit = first_visit(&web).await.unwrap_or_default();
     Json(json!({ "password": true, "oidc": oidc, "first_visit": first_visit }))
 }
 
-/// For how long after an administrator was added strangers are told the name, if nobody signs in.
+/// For how long after an administrator was added strangers are told the name, if no one signs in.
 const NEW_FOR: TimeDelta = TimeDelta::days(7);
 
 async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError> {
@@ -84,7 +86,7 @@ async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError>
     };
     let is_old = |user: &user::Model| user.created_at.utc() < web.clock.now() - NEW_FOR;
     if is_used || administrator.as_ref().is_some_and(is_old) {
-        // From now on no stranger's request reads the database for this.
+        // From now on, requests of strangers no longer read the database for this.
         web.has_been_used.store(true, Relaxed);
         return Ok(None);
     }
@@ -237,7 +239,8 @@ async fn waiting(
     Ok(all.into_iter().filter(|pending| now - pending.at < patience).collect())
 }
 
-/// Accepts only a path on this server: a browser takes `//host` and `/\host` for another server.
+/// Accepts only a path on this server: a browser would take `//host` and `/\host` for another
+/// server.
 fn own_path(wanted: Option<&str>) -> &str {
     let is_own = |path: &&str| {
         path.starts_with('/')
@@ -254,7 +257,7 @@ fn is_code(text: &str) -> bool {
 }
 
 fn see_other(to: &str) -> Response {
-    // The URL contains private values.
+    // The URL contains private values, so no cache may store the response.
     let mut response = Redirect::to(to).into_response();
     response.headers_mut().insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
@@ -282,7 +285,7 @@ fn not_now(error: &OidcError) -> Response {
     page(StatusCode::BAD_GATEWAY, "the identity provider cannot be used now; the log says why")
 }
 
-/// A page for people, because they arrive by a link, without the console around it.
+/// A page without the console around it, for people who arrive by a link.
 fn page(status: StatusCode, text: &str) -> Response {
     let text: Cow<'_, str> = text.replace('&', "&amp;").replace('<', "&lt;").into();
     let html = format!(

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{access::mark, config};
 
-/// The key in the session's data.
+/// The key of [`SignedIn`] in the session's data.
 pub(super) const KEY: &str = "signed_in";
 
 /// The part of a session that records its sign-in.
@@ -27,7 +27,8 @@ pub(super) struct SignedIn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionState {
     Good,
-    /// Valid, and old enough to be stored again, so that it does not end while it is used.
+    /// Valid, and old enough that it must be stored again, so that it does not end while it is
+    /// used.
     Renew,
     Over,
 }
@@ -51,7 +52,7 @@ impl SignedIn {
         session.insert(KEY, self).await
     }
 
-    /// The same, renewed.
+    /// This sign-in with its time of use renewed.
     pub(super) fn renewed(self, now: DateTime<Utc>) -> Self {
         Self { renewed: now, ..self }
     }

@@ -15,8 +15,8 @@ use crate::{
     store::{AWAY, Store, StoreError, sessions},
 };
 
-/// Stores sessions in the database, so that they survive a restart and every node knows them. The
-/// key is stored as a hash, so that a copy of the table gives access to no session.
+/// Stores sessions in the database, so that they survive a restart and every node knows them. A
+/// session's key is stored as a hash, so a copy of the table gives access to no session.
 #[derive(Clone, Debug)]
 pub struct SessionStore {
     store: Store,
@@ -24,7 +24,7 @@ pub struct SessionStore {
 }
 
 impl SessionStore {
-    /// A session store in that database.
+    /// A session store in the database of `store`.
     pub fn new(store: Store, clock: Clock) -> Self {
         Self { store, clock }
     }
@@ -53,9 +53,9 @@ impl Backend for SessionStore {
         let found = sessions::live(self.store.read(), &hashed(id), now).await.map_err(backend)?;
         let Some(found) = found else { return Ok(None) };
         let mut data = found.data;
-        // The column takes precedence: when a user changes their password, the current session
-        // stays valid, while its other requests in progress write back the data that they have
-        // read.
+        // The column takes precedence over the data. When a user changes their password, the
+        // current session stays valid, but its other requests in progress may write back the data
+        // that they have read, with the old mark.
         if let (Some(signed_in), Some(mark)) = (data.get_mut(KEY), found.mark) {
             signed_in["mark"] = mark.into();
         }
@@ -98,7 +98,8 @@ pub(super) fn hashed(id: &Id) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An unavailable database is marked by a special text, because the type of the error is lost here.
+/// Converts a store error for the session library, which keeps only its text. A special text marks
+/// an unavailable database.
 fn backend(error: impl Into<StoreError>) -> Error {
     let error = error.into();
     Error::Backend(error.unavailable().map_or_else(|| error.to_string(), |_| AWAY.to_owned()))

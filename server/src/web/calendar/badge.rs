@@ -18,7 +18,7 @@ use crate::{
     web::{Web, refusal::Refusal},
 };
 
-/// How long a browser, or the proxy of a page that shows it, may cache a badge.
+/// How long a browser or a proxy may cache a badge.
 const CACHED: &str = "max-age=60";
 
 /// Maximum length of the text on the left.
@@ -49,7 +49,7 @@ pub(in crate::web) async fn picture(
     let Said { label, message, look } = said(&web, peer, &headers, asked).await?;
     let picture = svg::badge(&label, &message, look);
     let mut answer = answer(&headers, CACHED, "image/svg+xml; charset=utf-8", picture);
-    // Pages of other sites are meant to show it. When it is opened on its own, it runs nothing.
+    // Pages of other sites may show the image. Opened on its own, it must not run scripts.
     let head = answer.headers_mut();
     let (anywhere, nothing) = ("cross-origin", "default-src 'none'");
     let policy = HeaderName::from_static("cross-origin-resource-policy");
@@ -58,7 +58,7 @@ pub(in crate::web) async fn picture(
     Ok(answer)
 }
 
-/// The same as data, in the format that Shields expects from an endpoint.
+/// The badge as data, in the format that Shields expects from an endpoint.
 pub(in crate::web) async fn endpoint(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,

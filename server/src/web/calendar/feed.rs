@@ -17,7 +17,7 @@ use crate::{
     web::{Web, refusal::Refusal},
 };
 
-/// How long a program may use what it has read.
+/// How long a calendar program may use its copy of the feed.
 const CACHED: &str = "private, max-age=300";
 
 /// The key of the feed.

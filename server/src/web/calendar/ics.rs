@@ -45,8 +45,8 @@ impl CalendarLines {
         self.raw("BEGIN:VEVENT");
         match when {
             EventTime::At(at) => {
-                // The same as the idempotency key of the run, so that it stays the same at each
-                // reading.
+                // The UID has the same id and time as the run's idempotency key, so that it is the
+                // same at each reading.
                 let (seconds, ms) = (at.timestamp(), at.timestamp_subsec_millis());
                 let part = if ms == 0 { String::new() } else { format!(".{ms:03}") };
                 self.raw(&format!("UID:{id}-{seconds}{part}@carillon"));
@@ -73,7 +73,7 @@ impl CalendarLines {
         if let Some(link) = link {
             self.raw(&format!("URL:{link}/schedules/{id}"));
         }
-        // It does not mark anyone as busy.
+        // The event does not mark its reader as busy.
         self.raw("TRANSP:TRANSPARENT");
         self.raw("END:VEVENT");
     }

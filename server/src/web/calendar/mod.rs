@@ -1,7 +1,7 @@
-//! Upcoming runs for calendar programs, and badges. A program needs only a feed's address to read
-//! it: there is no sign-in.
+//! Upcoming runs for calendar programs, and badges. A program needs only the address of a feed to
+//! read the feed: there is no sign-in.
 //!
-//! - `opened`: from the address to the feed
+//! - `opened`: finds the feed of an address
 //! - `feed`: the route of calendars; `ics`: the text, as in RFC 5545
 //! - `badge`: the routes of badges; `svg`: the image
 

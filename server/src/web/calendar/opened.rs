@@ -1,4 +1,4 @@
-//! From an address to its feed: counts guesses, and does not send a response again that the client
+//! Finds the feed of an address. Counts guesses, and does not send a response again that the client
 //! already has.
 
 use std::{net::SocketAddr, time::Duration};
@@ -33,7 +33,8 @@ pub(super) async fn opened(
     token: &str,
 ) -> Result<OpenFeed, Refusal> {
     let address = client_address(peer.ip(), headers, &web.config.trusted_proxies);
-    // Each token counts as a guess of its address. A right one is given back below.
+    // Each token counts as a guess of its sender's address. The guess of a right token is given
+    // back below.
     let guess = format!("{:x}", Sha256::digest(token));
     web.feed_limiter.attempt(&guess, address).map_err(|wait| {
         let text = "too many tokens that are none came from there; try again later";

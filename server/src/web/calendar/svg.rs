@@ -9,7 +9,7 @@ pub(super) enum BadgeLook {
 }
 
 impl BadgeLook {
-    /// Dark enough for white text (WCAG AA).
+    /// The box's colour, dark enough for white text (WCAG AA).
     fn color(self) -> &'static str {
         match self {
             Self::Passing => "#1a7f37",

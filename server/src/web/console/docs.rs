@@ -16,11 +16,12 @@ pub(super) fn is_below(path: &str) -> bool {
     path.strip_prefix("/docs").is_some_and(super::is_end)
 }
 
-/// The requested page or file. Its files have no hash in their names, so each is revalidated.
+/// Serves a page or file of the documentation. The file names contain no hash, so each file is
+/// revalidated.
 pub(super) async fn serve(files: &Files, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
     match parts.uri.path() {
-        // Its links are relative to the directory.
+        // The page's links are relative to the directory.
         "/docs" => return Redirect::permanent("/docs/").into_response(),
         "/docs/" => parts.uri = Uri::from_static(INDEX),
         _ => {}

@@ -1,17 +1,17 @@
 //! The monitoring console: a single-page app, from a directory during development (`console.dist`)
 //! or from the binary (feature `embed`).
 //!
-//! Its router runs in the browser. So a path that is not a file belongs to the app when a person
-//! navigates to it, while a program that mistypes a URL gets an error. Files whose names contain a
-//! hash of their content never change and may be cached for ever; the page that names them is
-//! revalidated each time.
+//! The app's router runs in the browser. So a path that is not a file belongs to the app when a
+//! person navigates to it, but a program that mistypes a URL gets an error. Files whose names
+//! contain a hash of their content never change and may be cached for ever; the page that names
+//! them is revalidated each time.
 //!
 //! The documentation lies beside the app, in the directory `docs`, and is served under `/docs` as
 //! separate pages, which the app's router does not know.
 //!
 //! - `files`: where the files are
 //! - `docs`: the documentation among them
-//! - `missing`: the responses if there are none
+//! - `missing`: the responses if there are no files
 
 mod docs;
 mod files;
@@ -69,7 +69,8 @@ fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('/')
 }
 
-/// Whether a person's browser navigates there, and not a program or a script.
+/// Whether the request comes from a person's browser that navigates, and not from a program or a
+/// script.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text("sec-fetch-mode") {

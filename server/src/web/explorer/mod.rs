@@ -1,11 +1,11 @@
 //! A page for trying out GraphQL: a query, its response, subscriptions, the schema for reference,
 //! and completion at the cursor.
 //!
-//! It is our own and not GraphiQL, which has 1.6 MB from a hundred packages. These would come from
-//! a public network or make Node a part of every build. GraphiQL also needs styles that the content
-//! security policy refuses, and would run with its user's session. This page is in the binary,
-//! works without an internet connection, and complies with the console's policy. All responses of
-//! the server are written as text.
+//! This page is our own and not GraphiQL, which has 1.6 MB from a hundred packages. These would
+//! come from a public network or make Node a part of every build. GraphiQL also needs styles that
+//! the content security policy refuses, and would run with its user's session. Our page is in the
+//! binary, works without an internet connection, and complies with the console's policy. It shows
+//! all responses of the server as text, never as markup.
 //!
 //! - `page/`: the page, its styles, and its scripts, which are unbundled modules
 

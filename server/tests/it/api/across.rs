@@ -74,7 +74,7 @@ async fn lists_and_figures_of_all_namespaces_contain_what_the_caller_may_see(
     assert_eq!(all["overview"]["liveRuns"], 3);
     assert_eq!(all["overview"]["upcoming"].as_array().unwrap().len(), 10);
     assert_eq!(all["upcomingByMinute"]["schedules"], 3);
-    // From noon on, each fires once within two hours: the second fire comes after that.
+    // From noon on, each schedule fires once within two hours; its second fire comes later.
     let starts = all["upcomingByMinute"]["starts"].as_array().unwrap();
     assert_eq!(starts.iter().map(|starts| starts.as_i64().unwrap()).sum::<i64>(), 3);
     assert_eq!(all["runStats"]["isComplete"], true);
@@ -171,7 +171,7 @@ async fn runs_of_all_namespaces_are_followed(database: TestDatabase) {
     assert_eq!(seen, ["default", "east", "west"]);
 }
 
-/// The lists of objects that people and modules create, and of their results.
+/// The lists of the objects that people and modules create, and of the results of those objects.
 const MADE: &str = "query($in: String) {
     alertRules(namespace: $in) { namespace }
     alertChannels(namespace: $in) { namespace }

@@ -1,5 +1,5 @@
-//! Rules and channels over the API: secrets go in and never come out, and no caller reaches another
-//! namespace's objects.
+//! Rules and channels over the API: the API accepts secrets and never returns them, and no caller
+//! reaches another namespace's objects.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ async fn a_channels_secrets_are_nowhere_to_be_read(database: TestDatabase) {
     };
     let kept = desk.ask(CHANGE, edit(1, json!({ "url": "https://hooks.example/y" }))).await;
     assert_eq!(kept["updateAlertChannel"]["channel"]["signed"], true);
-    // The key is not kept when only the address changes.
+    // If only the address changes, the key must be given again.
     let moved = json!({ "url": "https://evil.example/" });
     let refused = desk.refused(CHANGE, edit(2, moved.clone())).await;
     assert_eq!(refused["extensions"]["field"], "signingSecret", "{refused}");
@@ -203,7 +203,7 @@ async fn nobody_uses_or_sees_objects_of_another_namespace(database: TestDatabase
     let grant = Grant { role: Role::Admin, sees_payloads: true };
     let grants = Grants::new(None, [(found.unwrap().unwrap().id, grant)]);
     let eve = Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, grants, "192.0.2.8");
-    // Their rule cannot use our channel: for them it does not exist.
+    // The other namespace's rule cannot use our channel: callers there do not see that it exists.
     let input = json!({ "namespace": "other", "name": "x", "on": ["FAILED"],
         "channelIds": [channel["id"]] });
     let response = desk.send_as(&eve, RULE, json!({ "input": input })).await;
@@ -227,7 +227,7 @@ async fn nobody_uses_or_sees_objects_of_another_namespace(database: TestDatabase
     }
     let own = "{ alertChannels(namespace: \"other\") { id } }";
     assert_eq!(desk.code_for(&eve, own, json!({})).await, "");
-    // In the same namespace, operators may mute and read, but create nothing.
+    // In the same namespace, operators may mute rules and read them, but create nothing.
     let operator = Viewer::new(
         Uuid::from_u128(9),
         "bob",
@@ -253,13 +253,13 @@ async fn an_alert_is_acknowledged_with_a_note_and_an_end(database: TestDatabase)
     let by_ada = json!({ "acknowledgedAt": "2026-03-01T12:00:00Z", "acknowledgedBy": "ada",
         "acknowledgedNote": "on it", "acknowledgedUntil": null });
     assert_eq!(done, by_ada);
-    // A user who only clicks again does not take it over.
+    // A second acknowledgement without a note leaves the first user's in place.
     desk.clock.pass(Duration::from_secs(60));
     assert_eq!(seen(desk.ask(acknowledge, json!({ "id": id })).await).await, by_ada);
     let hour = json!({ "id": id, "until": "2026-03-01T13:00:00Z" });
     let hour = seen(desk.ask(acknowledge, hour).await).await;
     assert_eq!(hour["acknowledgedUntil"], "2026-03-01T13:00:00Z");
-    // Without an end, the acknowledgement lasts as long as the alert from now on.
+    // Without an end, the acknowledgement now lasts as long as the alert.
     let endless = seen(desk.ask(acknowledge, json!({ "id": id })).await).await;
     assert_eq!(endless["acknowledgedUntil"], Value::Null);
     desk.ask(acknowledge, json!({ "id": id, "until": "2026-03-01T13:00:00Z" })).await;

@@ -78,7 +78,7 @@ async fn rules_and_channels_of_a_file_are_planned_made_changed_and_pruned(databa
     ];
     let dry = json!({ "source": SOURCE, "dryRun": true });
     let plan = desk.ask(DEPLOY, dry.clone()).await;
-    // The secrets for which its messages would wait.
+    // The plan warns of secrets that are not set: messages would wait for them.
     let detail = &plan["deployModule"]["changes"][1]["detail"];
     assert_eq!(detail, "made; its messages wait until these secrets are set: team_path");
     assert_eq!(plan["deployModule"]["changes"][0]["detail"], "made");
@@ -103,7 +103,7 @@ async fn rules_and_channels_of_a_file_are_planned_made_changed_and_pruned(databa
                     "channels": [{ "name": "team" }] }],
         })
     );
-    // A key that the file omits gets the API's default.
+    // A field that the file omits gets the API's default.
     let ids = desk.ask("{ alertChannels { id } }", json!({})).await;
     let input =
         json!({ "name": "api", "on": ["LOSING"], "channelIds": [ids["alertChannels"][1]["id"]] });
@@ -200,7 +200,7 @@ async fn code_owns_rules_and_channels_and_operators_the_mute(database: TestDatab
             "reason": "release", "fields": [
                 { "path": "muted_until", "before": null, "after": "2026-03-01T13:00:00Z" }] }])
     );
-    // A deployment keeps it, whatever else it changes about the rule.
+    // A deployment keeps the mute, whatever else it changes about the rule.
     let changed = SOURCE.replace("grace: 5m", "grace: 6m");
     assert_eq!(deploy(&desk, &changed).await, ["UPDATE alert_rule billing", "  grace: 5m -> 6m"]);
     let muted = desk.ask("{ alertRules { mutedUntil version } }", json!({})).await;
@@ -241,7 +241,8 @@ async fn an_export_of_rules_and_channels_holds_no_secret_and_changes_nothing(
             }
         }
     }
-    // An adopted channel keeps its secrets; without the mask its address changes.
+    // An adopted channel keeps its secrets. If the file omits the mask, the channel's address
+    // changes.
     let answer = desk.ask(EXPORT, json!({ "format": "YAML" })).await;
     let files = answer["exportModules"].as_array().unwrap();
     let file = files.iter().find(|file| file["isByHand"] == true).unwrap();
@@ -277,8 +278,8 @@ async fn an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhe
         TestDatabase::sqlite().await
     };
     let (here, there) = (Desk::open(database).await, Desk::open(elsewhere).await);
-    // An address is exported as a mask, too, even if it is shown in clear: it must be given as the
-    // name of a secret.
+    // An address is exported as a mask even if the API shows it in clear: the file must give it as
+    // the name of a secret.
     let source = SOURCE.replace("/carillon\n", "/{{ secrets.ops_path }}\n");
     deploy(&here, &source).await;
     let made = [
@@ -295,7 +296,8 @@ async fn an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhe
     for query in [THERE, DRIFT] {
         assert_eq!(here.ask(query, json!({})).await, there.ask(query, json!({})).await);
     }
-    // A mask stands for a value that only its original position identifies.
+    // A mask stands for the stored value of the position from which it was exported, and is refused
+    // in any other.
     let masked = SOURCE.replace("/carillon\n", "/***\n");
     let refused = there.refused(DEPLOY, json!({ "source": masked })).await;
     assert_eq!(refused["extensions"]["field"], "alert_channels.ops.url", "{refused}");

@@ -94,7 +94,7 @@ async fn the_log_is_paged_and_narrowed(database: TestDatabase) {
                 "kind": "schedule" }),
             vec!["schedule.create"],
         ),
-        // Wildcards are not interpreted.
+        // A wildcard character matches only itself.
         (json!({ "actor": "%" }), vec![]),
         (json!({ "subject": "tw_" }), vec![]),
         (json!({ "kind": "sche_ule" }), vec![]),

@@ -28,7 +28,7 @@ const RUNS: &str = "query($first: Int!) { runs(first: $first) { nodes {
     schedule { id name timing { description } nextFires { at } } fire { verdict }
     workflow { name tasks { name } } tasks { name state } taskRuns { id } taskRunCount ending { exitCode } backfill { id } } } }";
 
-/// With what the console shows of a schedule once its list is drawn.
+/// The fields that the console queries for each schedule once the list is drawn.
 const OBJECTS: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename ... on Schedule {
     id tally { succeeded } lastRun { state }
     recentFires(first: 40) { verdict run { state durationMs } } } } }";

@@ -89,14 +89,14 @@ async fn the_buffer_is_listed_in_its_order_and_reordered(database: TestDatabase)
         (&first["verdict"], &first["reason"]["code"]),
         (&json!("PENDING"), &json!("BUFFERED"))
     );
-    // The run that blocked it is no longer live, so it is not named.
+    // The run that blocked the fire is no longer live, so the answer does not name it.
     assert_eq!(
         first["reason"]["text"],
         "Waits for its turn: the fires of this schedule run one at a time."
     );
     assert_eq!(ids(&answer["schedule"]["buffer"]), fires);
 
-    // The given fires come first; the rest follow in their current order.
+    // The fires given in the call come first; the rest keep their order.
     let order = json!({ "id": schedule, "fires": [fires[2]] });
     let answer = desk.ask(REORDER, order).await;
     let expected = [&fires[2], &fires[0], &fires[1]].map(Clone::clone);

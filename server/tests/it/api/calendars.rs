@@ -66,7 +66,7 @@ async fn a_calendar_counts_the_schedules_that_refer_to_it(database: TestDatabase
     assert_eq!(found["schedules"], both);
     let none = desk.ask(list, json!({ "name": "nothing" })).await;
     assert_eq!(none["schedules"]["totalCount"], 0);
-    // The calendars of one name in all namespaces.
+    // Another namespace gets a calendar of the same name.
     let namespace = "mutation { createNamespace(name: \"east\") { __typename } }";
     desk.ask(namespace, json!({})).await;
     let mut calendar = weekends();
@@ -131,7 +131,7 @@ async fn a_calendar_is_made_changed_and_deleted(database: TestDatabase) {
     let list =
         desk.ask("{ calendars { nodes { name } } calendar(name: \"holidays\") { id } }", json!({}));
     assert_eq!(list.await, json!({ "calendars": { "nodes": [] }, "calendar": null }));
-    // The name of the deleted calendar is free.
+    // After its deletion, the calendar's name is free again.
     make(&desk, json!({ "name": "holidays", "mode": "EXCLUDE" })).await;
 }
 
@@ -212,7 +212,8 @@ async fn a_changed_calendar_is_obeyed_at_once(database: TestDatabase) {
     desk.ask(CHANGE, json!({ "input": monday })).await;
     let after = desk.ask(next, json!({ "id": id })).await;
     assert_eq!(after["schedule"], json!({ "version": 1, "nextFireAt": "2026-03-03T08:00:00Z" }));
-    // A calendar change that silences a schedule is refused, just like such a schedule.
+    // A change that makes the calendar suppress all fires of a schedule is refused, just like
+    // creating such a schedule.
     let whole = json!({ "id": calendar["id"], "expectedVersion": 2,
         "weekdays": ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"] });
     let error = desk.refused(CHANGE, json!({ "input": whole })).await;
@@ -237,7 +238,8 @@ async fn a_change_decides_nothing_of_what_came_before_it(database: TestDatabase)
         rows.sort_by_key(|row| row.scheduled_at);
         rows.iter().map(|row| row.reason).collect::<Vec<_>>()
     };
-    // Nothing has been claimed, and two changes leave the instants to the next claim.
+    // Nothing has been claimed yet. Two changes of the calendar leave the instants to the next
+    // claim.
     for (version, now, from, to) in [(1, "12:25", "12:15", "12:25"), (2, "12:35", "12:45", "12:55")]
     {
         desk.clock.set(format!("2026-03-01T{now}:00Z").parse().unwrap());
@@ -323,7 +325,7 @@ async fn a_module_declares_calendars_and_takes_them_away(database: TestDatabase)
     assert_eq!(found["schedule"]["nextFireAt"], "2026-03-02T09:00:00Z");
     assert_eq!(found["schedule"]["calendars"][0]["version"], 2);
 
-    // A module owns what it declares.
+    // Only the module may change the objects that it declares.
     let id = desk.ask("{ calendar(name: \"office\") { id } }", json!({})).await;
     let owned = json!({ "id": id["calendar"]["id"], "expectedVersion": 1, "mode": "EXCLUDE" });
     let error = desk.refused(CHANGE, json!({ "input": owned })).await;
@@ -339,8 +341,8 @@ async fn a_module_declares_calendars_and_takes_them_away(database: TestDatabase)
     assert_eq!(list["calendars"]["nodes"], json!([]));
 }
 
-/// The deployment changes the module's own calendar, or one of another owner; both silence a
-/// schedule.
+/// The deployment changes the module's own calendar, or a calendar with another owner. Either
+/// change would keep a schedule from ever firing again.
 async fn a_deployment_that_silences_a_schedule_is_refused(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let deploy = "mutation($source: String!, $dryRun: Boolean! = false) {
@@ -364,7 +366,8 @@ async fn a_deployment_that_silences_a_schedule_is_refused(database: TestDatabase
         assert!(error["message"].as_str().unwrap().contains("any more of report"), "{error}");
         assert_eq!(desk.ask(calendar, json!({})).await, before, "nothing is half done");
     }
-    // If the schedule changes together with the calendar, it fires again.
+    // If the deployment changes the schedule as well, so that it still fires, the calendar may
+    // change.
     desk.ask(deploy, json!({ "source": source("sat", "0 9 * * SAT") })).await;
 
     let mut other = nine_oclock(&["office"]);
@@ -429,7 +432,8 @@ async fn each_bad_use_of_calendars_is_refused_with_its_field() {
     }
     let list = desk.ask("{ schedules { totalCount } workflows { nodes { id } } }", json!({})).await;
     assert_eq!(list, json!({ "schedules": { "totalCount": 0 }, "workflows": { "nodes": [] } }));
-    // If all fires are in the past anyway, the calendar is not the cause.
+    // If all fires are in the past anyway, the calendar is not to blame, and the schedule is
+    // accepted.
     let mut past = nine_oclock(&["saturdays"]);
     past["timing"] = json!({ "expressions": ["@at 0"] });
     desk.ask(CREATE, json!({ "input": past })).await;

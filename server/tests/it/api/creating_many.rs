@@ -132,7 +132,7 @@ async fn a_name_that_is_taken_is_found_among_many(database: TestDatabase) {
     let error = desk.refused(CREATE_MANY, many(["c", "b", "a"].map(by_name))).await;
     assert_eq!(error["extensions"]["field"], "inputs[1].name");
     assert_eq!(error["extensions"]["problem"], "is the name of another schedule");
-    // The same for a schedule with its own task, whose workflow would get the taken name as well.
+    // A schedule with its own task is refused as well: its workflow would also get the taken name.
     let error = desk.refused(CREATE_MANY, many(["c", "b"].map(one))).await;
     assert_eq!(error["extensions"]["field"], "inputs[1].name");
     assert_eq!(error["extensions"]["problem"], "is the name of another schedule");
@@ -146,7 +146,7 @@ async fn one_runs_the_workflow_that_another_brings_along(database: TestDatabase)
     follower["workflow"] = json!("a");
     desk.ask(CREATE_MANY, many([one("a"), follower])).await;
     assert_eq!(rows(&desk).await, [2, 2, 1, 1, 3]);
-    // In the other order that workflow does not exist yet.
+    // If the schedules are given in the other order, the workflow does not exist yet.
     let mut early = one("d");
     early["task"] = json!(null);
     early["workflow"] = json!("e");

@@ -54,7 +54,7 @@ async fn each_of_many_calls_at_once_gets_its_own_answer(database: TestDatabase) 
     assert_eq!(audit_event::Entity::find().count(read).await.unwrap(), 80 + 40 + 1);
 }
 
-/// The answer also contains columns that are not read back: they are known from the input.
+/// The call does not read the written row back: it answers with the columns that it has computed.
 async fn the_answer_matches_the_written_row(database: TestDatabase) {
     let desk = Desk::open(database).await;
     make_workflow(&desk).await;
@@ -159,10 +159,11 @@ async fn nothing_is_created_for_a_caller_who_hung_up_before_their_turn(database:
     let (desk, texts) = observed(database).await;
     let store = &desk.database.store;
     make_workflow(&desk).await;
-    // By then everything needed to compose a schedule is cached: until it is written, a call sends
-    // no query.
+    // This call fills the caches with everything needed to compose a schedule. From then on, a call
+    // sends no query before it writes.
     desk.ask(CREATE, of_workflow("known")).await;
-    // Nothing else writes schedules meanwhile; on SQLite nothing else writes at all.
+    // While this transaction is open, no other call can write schedules; on SQLite no other call
+    // can write at all.
     let busy = store.begin().await.unwrap();
     if store.dialect().is_postgres() {
         busy.execute_unprepared("LOCK TABLE schedule IN SHARE ROW EXCLUSIVE MODE").await.unwrap();

@@ -1,4 +1,4 @@
-//! A caller of the API, at a time that the test chooses.
+//! A caller of the API, at a time set by the test.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl Desk {
         api::execute(&self.schema, request.data(who.clone())).await
     }
 
-    /// The answers to two operators who ask the same at the same moment.
+    /// The answers to two operators who send the same request at the same moment.
     pub(crate) async fn ask_at_once(&self, query: &str, variables: &Value) -> [Value; 2] {
         let ask = async |id: u128, name: &str| {
             let grants = Grants::everywhere(Role::Operator);
@@ -122,13 +122,13 @@ impl Desk {
         [one, other]
     }
 
-    /// How often the audit log says that this was done.
+    /// The number of entries for this action in the audit log.
     pub(crate) async fn audited(&self, action: &str) -> usize {
         let all = audit_event::Entity::find().filter(audit_event::Column::Action.eq(action));
         all.all(self.database.store.read()).await.unwrap().len()
     }
 
-    /// The code of the refusal that a given viewer gets; empty if there is none.
+    /// The error code that a given viewer gets; empty if the request succeeds.
     pub(crate) async fn code_for(&self, who: &Viewer, query: &str, variables: Value) -> String {
         let response = self.send_as(who, query, variables).await;
         let Some(error) = response.errors.first() else { return String::new() };
@@ -136,7 +136,7 @@ impl Desk {
         error["extensions"]["code"].as_str().unwrap().to_owned()
     }
 
-    /// Creates an account with that name and that role everywhere; returns its key.
+    /// Creates an account with that name, and with that role in all namespaces; returns its key.
     pub(crate) async fn account(&self, name: &str, role: Option<&str>) -> (String, Uuid) {
         let query = "mutation ($name: String!, $role: Role) {
             createServiceAccount(input: { name: $name, role: $role }) { user { id } }

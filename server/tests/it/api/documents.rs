@@ -11,7 +11,7 @@ use serde_json::json;
 use super::desk::Desk;
 use crate::support::TestDatabase;
 
-/// The largest answer allowed, plus what the largest error adds.
+/// The largest permitted answer, plus the size of the largest error.
 const MAX_ANSWER: usize = 17 * 1024 * 1024;
 const CASES: u32 = 3_000;
 
@@ -152,6 +152,6 @@ async fn no_document_breaks_anything() {
             assert!(is_coded, "{error:?} for {document:.300}");
         }
     }
-    // The server answers as before.
+    // After such documents the server still answers.
     desk.ask("{ me { name } }", json!({})).await;
 }

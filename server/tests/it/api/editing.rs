@@ -59,7 +59,7 @@ async fn a_change_makes_a_version_that_says_what_changed(database: TestDatabase)
     assert_eq!((&schedule["version"], &schedule["startDeadlineSeconds"]), (&json!(3), &json!(60)));
     let schedule = update(&desk, &id, 3, json!({ "startDeadlineSeconds": null })).await;
     assert_eq!(schedule["startDeadlineSeconds"], Value::Null);
-    // Nothing changed, so there is no new version.
+    // An edit that changes nothing creates no version.
     let schedule = update(&desk, &id, 4, json!({ "note": "moved" })).await;
     assert_eq!(schedule["version"], 4);
 }
@@ -80,7 +80,7 @@ async fn a_change_of_an_old_version_is_refused_with_both(database: TestDatabase)
 async fn an_edited_timing_begins_anew_from_now(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("every", "*/10 * * * *").await;
-    // Nothing was claimed for an hour; the edit does not start these fires.
+    // Nothing was claimed for an hour; the edit does not start the missed fires.
     desk.clock.set("2026-03-01T13:00:30Z".parse().unwrap());
     let timing = json!({ "expressions": ["*/5 * * * *"] });
     let schedule = update(&desk, &id, 1, json!({ "timing": timing })).await;
@@ -197,7 +197,7 @@ async fn what_nobody_claimed_before_an_edit_is_accounted_for(database: TestDatab
         [
             row("12:10", Verdict::Missed, Reason::Outage),
             row("12:20", Verdict::Missed, Reason::Outage),
-            // The instant is not yet beyond the grace: the edit came before the claim.
+            // The grace of this instant has not ended: the edit came before the claim.
             row("12:30", Verdict::Skipped, Reason::StaleVersion),
         ]
     );
@@ -209,7 +209,7 @@ async fn what_nobody_claimed_before_an_edit_is_accounted_for(database: TestDatab
         "Skipped: the schedule was edited before anybody claimed it."
     );
     assert_eq!(answer["schedule"]["lastFireAt"], "2026-03-01T12:30:00Z");
-    // The second consecutive edit finds nothing to account for.
+    // A second edit right after the first finds no instants to account for.
     update(&desk, &id, 2, json!({ "timing": { "expressions": ["@hourly"] } })).await;
     assert_eq!(fates(&desk).await.len(), 3);
 }
@@ -228,7 +228,7 @@ async fn whatever_changes_fires_begins_anew_from_now(database: TestDatabase) {
     ];
     let mut expected = Vec::new();
     let mut accounted = async |version: i32, change: Option<&Value>| {
-        // Two unclaimed instants; with the first version's grace, the second one waits.
+        // Two instants are unclaimed. The grace of the first version makes the second of them wait.
         let hour = 12 + version;
         desk.clock.set(format!("2026-03-01T{hour}:12:00Z").parse().unwrap());
         match change {
@@ -254,7 +254,7 @@ async fn whatever_changes_fires_begins_anew_from_now(database: TestDatabase) {
     for (version, change) in (1..).zip(&edits) {
         accounted(version, Some(change)).await;
     }
-    // The same holds for a rollback of policies.
+    // A rollback of policies accounts for instants in the same way.
     accounted(7, None).await;
 }
 
@@ -280,11 +280,11 @@ async fn what_waits_for_its_jitter_outlives_an_edit_of_policies(database: TestDa
     let left = cursor().await;
     assert!(left.0 == now && now < left.1, "{left:?}");
     assert_eq!(accounted().await, (left.0 - first).num_minutes() / 10);
-    // No instant is due now: another edit changes nothing here.
+    // The previous edit left no instant due, so another edit of the policies accounts for none.
     update(&desk, id, 2, json!({ "overlap": "ALLOW" })).await;
     assert_eq!(cursor().await, left);
     assert_eq!(accounted().await, (left.0 - first).num_minutes() / 10);
-    // Changing the timing is different.
+    // A change of the timing also accounts for instants that wait for their jitter.
     let timing = json!({ "expressions": ["*/10 * * * *"], "jitterSeconds": 0 });
     update(&desk, id, 3, json!({ "timing": timing })).await;
     assert_eq!(cursor().await.0, "2026-03-01T14:10:00Z".parse::<DateTime<Utc>>().unwrap());
@@ -308,7 +308,7 @@ async fn an_edit_that_leaves_fires_alone_leaves_the_cursor_alone(database: TestD
     assert_eq!((after.version, after.fires_version), (4, 1));
     assert_eq!(after.next_scheduled_at, before.next_scheduled_at);
     assert!(fates(&desk).await.is_empty());
-    // Fires skipped in advance stay behind the cursor when policies change.
+    // A change of policies does not move the cursor back to fires that were skipped in advance.
     desk.clock.set("2026-03-01T12:05:00Z".parse().unwrap());
     let skip = "mutation($id: UUID!) {
         skipNext(id: $id, count: 3, reason: \"away\") { schedule { nextFireAt } } }";
@@ -324,7 +324,7 @@ async fn what_nobody_claimed_before_a_deletion_is_accounted_for(database: TestDa
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";
     desk.ask(delete, json!({ "id": id })).await;
     let fates = fates(&desk).await;
-    // Three hours in one row, up to the five minutes of the grace.
+    // One row covers three hours, except the last five minutes, which are within the grace.
     assert_eq!(fates[0], ("12:01".to_owned(), 1, Verdict::Missed, Reason::Outage, 3 * 60 - 5));
     assert_eq!(fates[1..].iter().map(|fate| fate.4).sum::<i64>(), 5);
     assert!(fates[1..].iter().all(|fate| (fate.2, fate.3) == (Verdict::Skipped, Reason::Deleted)));
@@ -357,7 +357,7 @@ async fn a_maximum_of_fires_is_more_than_have_started(database: TestDatabase) {
     // An edit of another field leaves the state as it is.
     let schedule = update(&desk, &id, 1, json!({ "note": "x" })).await;
     assert_eq!(schedule["nextFireAt"], Value::Null);
-    // One more fire counts from now on.
+    // The raised maximum permits one more fire.
     desk.clock.set("2026-03-01T15:00:30Z".parse().unwrap());
     let schedule = update(&desk, &id, 2, json!({ "maxFires": 4 })).await;
     assert_eq!(schedule["nextFireAt"], "2026-03-01T15:01:00Z");

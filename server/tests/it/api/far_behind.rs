@@ -63,7 +63,7 @@ async fn a_deployment_accounts_step_by_step_for_what_is_far_behind(database: Tes
     let (begin, now) = (noon(), noon() + TimeDelta::days(30));
     desk.clock.set(now);
 
-    // A dry run reports the same, and writes almost nothing that must be rolled back.
+    // A dry run reports the same changes, and writes almost nothing that would be rolled back.
     let gone = json!({ "source": "module: demo", "dryRun": true });
     let told = desk.ask(DEPLOY, gone).await;
     assert_eq!(told["deployModule"]["changes"][0]["action"], "DELETE");
@@ -71,8 +71,9 @@ async fn a_deployment_accounts_step_by_step_for_what_is_far_behind(database: Tes
     assert_eq!(cursor(&desk).await, begin + TimeDelta::seconds(1));
     assert!(ledger(&desk).await.is_empty());
 
-    // A refused deployment leaves the timing alone. Instants before the window were accounted for
-    // earlier, so its own transaction only had to write one day.
+    // A refused deployment leaves the timing alone. Instants before the catch-up window were
+    // accounted for in earlier transactions, so the deployment's own transaction only had to write
+    // one day.
     let broken = "  broken: { when: \"@daily\", workflow: missing }\n";
     desk.refused(DEPLOY, json!({ "source": source("*/2 * * * * *", broken) })).await;
     let accounted = cursor(&desk).await;

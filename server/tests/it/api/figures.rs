@@ -120,7 +120,7 @@ async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDataba
     let tag = "mutation($id: UUID!) { updateSchedule(input: {
         id: $id, expectedVersion: 1, tags: [\"billing\"] }) { schedule { id } } }";
     desk.ask(tag, json!({ "id": other })).await;
-    // The runs were created now, by the clock of their keys, and ended in the minute after.
+    // The keys of the runs say that they were created now; the runs end in the following minute.
     for (schedule, state, took) in [
         (&mine, State::Succeeded, 100),
         (&mine, State::Failed, 300),
@@ -186,7 +186,7 @@ async fn metrics_are_those_of_the_last_hour(database: TestDatabase) {
                 "successRate": 0.4 },
         })
     );
-    // For ten seconds the answer stays the same; then it shows due instants that have not been
+    // The answer is cached for ten seconds; after that it counts due instants that nobody has
     // claimed.
     desk.clock.pass(Duration::from_secs(90));
     let answer = desk.ask(query, json!({})).await;

@@ -134,7 +134,7 @@ async fn a_follower_of_schedules_sees_them_made_changed_and_deleted(database: Te
     let paused = next(&mut events).await.unwrap();
     assert_eq!(paused["scheduleEvents"]["schedule"]["state"], "PAUSED");
 
-    // A subscription to one key does not report changes of the other.
+    // A subscription to one schedule does not report changes of the other.
     let since = paused["scheduleEvents"]["cursor"].clone();
     let mut own = desk.subscribe(query, json!({ "since": since, "ids": [id] }));
     desk.schedule("two", "@daily").await;
@@ -154,7 +154,8 @@ async fn a_follower_without_a_cursor_begins_with_what_comes() {
     let before = desk.trigger(&schedule).await;
     let mut events = desk.subscribe(RUNS, json!({}));
     let mut waiting = std::pin::pin!(next(&mut events));
-    // Runs are created until the follower, who subscribes at some point, has seen one.
+    // The follower subscribes at an unknown moment: the test creates runs until the follower has
+    // seen one.
     let event = loop {
         tokio::select! {
             event = &mut waiting => break event.unwrap(),

@@ -23,7 +23,8 @@ async fn a_pause_tells_the_fires_that_would_fall_into_it(database: TestDatabase)
     let until = "2026-03-02T12:00:00Z";
     let preview = desk.ask(query, json!({ "ids": [hourly, daily], "until": until })).await;
     let preview = &preview["pausePreview"];
-    // From 13:00 to 11:00: the instant of the end itself comes after the pause.
+    // The hourly schedule fires from 13:00 to 11:00: the instant at which the pause ends is not
+    // part of it.
     assert_eq!((&preview["fires"], &preview["hasMore"]), (&json!(24), &json!(false)));
     assert_eq!(
         preview["schedules"][0],
@@ -60,7 +61,7 @@ async fn a_pause_that_is_only_thought_of_tells_each_way_to_resume(database: Test
     assert_eq!(rows[0], json!({ "scheduledAt": "2026-03-01T13:00:00Z", "verdict": "PENDING" }));
     assert_eq!(preview["choices"][0]["nextFireAt"], "2026-03-01T16:00:00Z");
 
-    // The preview matches the pause once it is made.
+    // The preview matches the result of the pause.
     let pause =
         "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
     desk.ask(pause, json!({ "id": id })).await;
@@ -84,7 +85,7 @@ async fn the_minutes_to_come_are_counted_and_a_candidate_is_tried(database: Test
     let starts: Vec<i64> =
         all["starts"].as_array().unwrap().iter().map(|starts| starts.as_i64().unwrap()).collect();
     assert_eq!((starts.len(), starts[119], starts[120], starts[125]), (180, 3, 6, 4));
-    // The current instant is already decided.
+    // The fires of the current minute may already have been claimed.
     assert!(starts[0] <= 3 && starts.iter().skip(1).all(|starts| *starts >= 3), "{starts:?}");
     assert_eq!((&all["schedules"], &all["isComplete"]), (&json!(5), &json!(true)));
     assert_eq!(
@@ -154,7 +155,7 @@ async fn what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come(
         let fires = (of("frequentFires"), of("fires") - of("frequentFires"));
         (fires, of("schedules"), of("frequentSchedules"))
     };
-    // At 13:00 in office hours, and at 2:00 at night.
+    // The hour of 13:00 is in office hours, that of 2:00 at night.
     for (index, others, schedules) in [(1, 60 + 60 + 1, 6), (14, 60 + 1 + 1, 6)] {
         let ((frequent, rest), all, often) = figures(&week["hours"][index]);
         assert!((3_660 + 514..=3_660 + 515).contains(&frequent), "{index}: {frequent}");
@@ -168,7 +169,7 @@ async fn what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come(
     assert!(listed.iter().all(|name| name == "office" || name == "ends"), "{listed:?}");
     assert_eq!(names(&ask(json!({ "hours": 1, "frequent": true })).await)[0], "second");
 
-    // One hour is judged in the same way as the week.
+    // A query for one hour leaves out the same schedules as a query for the week.
     let hour = json!({ "from": "2026-03-01T13:00:00Z", "hours": 1, "frequent": false });
     let hour = ask(hour).await;
     assert_eq!((&hour["frequentSchedules"], &hour["hours"][0]), (&json!(3), &week["hours"][1]));

@@ -108,7 +108,7 @@ async fn a_list_says_how_long_it_is(database: TestDatabase) {
             .await;
         let there = all[list]["edges"].as_array().unwrap().len();
         assert_eq!(all[list]["totalCount"], there, "{list}: {all}");
-        // If the page shows fewer rows than that, they are counted.
+        // If the list has more rows than the page, the total is counted.
         let one = desk
             .ask(&format!("{{ {list}(first: 1) {{ totalCount edges {{ cursor }} }} }}"), json!({}))
             .await;

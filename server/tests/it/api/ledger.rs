@@ -97,7 +97,7 @@ async fn the_ledger_of_all_namespaces_is_paged_in_the_order_of_time(database: Te
     let home = namespace(&desk, "default").await;
     let (theirs, other) = elsewhere(&desk).await;
     let of_mine = [1, 3, 5, 7].map(|minutes| planted_fire(&mine, home, minutes, STARTED));
-    // One row has the same instant as a row of the other schedule.
+    // One of the other schedule's rows has the same instant as a row of this schedule.
     let of_theirs = [2, 3, 4].map(|minutes| planted_fire(&theirs, other, minutes, SKIPPED));
     plant(&desk, of_mine.into_iter().chain(of_theirs)).await;
 
@@ -117,7 +117,7 @@ async fn the_ledger_of_all_namespaces_is_paged_in_the_order_of_time(database: Te
     let last = desk.ask(LEDGER, json!({ "last": 3, "before": after })).await;
     assert_eq!(last["ledger"]["nodes"].as_array().unwrap()[..], whole[3..6]);
 
-    // One namespace, by name and as the only one that a caller may see.
+    // The other namespace's rows: asked for by its name, and by a caller who may see only that one.
     let answer = desk.ask(LEDGER, json!({ "in": "other" })).await;
     assert_eq!(names_of(&answer), ["theirs"; 3]);
     let eve = member_of(other, Role::Viewer);

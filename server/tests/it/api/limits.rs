@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::desk::{CREATE, Desk, request};
 use crate::support::TestDatabase;
 
-/// The refusal of a request.
+/// The error message for a query that must be refused.
 async fn refused(query: &str) -> String {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let error: Value = desk.refused(query, json!({})).await;
@@ -30,7 +30,7 @@ async fn a_request_that_nests_too_deep_is_refused() {
     desk.ask(&nest(6), json!({})).await;
     assert!(refused(&nest(7)).await.contains("nested too deep"));
     assert!(refused(&nest(17)).await.contains("nests deeper than 32"));
-    // Neither a deeper document nor one with only opening braces costs anything.
+    // A deeply nested document is refused cheaply, even if it consists of opening braces only.
     for query in [nest(1_000), "{ a ".repeat(200_000)] {
         assert!(!refused(&query).await.is_empty());
     }
@@ -207,7 +207,7 @@ async fn introspection_that_multiplies_is_refused() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     desk.ask(&nest(1), json!({})).await;
     assert!(refused(&nest(3)).await.contains("more than 2 lists"));
-    // Fragments are not visited again and again.
+    // The check visits each fragment only once, however often it is spread.
     let mut wide = "{ __schema { types { ...f0 } } }".to_owned();
     for number in 0..12 {
         let next = number + 1;
@@ -247,12 +247,12 @@ async fn fields_that_compute_are_few_in_a_request() {
         message.contains("21 fields that compute") && message.contains("limit is 20"),
         "{message}"
     );
-    // So are the texts of workflows, which are written and read back.
+    // The texts of workflows, which are written and parsed again, count as computed fields, too.
     let texts: String =
         (0..21).map(|number| format!("a{number}: workflow(name: \"a\") {{ yaml }} ")).collect();
     let message = refused(&format!("{{ {texts} }}")).await;
     assert!(message.contains("21 fields that compute"), "{message}");
-    // The cost grows with the computation.
+    // A field that computes more costs more.
     let preview = |expressions: usize| {
         let all = vec!["\"* * * * *\""; expressions].join(" ");
         let one = format!("schedulePreview(timing: {{ expressions: [{all}] }}, count: 200)");
@@ -285,7 +285,8 @@ async fn what_is_said_about_stored_timings_costs_what_it_takes() {
         let message = refused(&query).await;
         assert!(message.contains("fields that compute") && message.contains("timing.warnings"));
     }
-    // In a list the fields multiply; a single list of them is fine.
+    // In a list, the cost of a computed field is multiplied by the number of rows. One such field
+    // is permitted.
     let listed = |fields: &str| {
         format!("{{ schedules(first: 200) {{ nodes {{ timing {{ {fields} }} }} }} }}")
     };
@@ -296,7 +297,8 @@ async fn what_is_said_about_stored_timings_costs_what_it_takes() {
     }
 }
 
-/// The events of a subscription are resolved where all requests are served, so each computes little.
+/// The events of a subscription are resolved on the threads that serve all requests, so each event
+/// may compute only a little.
 #[tokio::test]
 async fn events_of_a_subscription_compute_little() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
@@ -306,7 +308,7 @@ async fn events_of_a_subscription_compute_little() {
         let query = format!("subscription {{ scheduleEvents(since: \"{start}\") {{ {fields} }} }}");
         desk.subscribe(&query, json!({})).next().await.unwrap()
     };
-    // What the console's list shows of a schedule.
+    // The fields of a schedule that the console's list shows.
     let shown = "fragment f on Schedule { timing { description warnings { code } } }";
     let query = format!(
         "subscription {{ scheduleEvents(since: \"{}\") {{ schedule {{ ...f }} }} }} {shown}",
@@ -321,7 +323,7 @@ async fn events_of_a_subscription_compute_little() {
     for fields in [
         "schedule { nextFires(count: 1000) { at } }".to_owned(),
         format!("schedule {{ timing {{ {many} }} }}"),
-        // For each row of a list.
+        // One computed field for each row of a list is refused.
         "schedule { recentFires(first: 60) { schedule { timing { warnings { code } } } } }"
             .to_owned(),
     ] {
@@ -331,7 +333,7 @@ async fn events_of_a_subscription_compute_little() {
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("query the others when an event comes"), "{message}");
     }
-    // Beside a query that computes, a subscription may stand in the same document.
+    // A query that computes may be in the same document as a subscription.
     let both = "query Lint { lint(timing: { expressions: [\"* * * * *\"] }) { code } } \
                 subscription Follow { scheduleEvents { cursor } }";
     let request = request(Some(Role::Admin), both, json!({})).operation_name("Lint");
@@ -339,7 +341,7 @@ async fn events_of_a_subscription_compute_little() {
     assert!(response.errors.is_empty(), "{:?}", response.errors);
 }
 
-/// A caller's large answers wait for one another until they are written, and delay nothing else.
+/// A caller's large answers wait for one another until they are sent, and delay nothing else.
 #[tokio::test]
 async fn a_caller_has_few_large_answers_at_once() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
@@ -364,7 +366,8 @@ async fn a_caller_has_few_large_answers_at_once() {
     third.await;
 }
 
-/// Results of queries are in memory before their answers are sent: queries beyond six wait.
+/// The results of queries are in memory before the answers are sent: a caller's seventh query
+/// waits.
 #[tokio::test]
 async fn a_caller_has_few_queries_at_once_and_any_number_of_mutations() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
@@ -376,7 +379,7 @@ async fn a_caller_has_few_queries_at_once_and_any_number_of_mutations() {
         api::execute(&desk.schema, request).await;
         written.push(place);
     }
-    // The answers wait for a place, and so does the next query.
+    // The answers wait for a place, and so does the caller's next query.
     let waiting = futures::future::join_all((0..6).map(|_| desk.ask(large, json!({}))));
     let mut waiting = pin!(waiting);
     let mut next = pin!(desk.ask("{ me { name } }", json!({})));
@@ -447,7 +450,7 @@ async fn an_answer_ends_where_it_grows_too_large() {
     assert_eq!(error["extensions"]["limit"], 16 * 1024 * 1024, "{error}");
 }
 
-/// Other callers get their turn while some compute as much as they may.
+/// Other callers get answers while some callers compute as much as they may.
 #[tokio::test]
 async fn what_computes_keeps_nobody_waiting() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
@@ -457,8 +460,8 @@ async fn what_computes_keeps_nobody_waiting() {
         .collect();
     let heavy = format!("{{ {all} }}");
     let computed = futures::future::join_all((0..6).map(|_| desk.ask(&heavy, json!({}))));
-    // This is the only thread of its runtime and never computes itself, so it answers each probe in
-    // between before the first of the computations ends.
+    // The runtime of this test has only this thread, and the thread itself never computes. It
+    // answers all of these queries before the first computation ends.
     let looked = async {
         for _ in 0..20 {
             desk.ask("{ me { name } }", json!({})).await;

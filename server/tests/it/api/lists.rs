@@ -21,11 +21,12 @@ on_both!(
 /// The bound of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
-    /// The caller sets the number with this argument, up to a maximum.
+    /// The caller sets the number with the named argument, up to this maximum.
     Asked(&'static str, u32),
-    /// The maximum number that can be created, given or shown: the rest is refused or omitted.
+    /// The maximum number that can be created, given or shown; anything beyond is refused or
+    /// omitted.
     Limit(u32),
-    /// Defined by the program or its configuration: roles, checks, kinds.
+    /// The program or its configuration defines the items: roles, checks, kinds.
     Own,
 }
 use Bound::{Asked, Limit, Own};
@@ -50,14 +51,14 @@ const LISTS: &[(&str, Bound)] = &[
     ("CloudEvent.headers", Limit(32)),
     ("CommandTarget.args", Limit(1_024)),
     ("CommandTarget.environment", Limit(1_024)),
-    // In addition to those of the timing, one for each secret that is not set.
+    // The warnings about the timing, and one for each secret that is not set.
     ("CreatedSchedule.warnings", Limit(100)),
     ("DefinitionEffect.addedFires", Limit(20)),
     ("DefinitionEffect.removedFires", Limit(20)),
     ("DeletedSchedule.tags", Limit(32)),
     ("DeployChange.fields", Limit(100)),
     ("DeployChange.warnings", Limit(100)),
-    // The objects that a file declares, and those that it declared before.
+    // The objects that a file declares, and those that its previous version declared.
     ("DeployEffect.schedules", Limit(2_200)),
     ("DeployPayload.changes", Limit(2_000)),
     ("DeployScheduleEffect.addedSample", Limit(3)),
@@ -106,10 +107,10 @@ const LISTS: &[(&str, Bound)] = &[
     ("Run.runsOn", Limit(32)),
     ("Run.taskRuns", Asked("first", 1_000)),
     ("Run.tasks", Limit(100)),
-    // The nodes, the group, a share, and places: each is named once.
+    // The nodes, the group, a share, and the places of the nodes: each occurs once.
     ("Run.waitsFor", Own),
     ("RunStats.points", Limit(1_500)),
-    // At most 100 attempts by a policy, and three more by recovery.
+    // At most 100 attempts that the retry policy permits, and three more by recovery.
     ("RunTask.attempts", Limit(103)),
     ("RunTask.needs", Limit(20)),
     ("RunWait.runs", Limit(10)),
@@ -179,7 +180,7 @@ async fn every_list_is_bounded() {
     assert!(known.is_empty(), "there are no such lists any more: {known:?}");
 }
 
-/// A query for each list that takes a number.
+/// A query for each list that has an argument for the number of items.
 const REACHED: [(&str, &str); 13] = [
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),

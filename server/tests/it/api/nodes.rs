@@ -121,7 +121,7 @@ async fn a_node_is_drained_and_taken_into_service_again(database: TestDatabase) 
     let expected = json!({ "code": "drained", "severity": "WARNING", "nodes": ["a"] });
     assert!(findings.contains(&expected), "{findings:?}");
 
-    // A process that was declared dead by mistake comes back in its drained state.
+    // A process that was declared dead by mistake returns, and its node is still drained.
     let again = Uuid::now_v7();
     store.join(&Joining { id: again, ..joining }).await.unwrap();
     let undrain = "mutation($id: UUID!) { undrainNode(id: $id) { node { state drain { by } } } }";
@@ -134,7 +134,7 @@ async fn a_node_is_drained_and_taken_into_service_again(database: TestDatabase) 
     let log = "{ auditEvents { nodes { action subject reason } } }";
     let log = desk.ask(log, json!({})).await["auditEvents"]["nodes"].take();
     assert_eq!(log[1], json!({ "action": "node.drain", "subject": "a", "reason": "a new disk" }));
-    // A past life of a node cannot be drained.
+    // An earlier life of a node cannot be drained.
     let error = desk.refused(drain, json!({ "id": first })).await;
     assert_eq!(error["extensions"]["code"], "NOT_FOUND");
     let owner = super::desk::viewer(entity::user::Role::Editor);

@@ -21,7 +21,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(numbers_beyond_an_int_are_longs, fields_in_milliseconds_or_bytes_are_no_ints,);
 
-/// More than an `Int` holds: 58 days in milliseconds.
+/// A number that does not fit in an `Int`: 58 days in milliseconds.
 const MANY: i64 = 5_000_000_000;
 
 /// Makes existing rows longer, later and more numerous than an `Int` can represent.
@@ -67,7 +67,8 @@ async fn numbers_beyond_an_int_are_longs(database: TestDatabase) {
     outgrow(&desk).await;
     let mut large = BTreeSet::new();
     let mut asked: Vec<String> = walk.deep_fields().into_iter().map(|asked| asked.text).collect();
-    // The walk queries the statistics of one schedule, which are read from its runs.
+    // The walk queries statistics for one schedule, which are computed from its runs; this asks for
+    // those of all.
     asked.push("runStats { points { ended missed skipped abandoned maxDurationMs } }".to_owned());
     for text in asked {
         let answer = desk.ask(&format!("{{ {text} }}"), json!({})).await;
@@ -78,7 +79,7 @@ async fn numbers_beyond_an_int_are_longs(database: TestDatabase) {
             }
         }
     }
-    // There must be such numbers, or this test shows nothing.
+    // Unless these fields exceed an `Int`, this test shows nothing.
     for field in [
         "Alert.count",
         "Executions.abandoned",

@@ -136,16 +136,17 @@ async fn an_order_for_many_that_is_repeated_is_done_once(database: TestDatabase)
     let order = json!({ "search": "tag:x", "key": "drill-1" });
     let done = desk.ask(TRIGGER, order.clone()).await;
     assert_eq!(done["triggerSchedules"], json!({ "done": 2, "matched": 2 }));
-    // One more schedule matches now; the repeated call returns the first answer.
+    // One more schedule matches now, but a repeated call returns the first answer.
     tagged(&desk, "c", json!(["x"])).await;
     assert_eq!(desk.ask(TRIGGER, order).await, done);
     let runs = || async { run::Entity::find().all(desk.database.store.read()).await.unwrap() };
     assert_eq!(runs().await.len(), 2);
-    // The key belongs to the first call's arguments.
+    // The idempotency key belongs to the arguments of the first call.
     let error = desk.refused(TRIGGER, json!({ "search": "tag:y", "key": "drill-1" })).await;
     assert_eq!(error["extensions"]["code"], "CONFLICT");
 
-    // Cut off after the first item: there is no answer, but the request is stored.
+    // The request is interrupted after its first item: the caller gets no answer, but the request
+    // is stored.
     let store = &desk.database.store;
     let answers = entity::idempotency::Entity::find().all(store.read()).await.unwrap();
     let whole = answers.iter().find(|row| row.key == "drill-1").unwrap();
@@ -203,11 +204,11 @@ async fn an_order_that_changes_what_it_sought_goes_on_where_its_time_was_over(
 }
 
 async fn an_order_that_loses_the_database_says_how_many_remain(database: TestDatabase) {
-    // The other node is busy until the request comes.
+    // The operation does not begin before this counter is reset.
     let commits = Arc::new(AtomicUsize::new(1_000));
     let counted = commits.clone();
-    // The request stores its matches, triggers the first one, and triggers the second one without
-    // being asked to continue.
+    // The first commit stores the request with its matches, the second one triggers the first
+    // schedule, and the third one is lost.
     let edge = move |edge: Edge| {
         let is_lost = edge == Edge::Committed && counted.fetch_add(1, Ordering::SeqCst) == 2;
         let answer =
@@ -238,7 +239,7 @@ async fn an_order_that_loses_the_database_says_how_many_remain(database: TestDat
 }
 
 async fn an_order_for_many_outlives_its_request(database: TestDatabase) {
-    // The other node is busy until the request comes.
+    // The operation does not begin before this counter is reset.
     let commits = Arc::new(AtomicUsize::new(1_000));
     let (reached, gate) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(1_000)));
     let (counted, at_it, closed) = (commits.clone(), reached.clone(), gate.clone());
@@ -355,7 +356,7 @@ async fn policies_are_changed_together(database: TestDatabase) {
     assert_eq!(taken["updateSchedules"]["sample"][0]["group"], Value::Null);
     assert_eq!(taken["updateSchedules"]["sample"][0]["priority"], 7);
 
-    // A change that is invalid for all of them changes none, and is reported once.
+    // If a change is invalid for all matches, the whole call is refused with a single error.
     for (change, field) in [
         (json!({}), "change"),
         (json!({ "priority": 101 }), "change.priority"),
@@ -369,7 +370,7 @@ async fn policies_are_changed_together(database: TestDatabase) {
         assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
         assert_eq!(error["extensions"]["field"], field, "{error}");
     }
-    // A change that is valid for some is refused by the others.
+    // If a change is valid for some matches only, the others are reported as refused.
     let order = order("tag:x", &json!({ "workflow": "missing" }), false);
     let refused = desk.ask(UPDATE, order).await;
     let refused = &refused["updateSchedules"];

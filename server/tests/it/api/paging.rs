@@ -33,7 +33,7 @@ async fn schedules_are_paged_both_ways_by_name(database: TestDatabase) {
 
     let second = desk.ask(LIST, json!({ "first": 2, "after": info["endCursor"] })).await;
     assert_eq!(names(&second), ["charlie", "delta"]);
-    // A row inserted before the page does not shift it.
+    // A row inserted before the page does not shift the page.
     desk.schedule("aardvark", "@daily").await;
     let info = &second["schedules"]["pageInfo"];
     let third = desk.ask(LIST, json!({ "first": 2, "after": info["endCursor"] })).await;
@@ -64,7 +64,8 @@ async fn schedules_are_found_by_text_tag_state_and_workflow(database: TestDataba
     desk.ask(pause, json!({ "id": paused["createSchedule"]["schedule"]["id"] })).await;
     for (filter, expected) in [
         (json!({ "text": "REPO" }), vec!["Report"]),
-        // The search text joins the end of a name with the beginning of its note.
+        // The text would match only if the end of a name were joined with the beginning of its
+        // note.
         (json!({ "text": "backupabout" }), vec![]),
         (json!({ "text": "50% of b" }), vec!["backup"]),
         (json!({ "text": "%" }), vec!["backup", "cleanup", "Report"]),

@@ -91,8 +91,8 @@ async fn an_edit_during_a_pause_accounts_for_the_old_timing(database: TestDataba
     assert_eq!(answer["resumeSchedule"]["schedule"]["pause"], Value::Null);
 }
 
-/// The hand-off read the schedule before the pause: once the pause is answered, nothing starts any
-/// more.
+/// A hand-off has read the schedule before the pause. The pause waits for that hand-off: once the
+/// pause is answered, no further run starts.
 async fn a_pause_waits_for_the_hand_off_under_way(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "* * * * *").await;

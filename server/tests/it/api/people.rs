@@ -97,7 +97,8 @@ async fn one_administrator_who_can_sign_in_always_remains(database: TestDatabase
     let ada = json!({ "id": made["createUser"]["user"]["id"] });
     // A service account does not count as an administrator: nobody could sign in with it.
     desk.account("robot", Some("ADMIN")).await;
-    // Neither does an administrator who signs in only through a provider, which may be down.
+    // An administrator who signs in only through a provider does not count either: the provider may
+    // be down.
     let grace = joined(&desk).await;
     let raise = "mutation ($id: UUID!) { setUserRole(userId: $id, role: ADMIN) { user { id } } }";
     desk.ask(raise, json!({ "id": grace.id })).await;
@@ -115,7 +116,7 @@ async fn one_administrator_who_can_sign_in_always_remains(database: TestDatabase
 
 const ISSUER: &str = "https://id.example.org";
 
-/// A user who signed in through the provider, in the resulting state.
+/// Signs a user in through the provider; returns the user's row.
 async fn joined(desk: &Desk) -> entity::user::Model {
     let identity = Identity {
         issuer: ISSUER.to_owned(),
@@ -189,7 +190,7 @@ async fn an_administrator_of_a_namespace_manages_its_members(database: TestDatab
     let listed = listed.data.into_json().unwrap();
     assert_eq!(listed["memberships"]["nodes"].as_array().unwrap().len(), 2, "{listed}");
     assert_eq!(desk.code_for(&ada, list, json!({ "namespace": "theirs" })).await, "NOT_FOUND");
-    // They may see nothing of the instance.
+    // Administrators of one namespace may see and change nothing of the instance.
     for query in [
         "{ users { nodes { id } } }",
         "{ auditEvents { nodes { id } } }",
@@ -232,7 +233,7 @@ async fn a_member_sees_and_does_what_the_membership_says(database: TestDatabase)
     assert_eq!(desk.code_for(&who, log, json!({ "run": run })).await, "FORBIDDEN");
     member(&desk, "ada", "default", "OPERATOR", true).await;
     assert_eq!(seen().await, json!({ "region": "eu" }));
-    // Editors decide where payloads go, so they see them.
+    // Editors see payloads in any case, because they decide where payloads are sent.
     member(&desk, "ada", "default", "EDITOR", false).await;
     assert_eq!(seen().await, json!({ "region": "eu" }));
     member(&desk, "ada", "default", "VIEWER", true).await;
@@ -241,7 +242,8 @@ async fn a_member_sees_and_does_what_the_membership_says(database: TestDatabase)
         "mutation ($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
     let refused = desk.send_as(&who, pause, json!({ "id": schedule })).await;
     let refused = serde_json::to_value(&refused.errors[0]).unwrap();
-    // The administrator of another namespace sees what the user has there.
+    // An administrator of another namespace is refused here, and the refusal names the role that
+    // this user has here.
     assert_eq!(refused["extensions"]["code"], "FORBIDDEN");
     assert_eq!(refused["extensions"]["has"], "VIEWER");
     let namespaces = desk.send_as(&who, "{ namespaces { nodes { name role } } }", json!({})).await;
@@ -281,13 +283,13 @@ async fn a_token_has_no_more_than_its_owner(database: TestDatabase) {
     assert_eq!(made["apiToken"], token);
     let secret = made["secret"].as_str().unwrap();
     let program = bearer(&desk, secret).await.unwrap();
-    // A token cannot pass for another user by its name.
+    // A token acts under its owner's name and its own, so it cannot pass for another user.
     assert_eq!((&*program.name, program.kind), ("ada/ci", ViewerKind::Token));
     assert_eq!(program.grants.strongest(), Some(Role::Operator));
     let more = json!({ "input": { "name": "more", "role": "VIEWER" } });
     assert_eq!(desk.code_for(&program, TOKEN, more).await, "FORBIDDEN");
 
-    // A token is removed with its owner.
+    // Deleting a user also deletes the user's tokens.
     member(&desk, "ada", "default", "VIEWER", true).await;
     let program = bearer(&desk, secret).await.unwrap();
     assert_eq!(program.grants.strongest(), Some(Role::Viewer));
@@ -322,7 +324,7 @@ async fn a_token_is_shown_once(database: TestDatabase) {
     assert!(!format!("{rows:?}{kept:?}").contains(secret));
     assert_eq!(bearer(&desk, secret).await.unwrap().name, "robot/ci");
 
-    // Its owner may revoke it, and others do not find it.
+    // The token's owner may revoke it; other users do not see that it exists.
     let revoke = "mutation ($id: UUID!) { revokeApiToken(id: $id) { id } }";
     let id = json!({ "id": made["apiToken"]["id"] });
     let (_, eve) = desk.account("eve", Some("EDITOR")).await;
@@ -388,7 +390,7 @@ async fn a_repeated_call_does_not_answer_for_another_password(database: TestData
     let refused = desk.refused(reset, json!({ "id": id, "password": one })).await;
     assert_eq!(refused["extensions"]["code"], "CONFLICT", "{refused}");
 
-    // The old password is already replaced when the call is repeated.
+    // The repeated call gives the old password, which is already replaced by then.
     let ada = desk.person(id.as_str().unwrap().parse().unwrap()).await;
     let change = "mutation ($old: String!, $new: String!) {
         changePassword(oldPassword: $old, newPassword: $new, idempotencyKey: \"k3\") {

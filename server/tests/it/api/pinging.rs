@@ -58,7 +58,7 @@ async fn the_watchdog_of_a_schedule_is_set_shown_and_removed(database: TestDatab
     };
     desk.ask(CHANGE, edit(1, None)).await;
     assert!(desk.ask(PING, json!({ "id": id })).await["schedule"]["ping"]["start"].is_string());
-    // Sending back what was shown loses nothing; elsewhere a mask is invalid.
+    // A form may send back the masks that it was shown; a mask in another place is invalid.
     let mut back = shown["schedule"]["ping"].clone();
     back.as_object_mut().unwrap().remove("last");
     desk.ask(CHANGE, edit(2, Some(back.clone()))).await;
@@ -89,7 +89,7 @@ async fn the_watchdog_of_a_schedule_is_set_shown_and_removed(database: TestDatab
     let again = desk.ask(deploy, module("success: https://watchdog.example/2")).await;
     let changes = again["deployModule"]["changes"].to_string();
     assert!(changes.contains("UPDATE") && changes.contains("ping changed"), "{changes}");
-    // It is exported as it was given.
+    // The export contains the URL as the module gave it.
     let shown = desk.ask(deploy, module("success: https://watchdog.example/***")).await;
     let changes = shown["deployModule"]["changes"].to_string();
     assert!(!changes.contains("UPDATE") && !changes.contains("ping"), "{changes}");

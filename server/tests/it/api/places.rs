@@ -1,5 +1,5 @@
-//! A caller has a few places for queries and for large answers. A mutation is never carried out and
-//! then refused for want of one.
+//! A caller has a few places for queries and for large answers. No mutation is carried out and then
+//! refused because no place is free.
 
 use std::{pin::pin, time::Duration};
 
@@ -20,10 +20,10 @@ use crate::support::TestDatabase;
 /// A query whose answer counts as large.
 const LARGE: &str = "{ schedules(first: 200) { nodes { recentFires(first: 60) { id } } } }";
 
-/// Longer than a request waits for a place.
+/// Longer than a request may wait for a place.
 const TOO_LONG: Duration = Duration::from_secs(60);
 
-/// Two large answers that are not written: the caller has no place left for a third.
+/// Two large answers that are not sent yet: no place is left for the caller's third.
 async fn two_unwritten(desk: &Desk) -> Vec<AnswerPlace> {
     let mut unwritten = Vec::new();
     for _ in 0..2 {
@@ -42,7 +42,7 @@ async fn stored(desk: &Desk, name: &str) -> Option<schedule::Model> {
     schedules::by_name(desk.database.store.read(), home, name).await.unwrap()
 }
 
-/// A mutation that creates a schedule, and reads this of it.
+/// A mutation that creates a schedule and reads the fields `read` of it.
 fn make(name: &str, read: &str) -> String {
     format!(
         "mutation {{ createSchedule(input: {{
@@ -51,7 +51,7 @@ fn make(name: &str, read: &str) -> String {
     )
 }
 
-/// Reads of a schedule that are lists of rows.
+/// Fields of a schedule that are lists of rows.
 const LISTS: [&str; 3] = [
     "versions(first: 5) { nodes { by } }",
     "...on Schedule { recentFires { id } }",
@@ -62,7 +62,7 @@ const LISTS: [&str; 3] = [
 async fn a_mutation_whose_answer_reads_lists_waits_before_it_starts() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let unwritten = two_unwritten(&desk).await;
-    // They hold the places of queries, and wait for those of large answers.
+    // These queries hold the places for queries, and wait for the places of large answers.
     let queries = join_all((0..6).map(|_| desk.ask(LARGE, json!({}))));
     let mut queries = pin!(queries);
     let named = make("named", "...rows") + " fragment rows on Schedule { buffer { id } }";
@@ -135,7 +135,7 @@ async fn a_large_answer_to_a_mutation_waits_but_is_not_refused() {
             is_paused = is_paused => if is_paused { break },
         }
     }
-    // It was carried out; its answer goes on until it is large, and waits.
+    // The mutation was carried out. Its answer is built up until it counts as large; then it waits.
     for _ in 0..20 {
         tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! What a deployment reports before it is done: each key that changes, and each fire.
+//! The preview of a deployment: each field that changes, and each fire.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ async fn plan(desk: &Desk, source: &str) -> Value {
     desk.ask(DEPLOY, json!({ "source": source, "dryRun": true })).await["deployModule"].take()
 }
 
-/// One line per change, with its keys; unchanged objects are omitted.
+/// One line per change, with the changed fields; unchanged objects are omitted.
 pub(super) fn told(plan: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let mut lines = Vec::new();
@@ -123,7 +123,7 @@ async fn a_plan_lists_each_key_and_each_fire_and_matches_the_deployment(database
     assert_eq!(nightly["removedSample"], json!(["2026-03-11T02:00:00Z"]));
     assert_eq!(nightly["addedSample"][0], "2026-03-01T14:00:00Z");
 
-    // The schedule then does what was reported.
+    // The real deployment has the reported effect.
     deploy(&desk, &changed).await;
     let after = fires(&desk, "nightly").await;
     let added = after.iter().filter(|at| !before.contains(at)).count();
@@ -174,7 +174,7 @@ async fn objects_created_by_hand_are_taken_over_only_on_request(database: TestDa
     );
     let again = desk.ask(DEPLOY, adopt).await;
     assert_eq!(told(&again["deployModule"]), [""; 0]);
-    // Adopting never takes over objects of another module.
+    // The option to adopt objects does not apply to those of another module.
     let other = source.replace("module: m", "module: n");
     let error = desk.refused(DEPLOY, json!({ "source": other, "adopt": true })).await;
     assert!(
@@ -215,12 +215,12 @@ async fn operators_own_pauses_and_notes_and_the_drift_report_says_so(database: T
     assert_eq!(fields[1], &json!({ "path": "paused", "before": null, "after": "true" }));
     assert_eq!((&drifted[1]["by"], &drifted[1]["reason"]), (&json!("ada"), &json!("stock-taking")));
 
-    // A deployment keeps both until the file's own note changes.
+    // Deployments keep both notes until the file's own note changes.
     deploy(&desk, &source.replace("@hourly", "@daily")).await;
     let query = "{ schedule(name: \"nightly\") { note state } }";
     let kept = desk.ask(query, json!({})).await;
     assert_eq!(kept["schedule"], json!({ "note": "ask Bo", "state": "PAUSED" }));
-    // A paused schedule misses nothing.
+    // A change of a paused schedule misses no fires.
     let moved = plan(&desk, &source.replace("0 2 * * *", "0 3 * * *")).await;
     let names: Vec<_> =
         moved["effect"]["schedules"].as_array().unwrap().iter().map(|one| &one["name"]).collect();

@@ -20,8 +20,8 @@ use super::{
 /// A value that is easy to recognise in contexts, outputs, errors and logs.
 pub(super) const PAYLOAD: &str = "4111-passes-through";
 
-/// Creates the objects, and returns their keys, each with the word that fields for such a key have
-/// in their names. The first word that occurs in a name counts.
+/// Creates the objects. Returns their keys, each with a word that occurs in the name of every field
+/// for such a key; if several words fit a field, the first one counts.
 pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static str, String)> {
     let schedule = json!({
         "namespace": namespace,

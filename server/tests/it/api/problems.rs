@@ -55,7 +55,7 @@ async fn failures_are_grouped_by_schedule_and_first_line(database: TestDatabase)
     let last = failed(&desk, &one, "exit code 1: no disk\nat line 9", 20).await;
     failed(&desk, &one, "timed out", 30).await;
     failed(&desk, &other, "exit code 1: no disk", 40).await;
-    // Keys are in the order of time.
+    // Keys are ordered by their time, so the next run must be created later.
     desk.clock.pass(Duration::from_millis(10));
     let mended = desk.trigger(&other).await;
     settle(&desk, &mended, State::Succeeded, 10).await;
@@ -72,7 +72,7 @@ async fn failures_are_grouped_by_schedule_and_first_line(database: TestDatabase)
     assert_eq!(of("one", "timed out")["count"], 1);
     assert_eq!(of("two", "exit code 1: no disk")["isOpen"], false);
 
-    // Errors may repeat the output of a program.
+    // Error texts may repeat a program's output, so viewers do not see them.
     let viewer = member_of(namespace(&desk, "default").await, Role::Viewer);
     let seen = desk.send_as(&viewer, PROBLEMS, json!({ "in": "default" })).await;
     let seen = seen.data.into_json().unwrap();
@@ -129,10 +129,10 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     let done = desk.ask(acknowledge, asked.clone()).await["acknowledgeProblem"].clone();
     let seen = json!({ "by": "ada", "note": "the disk is ordered", "until": null });
     assert_eq!(done, json!({ "id": id, "acknowledgement": seen }));
-    // The acknowledgement lasts while the same problem continues.
+    // The acknowledgement lasts for as long as the problem does.
     desk.clock.pass(Duration::from_secs(60));
     failed(&desk, &schedule, "no disk", 20).await;
-    // A user who only clicks again does not take it over.
+    // A second acknowledgement without a note leaves the first user's in place.
     let plain = json!({ "schedule": schedule, "id": id });
     desk.ask(acknowledge, plain.clone()).await;
     let kept = problem().await["acknowledgement"].clone();
@@ -140,7 +140,7 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
         (&kept["at"], &kept["note"]),
         (&json!("2026-03-01T12:00:00Z"), &json!("the disk is ordered"))
     );
-    // A problem that is over and begins again is another problem.
+    // If the problem ends and occurs again, it counts as a new problem.
     desk.clock.pass(Duration::from_secs(60));
     let mended = desk.trigger(&schedule).await;
     settle(&desk, &mended, State::Succeeded, 10).await;
@@ -230,7 +230,8 @@ async fn an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored(
         desk.ask(acknowledge, asked).await;
     }
     assert_eq!(by().await, ["ada", "ada"]);
-    // As if retention had removed everything, and the same problem began again.
+    // Makes the acknowledgements look as if retention had removed all runs before the problem
+    // recurred.
     let tx = desk.database.store.begin().await.unwrap();
     let old = desk.clock.now() - chrono::TimeDelta::days(31);
     acknowledgement::Entity::update_many()

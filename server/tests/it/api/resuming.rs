@@ -78,7 +78,7 @@ async fn a_resume_does_exactly_what_its_preview_said(database: TestDatabase) {
         let expected = match *missed {
             "SKIP" => (0, json!("2026-03-01T15:20:00Z")),
             "LATEST" => (1, json!("2026-03-01T15:20:00Z")),
-            // Three fires are left: the last of the four that would run is not counted any more.
+            // The schedule may fire three more times, so the last of the four fires does not run.
             _ => (3, Value::Null),
         };
         assert_eq!((choice["runs"].as_i64().unwrap(), choice["nextFireAt"].clone()), expected);
@@ -110,7 +110,7 @@ async fn a_long_resume_is_read_page_by_page(database: TestDatabase) {
             (&json!(place > 0), &json!(place < 2))
         );
         rows.extend(all["rows"]["nodes"].as_array().unwrap().iter().cloned());
-        // Although time passes, the next page belongs to the same list.
+        // The next page continues the list of the first page, although an hour has passed.
         desk.clock.advance(std::time::Duration::from_secs(3_600));
         variables = json!({ "id": id, "at": answer["at"], "after": info["endCursor"] });
     }
@@ -152,7 +152,7 @@ async fn paused(desk: &Desk, more: Value) -> String {
 
 async fn a_resume_promises_no_run_that_its_deadline_forbids(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    // One fire is left: it must not go to an instant that can no longer start.
+    // The schedule may fire once more: an instant past its deadline must not use up that fire.
     let more = json!({ "startDeadlineSeconds": 60, "maxFires": 1 });
     let id = paused(&desk, more).await;
     desk.clock.set("2026-03-01T17:00:30Z".parse().unwrap());
@@ -176,7 +176,7 @@ async fn a_resume_promises_no_run_that_its_deadline_forbids(database: TestDataba
     assert_eq!(desk.ask(count, json!({ "id": id })).await["schedule"]["fireCount"], 1);
 }
 
-/// The pause leaves more rows than one transaction writes, and more than a page has.
+/// The pause leaves more rows than one transaction writes, and more than a page shows.
 async fn what_a_long_pause_leaves_is_counted_exactly(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let time = |minute: i32| format!("{:02}:{:02}", minute / 60, minute % 60);

@@ -97,7 +97,7 @@ async fn a_retention_preview_names_the_rows_to_remove(database: TestDatabase) {
     assert!(tables[0]["estimatedBytes"].as_i64().unwrap() > 100, "{tables}");
 }
 
-/// The previews are of a namespace and of a schedule, before any retention is set.
+/// Previews for a namespace and for a schedule, before any retention is set.
 async fn a_preview_says_what_another_retention_would_free(database: TestDatabase) {
     let desk = Desk::open(database).await;
     for name in ["tick", "tock"] {
@@ -123,7 +123,8 @@ async fn a_preview_says_what_another_retention_would_free(database: TestDatabase
     let of_one = look(json!({ "schedule": "tock", "days": 7 })).await;
     assert_eq!((&of_one["longestDays"], &of_one["shortestDays"]), (&json!(45), &json!(7)));
     assert_eq!(of_one["tables"][0]["rows"], 1);
-    // The preview ignores the schedule's own retention again; the namespace's does not apply to it.
+    // The preview replaces the schedule's own retention; a retention of the namespace has no effect
+    // on this schedule.
     desk.ask(SET, json!({ "days": 7 })).await;
     assert_eq!(look(json!(null)).await["tables"][0]["rows"], 2);
     assert_eq!(look(json!({ "days": null })).await["tables"], json!([]));
@@ -191,7 +192,7 @@ async fn an_administrator_of_a_namespace_previews_only_its_retention(database: T
     let operator = member_of(namespace_id(&desk, "other").await, Role::Operator);
     let code = desk.code_for(&operator, query, json!({ "if": week("other") })).await;
     assert_eq!(code, "FORBIDDEN");
-    // An administrator of everything sees everything, or one namespace.
+    // An administrator of all namespaces sees all of them, or one.
     let all = desk.ask(query, json!({ "if": { "namespace": "other", "days": 7 } })).await;
     assert_eq!(all["retentionPreview"]["longestDays"], 45);
     let one = desk.ask(query, json!({ "of": "default", "if": week("default") })).await;

@@ -54,7 +54,7 @@ async fn a_rollback_is_a_new_version_with_the_old_definition(database: TestDatab
     assert_eq!(schedule["timing"]["expressions"], json!(["0 2 * * *"]));
     assert_eq!(schedule["calendars"], json!([{ "name": "weekends" }]));
     assert_eq!(schedule["maxFires"], 9);
-    // The rollback takes effect now, and does not return to the old cursor.
+    // The restored timing applies from now on: the rollback does not restore the old cursor.
     assert_eq!(schedule["nextFireAt"], "2026-03-02T01:00:00Z");
     let versions = &schedule["versions"]["nodes"];
     assert_eq!(versions[0]["by"], "ada");
@@ -64,7 +64,7 @@ async fn a_rollback_is_a_new_version_with_the_old_definition(database: TestDatab
         "{told}"
     );
     assert_eq!(versions[0]["snapshot"], versions[2]["snapshot"]);
-    // The instants of the hourly timing that no planner claimed are accounted for.
+    // The ledger accounts for those instants of the hourly timing that no planner claimed.
     let query = "query($id: UUID!) { fires(scheduleId: $id) { nodes {
         scheduledAt scheduleVersion verdict } } }";
     let fires = desk.ask(query, json!({ "id": id })).await;

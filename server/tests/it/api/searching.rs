@@ -73,7 +73,7 @@ async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {
         groups(json!({ "by": "TAG", "search": "tag:ops" })).await,
         json!({ "groups": [group("db", 1), group("ops", 2)], "without": 0, "isCut": false })
     );
-    // The term for the schedules in no group finds as many as are counted.
+    // Searching for schedules without a tag finds as many as the counts say.
     assert_eq!(found(&desk, "no:tag").await, ["bare"]);
     assert_eq!(found(&desk, "no:module").await, ["backup", "bare", "once", "report"]);
     assert_eq!(found(&desk, "-no:module").await, ["nightly"]);
@@ -122,7 +122,7 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("state:Paused,finished", vec!["cleanup", "Once"]),
         ("-state:active", vec!["cleanup", "Once"]),
         ("state:exhausted", vec![]),
-        // The state of the newest run.
+        // `state:` also compares the state of a schedule's newest run.
         ("state:cancelled", vec!["report"]),
         ("state:queued", vec!["cleanup"]),
         ("state:succeeded", vec![]),
@@ -149,7 +149,7 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("-no:module,group", vec![]),
         ("next:<1h", vec!["report"]),
         ("next:>1h", vec!["backup"]),
-        // A schedule without a next fire is not within the hour either.
+        // `-next:<1h` also finds schedules that have no next fire.
         ("-next:<1h", vec!["backup", "cleanup", "Once"]),
         ("next:never", vec!["cleanup", "Once"]),
         ("next:2026-03-02", vec!["backup"]),
@@ -159,7 +159,8 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("created:2026-03-01 -paused:never", vec!["cleanup"]),
         ("created:<2026-03-01", vec![]),
         ("last:>2d", vec![]),
-        // Lost 30 and 110 minutes ago: the last one counts. What was skipped is not lost.
+        // Fires were lost 30 and 110 minutes ago: the search compares the last one. Skipped fires
+        // are not lost.
         ("lost:<1h", vec!["report"]),
         ("lost:>1h", vec![]),
         ("lost:>20m", vec!["report"]),
@@ -171,7 +172,8 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("lost:<=2026-03-01T11:50:00Z", vec!["report"]),
         ("lost:>=2026-03-01T11:50:00Z", vec!["report"]),
         ("lost:>2026-03-01T11:50:00Z", vec![]),
-        // The newest run of one has waited for 20 minutes; that of the other was stopped at once.
+        // The newest run of `cleanup` has waited for 20 minutes; that of `report` was stopped at
+        // once.
         ("late:>10m", vec!["cleanup"]),
         ("late:<10m", vec!["report"]),
         ("-late:>10m", vec!["backup", "Once", "report"]),
@@ -180,7 +182,7 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
     ] {
         assert_eq!(found(&desk, search).await, expected, "{search}");
     }
-    // Combined with a filter, both apply.
+    // If a call has a search and a filter, both apply.
     let both = json!({ "search": "up", "filter": { "tag": "ops" } });
     let answer = desk.ask(SCHEDULES, both).await;
     assert_eq!(answer["schedules"]["nodes"], json!([{ "name": "backup" }]));
@@ -291,7 +293,7 @@ async fn a_search_that_is_refused_says_where_and_what_would_fit() {
     }
 }
 
-/// A search that cannot use an index, over more rows than can be scanned in the time.
+/// A search that cannot use an index, over more rows than can be scanned within the time limit.
 async fn a_search_that_takes_too_long_is_given_up_and_says_what_to_narrow(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let schedule = desk.schedule("much", "@daily").await;
@@ -324,7 +326,7 @@ async fn a_search_that_takes_too_long_is_given_up_and_says_what_to_narrow(databa
         assert_eq!(extensions["problem"], "took longer than 0 s and was given up");
         assert!(extensions["help"].as_str().unwrap().starts_with("narrow it"), "{refused}");
     }
-    // Others continue as before, and so do searches that use an index.
+    // Other queries continue as before, and so do searches that use an index.
     let answer = hasty.ask("{ runs(first: 1) { nodes { id } } }", json!({})).await;
     assert_eq!(answer["runs"]["nodes"].as_array().unwrap().len(), 1);
     let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { state } } }";

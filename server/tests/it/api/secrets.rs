@@ -74,7 +74,7 @@ async fn a_secret_is_stored_and_never_shown(database: TestDatabase) {
     );
     assert_eq!(target["signed"], true);
 
-    // A form sends back what it was shown: the secrets are kept.
+    // A form sends back the masks that it was shown, and the stored secrets remain.
     let http = json!({ "url": "https://example.org/hook?v=2", "headers": target["headers"] });
     let edit = json!({ "id": id, "expectedVersion": 1, "task": { "target": { "http": http } } });
     let update = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) { schedule { version } } }";
@@ -163,7 +163,7 @@ async fn texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask
     let exported = exported.as_str().unwrap();
     assert!(exported.contains("***") && !exported.contains("hunter"), "{exported}");
 
-    // The masks come back with an edit, and from a file.
+    // An edit and a module file may contain the masks: the stored secrets remain.
     let stored = async || {
         let rows = schedule::Entity::find().all(desk.database.store.read()).await.unwrap();
         rows[0].context.clone()
@@ -210,7 +210,8 @@ async fn saving_a_task_warns_of_its_unset_secrets(database: TestDatabase) {
         "{told}"
     );
 
-    // An edit that keeps the task does not mention it, one that changes the task does.
+    // An edit that keeps the task has no warning about the secret; an edit that changes the task
+    // has one.
     let id = &made["createSchedule"]["schedule"]["id"];
     let update = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) {
         warnings { code field } } }";
@@ -240,7 +241,7 @@ async fn saving_a_task_warns_of_its_unset_secrets(database: TestDatabase) {
     assert_eq!(warnings[0]["field"], "tasks[1].target.http.url", "{warnings}");
     assert!(warnings[0]["message"].as_str().unwrap().contains("`second`"), "{warnings}");
 
-    // A module is warned before it is deployed.
+    // The warning also comes with a dry run of a module.
     let source = "module: m\nschedules:\n  tick:\n    when: '@daily'\n    task:\n      target:\n        \
                   http: { url: 'https://example.org/{{ secrets.gone }}' }\n";
     let deploy = "mutation($source: String!, $dryRun: Boolean!) {
@@ -278,7 +279,7 @@ async fn a_secret_lists_the_objects_that_use_it(database: TestDatabase) {
         json!({ "name": "own", "timing": timing, "task": own }),
         json!({ "name": "runs", "timing": timing, "workflow": "shared" }),
         json!({ "name": "pings", "timing": timing, "task": { "target": { "noop": {} } }, "ping": ping }),
-        // A text that only contains the word is no template.
+        // A text that contains `secrets.` outside of braces is no template.
         json!({ "name": "none", "timing": timing, "context": { "about": "secrets.key" },
             "task": { "target": { "noop": {} } } }),
     ] {
@@ -288,7 +289,7 @@ async fn a_secret_lists_the_objects_that_use_it(database: TestDatabase) {
         name: $name, kind: SLACK, url: $url }) { channel { id } } }";
     let url = "https://hooks.example/{{ secrets.hook }}";
     desk.ask(channel, json!({ "name": "ops", "url": url })).await;
-    // Where the address is masked, it does not show the name of the secret.
+    // The masked address does not show the names of its secrets, but their use is known.
     let url = "https://hooks.example/{{ secrets.hook }}?t=x-{{ secrets.token }}";
     desk.ask(channel, json!({ "name": "masked", "url": url })).await;
     let query = "{ secrets { nodes { name usedBy { count isCut users { kind name } } } } }";

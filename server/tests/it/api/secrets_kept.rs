@@ -36,7 +36,7 @@ async fn a_secret_is_set_listed_and_deleted_and_its_value_is_nowhere(database: T
     let set = |value: &str| json!({ "name": "smtp", "value": value, "key": "k1" });
     let made = desk.ask(SET, set("open-sesame")).await["setSecret"]["secret"].take();
     assert_eq!((&made["version"], &made["setBy"]), (&json!(1), &json!("ada")));
-    // A repeated call returns the first answer, but not if it has another value.
+    // A repeated call gets the first answer. With another value, it is refused.
     let again = desk.ask(SET, set("open-sesame")).await["setSecret"]["secret"].take();
     assert_eq!(again, made);
     let refused = desk.refused(SET, set("open-barley")).await;
@@ -74,7 +74,7 @@ async fn a_secret_is_set_listed_and_deleted_and_its_value_is_nowhere(database: T
         nodes { action subject reason before after } } }";
     let told = desk.ask(audit, json!({})).await["auditEvents"]["nodes"].take();
     let told = told.as_array().unwrap();
-    // The test's clock stands still, so the order of the two is unknown.
+    // The test's clock stands still, so the order of the two entries is unknown.
     let mut actions: Vec<&str> =
         told.iter().map(|event| event["action"].as_str().unwrap()).collect();
     actions.sort_unstable();
@@ -142,7 +142,7 @@ async fn a_rotation_that_was_broken_off_is_called_again(database: TestDatabase) 
     let tx = store.begin().await.unwrap();
     for index in 0..105 {
         let name = format!("s{index}");
-        // A value that was sealed for another place does not open here.
+        // One value is sealed for another name, so it cannot be opened under its own.
         let belongs = if index == 3 { "other" } else { &name };
         let place = SecretScope::Secret { namespace: home, name: belongs };
         let sealed = old.seal(place, &format!("value of {name}").into()).unwrap();
@@ -170,7 +170,8 @@ async fn a_rotation_that_was_broken_off_is_called_again(database: TestDatabase) 
     let first = commands.rotate_secrets(&owner, None).await.unwrap();
     assert_eq!((first.done, first.failed.len()), (99, 1), "{first:?}");
     assert!(first.failed[0].contains("'s3'") && first.next.is_some(), "{first:?}");
-    // The rotation stops here: the next attempt continues, and meets the broken value again.
+    // The rotation stops at the broken value; the next attempt continues from there, and stops
+    // again.
     let again = commands.rotate_secrets(&owner, None).await.unwrap();
     assert_eq!((again.done, again.failed.len()), (5, 1), "{again:?}");
     let last = commands.rotate_secrets(&owner, again.next).await.unwrap();
@@ -198,7 +199,7 @@ async fn of_two_keys_one_seals_the_first_secret(database: TestDatabase) {
         let new = NewSecret { namespace, name, value, reason: None };
         commands.set_secret(&admin, new, &Call::once()).await
     };
-    // Each time the first secret is set twice at once, and both callers see that there is none yet.
+    // In each round both callers set the first secret at once, and both see that none exists yet.
     for round in 0..8 {
         let (first, second) = tokio::join!(set(&one, "first"), set(&other, "second"));
         let (kept, refused) = match (first, second) {

@@ -1,4 +1,4 @@
-//! What the console stores for a user.
+//! The settings that the console stores for a user.
 
 use carillon::access::{Viewer, ViewerKind};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ async fn settings_are_kept_for_each_person(database: TestDatabase) {
         told["updateMySettings"]["settings"],
         json!({ "theme": "DARK", "density": "COMFORTABLE", "seenUntil": later })
     );
-    // Absent fields keep their values, and the time of the last look never moves back.
+    // Absent fields keep their values, and `seenUntil` never moves back.
     let input = json!({ "density": "COMPACT", "seenUntil": "2026-03-01T09:00:00Z" });
     ask(&desk, &bob, update, json!({ "input": input })).await;
     let mine = ask(&desk, &bob, ME, json!({})).await["me"]["settings"].clone();
@@ -50,7 +50,7 @@ async fn settings_are_kept_for_each_person(database: TestDatabase) {
     let theirs = ask(&desk, &eve, ME, json!({})).await["me"]["settings"].clone();
     assert_eq!((&theirs["theme"], &theirs["seenUntil"]), (&json!("SYSTEM"), &Value::Null));
 
-    // Looking is not a change; a change of appearance is in the audit log.
+    // Setting `seenUntil` is not recorded in the audit log; a change of appearance is.
     ask(&desk, &eve, update, json!({ "input": { "seenUntil": later } })).await;
     let log = "{ auditEvents(filter: { action: \"user.settings\" }) { nodes { actor } } }";
     let entries = desk.ask(log, json!({})).await["auditEvents"]["nodes"].clone();

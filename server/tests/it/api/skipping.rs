@@ -49,7 +49,7 @@ async fn the_next_fires_are_skipped_at_once_with_who_asked_and_why(database: Tes
     let entries = audit_event::Entity::find().all(desk.database.store.read()).await.unwrap();
     let entry = entries.iter().find(|entry| entry.action == "schedule.skip_next").unwrap();
     assert_eq!(entry.after.as_ref().unwrap()["count"], 2);
-    // Skipping again skips the fires after those.
+    // A second call skips the fires after those that are already skipped.
     let answer = desk.ask(SKIP, json!({ "id": id, "count": 1, "reason": "x" })).await;
     assert_eq!(answer["skipNext"]["skippedAt"], json!(["2026-03-04T02:00:00Z"]));
 }

@@ -22,7 +22,7 @@ on_both!(
     the_ending_of_a_runs_last_attempt_is_shown,
 );
 
-/// Ends a run in this state; it started a second after noon and took this long.
+/// Ends a run in this state; the run started a second after noon and took `took_ms`.
 pub(super) async fn settle(desk: &Desk, run: &str, state: State, took_ms: i64) {
     let started = Timestamp::from(noon() + TimeDelta::seconds(1));
     let tx = desk.database.store.begin().await.unwrap();
@@ -47,7 +47,8 @@ fn names(answer: &Value, list: &str) -> Vec<String> {
     nodes.iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The names on all pages of two rows, forward; and then the page before the last cursor.
+/// The names on all pages of two rows each, read forward, and those on the page before the last
+/// cursor, read backward.
 async fn paged(desk: &Desk, sort: &Value) -> (Vec<String>, Vec<String>) {
     let (mut all, mut after) = (Vec::new(), Value::Null);
     loop {
@@ -65,7 +66,8 @@ async fn paged(desk: &Desk, sort: &Value) -> (Vec<String>, Vec<String>) {
 
 async fn schedules_are_sorted_and_paged_in_each_order(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    // Due at 13:00, at 12:01 and at midnight; the last is paused and has no next fire.
+    // The schedules are due at 13:00, at 12:01 and at midnight. The last one is paused, so it has
+    // no next fire.
     let hourly = desk.schedule("b-hourly", "@hourly").await;
     let minutely = desk.schedule("C-minutely", "* * * * *").await;
     desk.schedule("a-daily", "@daily").await;
@@ -148,7 +150,7 @@ async fn runs_are_sorted_and_paged_in_each_order(database: TestDatabase) {
         let all: Vec<String> = ids(&first).into_iter().chain(ids(&rest)).collect();
         assert_eq!(all.iter().collect::<Vec<_>>(), expected, "{sort}");
     }
-    // All runs began at the same instant, except the one that has not begun.
+    // All runs started at the same instant, except one that has not started.
     let started = desk.ask(query, json!({ "sort": { "by": "STARTED" } })).await;
     assert_eq!(ids(&started).last(), Some(&waiting));
     let usual = desk.ask(query, json!({})).await;

@@ -59,7 +59,7 @@ async fn a_target_is_tried_without_a_schedule_and_a_run(database: TestDatabase) 
     let count = |list: &str| facts[list]["totalCount"].as_i64().unwrap();
     assert_eq!([count("schedules"), count("runs"), count("auditEvents")], [0, 0, 3]);
 
-    // Repeating the call does not execute it twice.
+    // A repeated call does not execute the target again.
     let keyed = json!({ "input": script("echo again"), "key": "once" });
     desk.ask(TRY, keyed.clone()).await;
     assert_eq!(desk.refused(TRY, keyed).await["extensions"]["code"], "CONFLICT");
@@ -89,7 +89,7 @@ async fn the_output_of_a_test_call_is_masked(database: TestDatabase) {
     let called = desk.ask(TRY, json!({ "input": unset })).await;
     assert!(called["testCall"]["error"].as_str().unwrap().contains("nobody"), "{called}");
 
-    // A form that edits a schedule sends masks for values that it does not know.
+    // A form that edits a schedule sends masks in place of the values that it was not shown.
     let variable = |value: &str| json!([{ "name": "ACCOUNT", "value": value }]);
     let target = |value: &str| {
         json!({ "command": { "script": "test ${#ACCOUNT} = 9",

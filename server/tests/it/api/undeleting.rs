@@ -46,7 +46,7 @@ async fn a_schedule_goes_with_its_own_workflow_and_comes_back_with_it(database: 
     assert_eq!(back["versions"]["nodes"][0]["change"], "brought back after it was deleted");
     assert!(names(&desk.ask(DELETED, json!({})).await["deletedSchedules"]).is_empty());
     assert_eq!(names(&desk.ask(WORKFLOWS, json!({})).await["workflows"]), ["nightly"]);
-    // A repeated call gets the same answer; another call finds no deleted schedule.
+    // A repeated call gets the same answer; a new call finds no deleted schedule.
     let again = desk.ask(UNDELETE, order).await["undeleteSchedule"]["schedule"].take();
     assert_eq!(again["version"], back["version"]);
     let error = desk.refused(UNDELETE, json!({ "id": id })).await;

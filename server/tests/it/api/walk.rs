@@ -8,7 +8,7 @@ use super::{desk::Desk, planted};
 
 /// Fields that contain the name of an existing object, wherever they occur.
 const NAMING: [&str; 5] = ["calendars", "group", "module", "schedule", "workflow"];
-/// Root fields whose `name` is that of an existing object.
+/// Root fields whose argument `name` is the name of an existing object.
 const NAMED: [&str; 5] = ["calendar", "deleteSecret", "moduleDrift", "schedule", "workflow"];
 
 const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
@@ -16,13 +16,13 @@ const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kin
 /// The types of the schema, and the keys of existing objects.
 pub(super) struct Walk {
     types: Arc<HashMap<String, Value>>,
-    /// The keys, each with the word that a field for it has in its name.
+    /// The keys, each with a word: a field whose name contains the word takes this key.
     pub(super) keys: Vec<(&'static str, String)>,
     /// The namespace of the objects.
     namespace: &'static str,
 }
 
-/// A position for a key: a root field, one of its arguments, and the path inside that.
+/// A position for a key: a root field, one of its arguments, and the path inside the argument.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) field: String,
@@ -33,7 +33,7 @@ pub(super) struct Place {
 pub(super) struct List {
     /// The list's name, such as `Run.tasks`.
     pub(super) name: String,
-    /// The type of the list's items, or of the connection.
+    /// The type of the list's items, or of the connection that contains the list.
     pub(super) kind: String,
     pub(super) args: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Walk {
         Self { types, keys, namespace: "default" }
     }
 
-    /// The same in another namespace, which then has one of each object, too.
+    /// Creates one of each object in another namespace; returns a walk of that namespace.
     pub(super) async fn beside(&self, desk: &Desk, namespace: &'static str) -> Self {
         let keys = planted::one_of_each(desk, namespace).await;
         Self { types: self.types.clone(), keys, namespace }
@@ -224,7 +224,8 @@ impl Walk {
     pub(super) fn places_for_names(&self, root: &str) -> Vec<Place> {
         self.all_places(root, &|place, kind| {
             let names_itself = place.path == ["name"] && is_among(&NAMED, &place.field);
-            // Names inside a target belong to the receiver, such as a queue's group.
+            // Names inside a target, such as that of a queue's group, belong to the receiver and
+            // not to Carillon.
             let is_of_receiver = place.path.iter().any(|part| part == "target");
             let is_name = names_itself || is_among(&NAMING, place.path.last().unwrap());
             kind == "String" && is_name && !is_of_receiver
@@ -260,8 +261,8 @@ impl Walk {
         }
     }
 
-    /// A root field as it is queried, with this key or name in one position and the keys of this
-    /// namespace in all others.
+    /// The query of a root field, with the given key or name in one position, and keys of this
+    /// walk's namespace in all others.
     pub(super) fn with_key(&self, root: &str, place: &Place, key: &str) -> String {
         let fields = self.types[root]["fields"].as_array().unwrap();
         let field = fields.iter().find(|field| field["name"] == *place.field).unwrap();
@@ -285,7 +286,7 @@ impl Walk {
         format!("{}({}){selection}", place.field, args.join(", "))
     }
 
-    /// The key of an object of this namespace that fits a position.
+    /// The key of an object in this walk's namespace that fits a position.
     pub(super) fn key(&self, place: &Place) -> &str {
         self.key_of(&place.field, place.path.last().unwrap())
     }
@@ -320,8 +321,8 @@ impl Walk {
         self.value_at(field, of, None)
     }
 
-    /// The same; if the field is on the way to a position, it contains the given value at that
-    /// position.
+    /// A literal like that of [`Self::value`]; if the field leads to a position, the literal
+    /// contains the given value at that position.
     fn value_at(&self, field: &str, of: &Value, given: Option<(&[String], &str)>) -> String {
         let name = of["name"].as_str().unwrap();
         let given = given.filter(|(path, _)| path.first().is_some_and(|first| first == name));
@@ -365,7 +366,7 @@ impl Walk {
                 let key = given.map_or_else(|| self.key_of(field, name), |(_, key)| key);
                 format!("\"{key}\"")
             }
-            // The planted schedule was edited once.
+            // The planted schedule was edited once, so its version is 2.
             (_, "Int") if (field, name) == ("updateSchedule", "expectedVersion") => "2".to_owned(),
             (_, "Int" | "Long" | "Float") => "1".to_owned(),
             (_, "Boolean") => "true".to_owned(),
@@ -410,7 +411,7 @@ fn is_required(of: &Value) -> bool {
     of["type"]["kind"] == "NON_NULL" && of["defaultValue"].is_null()
 }
 
-/// Whether an optional argument contains the name of an object.
+/// Whether an optional argument is filled in because it names an object.
 fn telling(name: &Value) -> bool {
     let name = name.as_str().unwrap();
     ["namespace", "id", "ids", "add", "first"].contains(&name) || name.ends_with("Id")

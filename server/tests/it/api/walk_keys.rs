@@ -1,8 +1,9 @@
 //! Tries each position for a key with the key of another namespace's object.
 //!
-//! A caller with all permissions in their own namespace gives one key of another namespace, and
-//! otherwise their own keys: in arguments, in nested values and in optional ones. The positions
-//! come from the schema: a new one is tried, too, and one that answers fails the test.
+//! A caller with all permissions in their own namespace sends the key of an object in another
+//! namespace in one position, and keys of their own objects in all others. Positions are found in
+//! arguments, nested inputs and optional fields. They come from the schema, so new positions are
+//! tried as well; the test fails if one of the queries succeeds.
 
 use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
@@ -23,7 +24,7 @@ on_both!(
     a_viewer_changes_nothing_by_any_key,
 );
 
-/// These filter a list: objects of another namespace are not in it.
+/// Positions that filter a list: the list does not contain objects of another namespace.
 const NARROWING: [&str; 5] = [
     "runs.filter.scheduleId",
     "backfills.scheduleId",
@@ -31,9 +32,9 @@ const NARROWING: [&str; 5] = [
     "alerts.filter.scheduleId",
     "auditEvents.filter.subjectId",
 ];
-/// A preview sends nothing, so it does not check whether its channels exist.
+/// A position that the server does not check: a preview sends nothing to the channels.
 const UNREAD: &str = "alertRulePreview.input.channelIds";
-/// None of the fires here waits in a buffer.
+/// Positions that need a waiting fire, which this test does not have.
 const WAITING: [&str; 3] =
     ["purgeBuffer.fireIds", "reorderBuffer.fireIds", "reorderBuffer.scheduleId"];
 /// Only an administrator of the instance can name other users or nodes here; other callers have
@@ -55,7 +56,7 @@ const OF_PEOPLE: [&str; 14] = [
     "undrainNode.id",
 ];
 
-/// An administrator of one namespace, and of nothing else.
+/// An administrator of one namespace, without any role elsewhere.
 pub(super) fn administrator_of(namespace: Uuid) -> Viewer {
     let grants = Grants::new(None, [(namespace, Grant { role: Role::Admin, sees_payloads: true })]);
     Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, grants, "192.0.2.8")
@@ -125,9 +126,9 @@ async fn no_argument_accepts_the_key_of_another_namespaces_object(database: Test
     with_their_own(&desk, &eve, &own, tried).await;
 }
 
-/// Proves that the key was the reason: with their own key, no caller gets that refusal. Deletions
-/// come last, or other queries would not find the object; a schedule is restored after it was
-/// deleted.
+/// Proves that the foreign key was the reason for each refusal: with keys of their own, the callers
+/// are not refused in that way. Deletions come last, because other queries need the objects; a
+/// deleted schedule is restored.
 async fn with_their_own(
     desk: &Desk,
     eve: &Viewer,
@@ -155,14 +156,14 @@ async fn with_their_own(
     }
 }
 
-/// Objects that belong to one user: those of other users cannot be reached at all.
+/// Mutations of objects that belong to one user, which no other user can reach.
 const OWN: [&str; 4] = ["revokeApiToken", "revokeCalendarFeed", "deleteView", "setFavourite"];
-/// Lists that a viewer does not see, or that are about users, and what only editors need.
+/// Lists and queries that a viewer is refused, because they need another role or concern users.
 const KEPT: [&str; 6] =
     ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview", "readWorkflow"];
 
-/// A viewer of one namespace names existing objects, and those of another namespace, in each
-/// position for a key: nothing is changed, and nothing of the other namespace is revealed.
+/// A viewer of one namespace tries the keys of existing objects of both namespaces in each
+/// position: nothing changes, and the answers reveal nothing of the other namespace.
 async fn a_viewer_changes_nothing_by_any_key(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let theirs = Walk::begin(&desk).await;
@@ -228,8 +229,8 @@ async fn no_subscription_accepts_the_key_of_another_namespaces_object(database: 
             let errors = serde_json::to_value(&answer.errors).unwrap();
             assert_eq!(errors[0]["extensions"]["code"], "NOT_FOUND", "{name}: {errors}");
         } else {
-            // A subscription with their own key gets the event; by then, one with the other key has
-            // got nothing.
+            // The subscription with the caller's own key gets the event. By then, the subscription
+            // with the other key has received nothing.
             let mine = own.with_key("Subscription", &place, own.key(&place));
             let (others, mine) = (follow(foreign), follow(mine));
             pin_mut!(others, mine);
@@ -241,7 +242,7 @@ async fn no_subscription_accepts_the_key_of_another_namespaces_object(database: 
         known += 1;
     }
     assert_eq!(known, 4);
-    // Among several keys only the other namespace's key counts.
+    // In a list of keys, only the key of the other namespace is refused.
     let keys = [&theirs, &own].map(|walk| {
         let key = walk.keys.iter().find(|(of, _)| *of == "schedule").unwrap();
         key.1.clone()

@@ -1,8 +1,8 @@
 //! Tries each position for a name with the name of another namespace's object.
 //!
-//! As with keys: a caller with all permissions in their own namespace gives a name that exists only
-//! in another one. The name is refused as unknown, or missing from the answer; and the same name in
-//! their own namespace is accepted.
+//! As in `walk_keys`, the caller has all permissions in their own namespace. They send a name that
+//! exists only in another namespace: the server refuses the name as unknown, or its answer does not
+//! contain the object. The same name is accepted once it exists in the caller's own namespace.
 
 use serde_json::{Value, json};
 
@@ -16,10 +16,10 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(no_argument_accepts_the_name_of_another_namespaces_object, a_secret_of_elsewhere_is_none);
 
-/// Feeds are created for a user in the database, which the administrator here is not.
+/// A feed belongs to a user in the database, and the administrator of this test is not there.
 const OF_PEOPLE: &str = "createCalendarFeed.input.schedule";
 
-/// One of each object that is looked up by name, all with that name.
+/// Creates one of each object that can be looked up by name, all with this name.
 async fn one_of_each_named(desk: &Desk, namespace: &str, name: &str) {
     let source = format!(
         "module: {name}\nnamespace: {namespace}\nschedules:\n  of-{name}:\n    when: '@yearly'\n    \
@@ -46,10 +46,11 @@ async fn one_of_each_named(desk: &Desk, namespace: &str, name: &str) {
     .await;
 }
 
-/// The query of a position with a name in it.
+/// The query for a position, with this name in the position.
 fn asked(walk: &Walk, operation: &str, root: &str, place: &Place, name: &str) -> String {
     let text = walk.with_key(root, place, name);
-    // A bulk operation reports it per item, and a preview of typed input along with its result.
+    // A bulk operation reports the unknown name per item, and a preview reports it beside its
+    // result.
     let refusals = " { done refused refusals { message } }";
     let text = match &*place.field {
         "updateSchedules" => text.replace(" { __typename }", refusals),
@@ -62,7 +63,7 @@ fn asked(walk: &Walk, operation: &str, root: &str, place: &Place, name: &str) ->
     format!("{operation} {{ {text} }}")
 }
 
-/// Whether an answer says that there is no such object.
+/// Whether an answer says that the object does not exist.
 fn is_missing(answer: &Result<Value, String>, place: &Place) -> bool {
     match answer {
         Ok(data) if place.field == "updateSchedules" => {
@@ -111,7 +112,8 @@ async fn no_argument_accepts_the_name_of_another_namespaces_object(database: Tes
     ] {
         assert!(names.iter().any(|name| name == known), "{known} is no place of {names:?}");
     }
-    // Proves that the name was the reason: their own is found.
+    // Proves that the name was the reason for each refusal: the object with that name in the
+    // caller's own namespace is found.
     tried.sort_by_key(|(_, _, place)| place.field.starts_with("delete"));
     for (operation, root, place) in tried.iter().filter(|(.., place)| named(place) != OF_PEOPLE) {
         let query = asked(&own, operation, root, place, "ours");

@@ -1,7 +1,7 @@
 //! Every field of the schema, queried by callers without permission.
 //!
-//! The arguments are generated from the schema's types, with the keys of existing objects: a new
-//! field is queried, too, and one that answers fails the test.
+//! The arguments are generated from the schema's types, with the keys of existing objects. So new
+//! fields are queried as well; the test fails if a caller without permission gets an answer.
 
 use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
@@ -23,7 +23,7 @@ on_both!(
     a_payload_is_nowhere_for_those_who_may_not_see_it,
 );
 
-/// Fields that concern no namespace, or only the caller.
+/// Fields that belong to no namespace, or only to the caller.
 const ANYBODYS: [&str; 4] = ["me", "timezones", "namespaces", "apiTokens"];
 /// Fields that all viewers of any namespace may see: they reveal nothing about schedules and runs.
 const SHARED: [&str; 3] = ["serverNodes", "shards", "clusterEvents"];
@@ -78,7 +78,7 @@ async fn what_is_in_a_namespace_is_not_there_for_members_of_another(database: Te
             let response = desk.send_as(&eve, &query, json!({})).await;
             if response.errors.is_empty() {
                 let data = response.data.into_json().unwrap();
-                // A list of keys is answered with one null for each.
+                // A query with a list of keys answers with a null for each of them.
                 let answer = match data[&*name].as_array().map(Vec::as_slice) {
                     Some([only]) => only,
                     _ => &data[&*name],
@@ -88,7 +88,7 @@ async fn what_is_in_a_namespace_is_not_there_for_members_of_another(database: Te
             }
             let error = serde_json::to_value(&response.errors[0]).unwrap();
             let code = error["extensions"]["code"].as_str().unwrap();
-            // Of many inputs, the error names the one whose namespace does not exist.
+            // If there are several inputs, the error names the one whose namespace does not exist.
             let refused = ["NOT_FOUND", "FORBIDDEN"].contains(&code)
                 || error["extensions"]["problem"] == "does not exist";
             assert!(refused, "{query}: {error}");
@@ -110,7 +110,7 @@ async fn who_looks_changes_nothing_and_reads_no_payload(database: TestDatabase) 
     let desk = Desk::open(database).await;
     let walk = Walk::begin(&desk).await;
     let viewer = member_of(namespace(&desk, "default").await, Role::Viewer);
-    // Each user's own objects: eve is not in the database, so she has none.
+    // Mutations of the caller's own objects: eve is not in the database, so she has none.
     let own = [
         "changePassword",
         "revokeSession",
@@ -173,14 +173,14 @@ async fn a_payload_is_nowhere_for_those_who_may_not_see_it(database: TestDatabas
             assert!(!answer.contains(PAYLOAD), "{query}: {answer}");
         }
     }
-    // The object must exist, or this test shows nothing.
+    // The viewer must have seen these objects, otherwise this test proves nothing.
     for name in ["schedule", "run", "runs", "backfill", "taskLog", "overview", "exportModules"] {
         assert!(seen.iter().any(|seen| seen == name), "{name} of {seen:?}");
     }
     let run = |search: &str| format!("{{ runs(search: \"{search}\") {{ nodes {{ error }} }} }}");
     let found = desk.ask(&run("error:4111"), json!({})).await;
     assert_eq!(found["runs"]["nodes"].as_array().unwrap().len(), 1);
-    // A search does not reveal it either.
+    // A search does not reveal the payload either.
     assert_eq!(desk.code_for(&viewer, &run("error:4111"), json!({})).await, "FORBIDDEN");
     let blind = desk.send_as(&viewer, &run("passes-through"), json!({})).await;
     assert_eq!(blind.data.into_json().unwrap()["runs"]["nodes"], json!([]));

@@ -27,8 +27,8 @@ const CREATE: &str = "mutation($input: CreateWorkflowInput!) {
 const SHOWN: &str = "query($name: String!) { workflow(name: $name) {
     id version yaml versions { nodes { version yaml } } } }";
 
-/// A definition as the console sends it, and the text that the console writes for it: its own
-/// tests compare the two.
+/// A definition as the console sends it, and the text that the console writes for it. The console's
+/// own tests use the same two files.
 const SENT: &str = include_str!("texts/every_target.json");
 const WRITTEN: &str = include_str!("texts/every_target.yaml");
 
@@ -36,7 +36,7 @@ async fn read(desk: &Desk, text: &str) -> Value {
     read_for(desk, text, None).await
 }
 
-/// For the workflow with that key.
+/// Reads a text for the workflow with that key.
 async fn read_for(desk: &Desk, text: &str, id: Option<&str>) -> Value {
     desk.ask(READ, json!({ "text": text, "id": id })).await["readWorkflow"].clone()
 }
@@ -102,7 +102,7 @@ async fn a_text_says_the_same_as_the_module_that_it_is_pasted_into(database: Tes
     let deploy = "mutation($source: String!) { deployModule(source: $source) { module } }";
     desk.ask(deploy, json!({ "source": module })).await;
     assert_eq!(stored(&desk, "every-target").await, stored(&desk, "read").await);
-    // What is copied from the file can be pasted with its head.
+    // Users may paste a part of a module file together with the lines above it.
     assert_eq!(read(&desk, &module).await, read_text);
     let json = serde_json::to_string(&json!({ "a": { "tasks": [{ "target": { "noop": {} } }] } }));
     let read = read(&desk, &json.unwrap()).await;
@@ -121,7 +121,7 @@ async fn a_mask_keeps_what_the_edited_workflow_has(database: TestDatabase) {
     let id = create(&desk, "hook", &made["definition"]).await;
     let kept = read_for(&desk, &text("a.example", "***"), Some(&id)).await;
     assert_eq!(kept["problems"], json!([]));
-    // The secret itself is not told.
+    // The answer keeps the mask and does not reveal the secret.
     assert_eq!(kept["definition"]["tasks"][0]["target"]["http"]["headers"][0]["value"], "***");
     for (text, id) in [(text("a.example", "***"), None), (text("b.example", "***"), Some(&*id))] {
         let read = read_for(&desk, &text, id).await;
@@ -161,7 +161,7 @@ async fn only_who_edits_a_namespace_reads_texts_for_it(database: TestDatabase) {
     assert_eq!(refused["extensions"]["code"], "NOT_FOUND");
 }
 
-/// A text of two tasks with these lines in the second one, from line 6 on.
+/// A text of two tasks; `lines` are a part of the second task, and begin at line 6.
 fn with(lines: &str) -> String {
     let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
     format!("etl:\n  tasks:\n  - name: a\n    target: {{noop: {{}}}}\n  - name: b\n{lines}")
@@ -214,7 +214,7 @@ async fn what_saving_would_refuse_is_told_with_its_line() {
         assert!(words.contains(said), "{text}: {read}");
         assert!(!words.contains("4711"), "{read}");
     }
-    // Each task is checked.
+    // If several tasks are invalid, each is reported.
     let both = with("target: {http: {url: 'ftp://b.example/'}}")
         .replace("{noop: {}}", "{http: {url: 'ftp://a.example/'}}");
     let read = read(&desk, &both).await;
@@ -258,7 +258,7 @@ async fn hostile_texts_are_answered() {
         let told = read.to_string();
         assert!(told.len() < 4_096 && !told.contains("4711"), "{what}: {told}");
     }
-    // A text counts by its length.
+    // The cost of a text in a query depends on its length.
     let text = "#".repeat(1024 * 1024);
     let twice = "query($text: String!) { a: readWorkflow(text: $text) { definition }
         b: readWorkflow(text: $text) { definition } }";

@@ -75,7 +75,7 @@ async fn a_workflow_of_several_tasks_is_made_read_and_changed(database: TestData
         })
     );
 
-    // The mask that a form was shown keeps the secret of the task with that name.
+    // The mask that a form was shown keeps the secret of the task with the same name.
     let masked = json!({
         "name": "load", "needs": ["extract"],
         "target": { "http": { "url": "https://example.org/",
@@ -173,7 +173,7 @@ async fn each_bad_workflow_is_refused_with_its_field() {
     assert_eq!(workflow_version::Entity::find().count(read).await.unwrap(), 0);
 }
 
-/// Every way of saving a workflow includes this check.
+/// All mutations that save a workflow perform this check.
 #[tokio::test]
 async fn a_template_of_what_can_never_be_is_refused_where_it_stands() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
@@ -352,7 +352,7 @@ async fn a_run_is_done_again_from_where_it_failed(database: TestDatabase) {
     assert_eq!(failed["tasks"][3]["when"], "ALWAYS");
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 
-    // The workflow has changed by now; the run is repeated as it was.
+    // The workflow has changed since; the repeated run uses the definition of the original run.
     let change =
         json!({ "input": { "id": id, "expectedVersion": 1, "tasks": [noop("other", &[])] } });
     desk.ask(UPDATE, change).await;

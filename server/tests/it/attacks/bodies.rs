@@ -39,11 +39,12 @@ async fn a_body_of_a_gigabyte_is_cut_off() {
         ] {
             let (answer, sent) = pour(&server, path, &length, piece);
             assert!(sent < ON_ITS_WAY, "{path}: {sent} bytes were taken");
-            // A client that is cut off while sending may not get to read the reason.
+            // The server may cut off a client that is still sending before the client can read the
+            // refusal.
             assert!(answer.is_empty() || status(&answer) != 200, "{path}: {answer}");
         }
     }
-    // A head that never ends.
+    // The client sends the head of a request, and never ends it.
     let mut stream = connect(&server);
     let begun = stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n");
     begun.unwrap();
@@ -68,15 +69,16 @@ async fn an_announced_gigabyte_is_refused_before_it_is_sent() {
         let length = format!("Content-Length: {bytes}");
         answer(&server, &format!("POST {path} HTTP/1.1\r\n{head}\r\n{length}\r\n{more}\r\n"))
     };
-    // No body follows the head: a server that waited for it would wait for half a minute, and then
-    // give another answer.
+    // No body follows this head. A server that waited for one would give up after half a minute,
+    // with another answer.
     let waits = "Expect: 100-continue\r\n";
     for (path, more, bytes, refused) in [
         ("/graphql", known.as_str(), GIGABYTE, 413),
         ("/graphql", "", GIGABYTE, 401),
         ("/auth/login", "", GIGABYTE, 413),
         ("/auth/logout", "", GIGABYTE, 413),
-        // A client that asks first is refused even for a small excess.
+        // A client that asks before sending (`100-continue`) is refused even if its body is only a
+        // little too large.
         ("/graphql", waits, 100_000, 401),
         ("/auth/login", waits, 5_000, 413),
         ("/nothing", "", GIGABYTE, 405),

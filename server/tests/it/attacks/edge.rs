@@ -31,7 +31,7 @@ async fn half_sent_requests_of_one_address_keep_nobody_out() {
     let refused = answer(&server, &format!("GET /auth/methods {GET}"));
     assert_eq!(status(&refused), 429, "{refused}");
     assert!(refused.contains("connections.per_address"), "{refused}");
-    // Another address has its own places.
+    // Another address still has free places.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
     let address: SocketAddr = server.url.trim_start_matches("http://").parse().unwrap();
@@ -47,14 +47,14 @@ async fn half_sent_requests_of_one_address_keep_nobody_out() {
 async fn http_2_without_tls_is_not_spoken() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start_configured(&database, "connections.max = 64");
-    // The preface and empty settings.
+    // The HTTP/2 preface, and empty settings.
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     let mut stream = connect(&server);
     stream.write_all(preface).unwrap();
     let mut told = Vec::new();
     let _ = stream.read_to_end(&mut told);
     assert!(told.is_empty() || told.starts_with(b"HTTP/1.1 "), "{told:?}");
-    // An incomplete preface is no head either, and does not delay a probe.
+    // Clients that hold an incomplete HTTP/2 preface do not delay a probe either.
     let held: Vec<TcpStream> = (0..540)
         .map(|_| {
             let mut stream = connect(&server);
@@ -87,7 +87,7 @@ async fn what_is_refused_again_and_again_is_logged_once() {
 async fn an_answer_that_ends_its_connection_says_so() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
-    // The body is announced and does not arrive: the refusal does not wait for it.
+    // The client announces a body and does not send it; the refusal does not wait for the body.
     let head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
                 Authorization: Bearer none\r\nContent-Length: 100000\r\n\r\n{";
     let told = answer(&server, head);
@@ -113,7 +113,7 @@ async fn a_listener_for_probes_answers_nothing_else() {
     for path in ["/", "/graphql", "/auth/methods"] {
         assert_eq!(ask(path).await, 404, "{path}");
     }
-    // The connections of the probes are not counted among the others.
+    // Connections of probes are counted separately.
     let told = server.get("/metrics").send().await.unwrap().text().await.unwrap();
     assert!(!told.lines().any(|line| line == "carillon_connections_limit 64"), "{told}");
 }

@@ -8,7 +8,7 @@ use crate::{
 
 on_both!(words_are_compared_and_never_executed, what_an_input_does_not_name_cannot_be_set);
 
-/// Notes that look like code, in lists of others that do not match.
+/// Notes that look like code, to be found among other notes.
 const NOTES: [&str; 7] = [
     "100% of it",
     "under_score",
@@ -38,7 +38,7 @@ async fn words_are_compared_and_never_executed(database: TestDatabase) {
         let nodes = answer["schedules"]["nodes"].as_array().unwrap().clone();
         nodes.iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    // A pattern matches only itself, in the filter and in the search language.
+    // In filters and in the search language, characters of patterns match only themselves.
     for (part, name) in
         [("%", "s0"), ("r_s", "s1"), ("\\", "s2"), ("'s; DROP", "s3"), ("\"", "s4"), ("<scr", "s5")]
     {
@@ -51,7 +51,7 @@ async fn words_are_compared_and_never_executed(database: TestDatabase) {
             assert!(found(json!({ field: nothing }), None).await.is_empty(), "{field}: {nothing}");
         }
     }
-    // A cursor is a position in a list, and not a piece of a statement.
+    // A cursor encodes a position in a list, and is never inserted into a statement.
     for list in ["schedules", "runs", "workflows", "auditEvents"] {
         for cursor in ["' OR 1=1 --", "AAAA", "%27", "0;DROP TABLE run", ""] {
             let query = format!(
@@ -128,7 +128,7 @@ async fn what_an_input_does_not_name_cannot_be_set(database: TestDatabase) {
     assert_eq!(left["users"]["nodes"], json!([]));
 }
 
-/// The answer is never a page, and never a header.
+/// No answer is a page, and the repeated text never becomes a header.
 #[tokio::test]
 async fn what_is_repeated_in_an_answer_stays_a_text() {
     let database = TestDatabase::sqlite().await;

@@ -46,7 +46,7 @@ async fn a_protected_route_is_protected_under_every_name() {
         assert!([400, 401, 404, 405].contains(&status(&refused)), "{path}: {refused}");
         assert!(!refused.contains(MARK), "{path}: {refused}");
     }
-    // A query by GET is a query, and is answered to a stranger as by POST.
+    // A stranger's query by GET is refused like one by POST.
     let refused = get("/graphql?query={auditEvents{nodes{action}}}", "");
     assert!(refused.contains("UNAUTHENTICATED") && !refused.contains(MARK), "{refused}");
     // Headers by which some proxies announce another path, method or user.
@@ -66,7 +66,7 @@ async fn a_protected_route_is_protected_under_every_name() {
         let open = get("/livez", &format!("{header}\r\n"));
         assert!(status(&open) == 200 && !open.contains(MARK), "{header}: {open}");
     }
-    // Two requests in one, the first of which claims to be longer, or shorter, than it is.
+    // Two requests in one stream; the first claims to be longer, or shorter, than it is.
     for lengths in [
         "Content-Length: 4\r\nContent-Length: 60\r\n",
         "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",

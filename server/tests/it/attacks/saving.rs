@@ -3,9 +3,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Command, Server, TestDatabase};
 
-/// Tasks of a workflow: with their templates, it nearly fills the largest request.
+/// The number of tasks in a workflow: with their templates, they nearly fill the largest request.
 const TASKS: usize = 60;
-/// Workflows of a module: with their templates, they nearly fill the largest file.
+/// The number of workflows in a module: with their templates, they nearly fill the largest file.
 const WORKFLOWS: usize = 15;
 /// How often each attacker saves.
 const ROUNDS: usize = 3;
@@ -65,7 +65,8 @@ async fn deploy(server: &Server, token: &str) {
     }
 }
 
-/// SQLite has one writer for the API and the engine: while definitions are judged, nobody holds it.
+/// On SQLite the API and the engine share one writer. No transaction holds it while definitions are
+/// checked.
 #[tokio::test]
 async fn large_definitions_delay_no_fire_of_another_namespace() {
     let database = TestDatabase::sqlite().await;

@@ -20,7 +20,7 @@ async fn server() -> (std::net::SocketAddr, CancellationToken) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
     let limits = ConnectionLimits { head: HEAD, answer: HEAD, connections: 2, per_address: 2 };
-    // More than all buffers between client and server hold.
+    // More bytes than all buffers between client and server hold.
     let large = get(|| async { vec![b'x'; 64 << 20] });
     let router = Router::new().route("/", get(|| async { "hello" })).route("/large", large);
     let clock = Clock::system();
@@ -29,7 +29,7 @@ async fn server() -> (std::net::SocketAddr, CancellationToken) {
     (address, stop)
 }
 
-/// Sends requests until there is room for one.
+/// Sends requests until the server has room for one.
 async fn ask(address: std::net::SocketAddr) -> String {
     loop {
         let answer = ask_once(address).await;
@@ -69,13 +69,13 @@ async fn who_sends_nothing_or_a_byte_at_a_time_is_cut_off() {
     let (address, stop) = server().await;
     let mut silent = TcpStream::connect(address).await.unwrap();
     let slow = tokio::spawn(drip(TcpStream::connect(address).await.unwrap()));
-    // There is room for two connections, and these take it: a third one is refused until they are
-    // gone.
+    // The server has room for two connections, and these clients hold both: a third client is
+    // refused until they are gone.
     let answer = tokio::time::timeout(Duration::from_secs(60), ask(address)).await;
     assert!(answer.unwrap().ends_with("hello"));
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
     assert!(slow.await.unwrap() < 500);
-    // Quick clients are answered as always, and a request to stop is obeyed.
+    // Quick clients still get answers, and the server stops when asked to.
     assert!(ask(address).await.ends_with("hello"));
     stop.cancel();
     let gone = async {
@@ -95,10 +95,11 @@ async fn who_takes_nothing_of_an_answer_is_cut_off() {
         stream.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
         held.push(stream);
     }
-    // Both places are held by clients that do not read their answers.
+    // Two clients that do not read their answers hold both places.
     let answer = tokio::time::timeout(Duration::from_secs(60), ask(address)).await;
     assert!(answer.unwrap().ends_with("hello"));
-    // One of them was closed to make room. The other may or may not have used up its time by now.
+    // The server closed one of these connections to make room. The other may also have used up its
+    // time by now.
     let mut least = usize::MAX;
     for mut stream in held {
         let mut taken = Vec::new();

@@ -18,7 +18,7 @@ fn open_raw(server: &Server) -> TcpStream {
     open_raw_with(server, &[])
 }
 
-/// The same, with bytes sent along with the request.
+/// A raw socket whose client sends more bytes along with the request.
 fn open_raw_with(server: &Server, along: &[u8]) -> TcpStream {
     let mut stream = connect(server);
     let head = "GET /graphql/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -45,7 +45,7 @@ fn frame(length: u64, sent: usize) -> Vec<u8> {
     frame
 }
 
-/// The same for a whole message of `length` bytes that opens a socket.
+/// A masked text frame whose message opens a socket, padded to `length` bytes.
 fn init(length: usize) -> Vec<u8> {
     let bare = json!({ "type": "connection_init", "payload": { "x": "" } }).to_string();
     let fill = " ".repeat(length - bare.len());
@@ -75,7 +75,7 @@ fn close_frame(answer: &[u8]) -> (u16, String) {
 /// Everything answered until the server closes the socket.
 fn rest(mut stream: TcpStream) -> Vec<u8> {
     let mut rest = Vec::new();
-    // The end may be a reset.
+    // The connection may end with a reset.
     let _ = stream.read_to_end(&mut rest);
     rest
 }
@@ -84,13 +84,13 @@ fn rest(mut stream: TcpStream) -> Vec<u8> {
 async fn a_socket_keeps_its_place_until_it_ends() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start_configured(&database, CONFIG);
-    // There is a limit per address.
+    // The sockets of one address have reached their limit.
     let mut sockets: Vec<_> = (0..12).map(|_| open_raw(&server)).collect();
     let refused = Socket::request(&server, "/graphql/ws").send().await.unwrap();
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     let text = refused.text().await.unwrap();
     assert!(text.contains("connections.sockets_per_address"), "{text}");
-    // Sockets also take places of connections: with a few more there is none left.
+    // A socket also holds a place for a connection: a few more connections take the last places.
     let ask = async || {
         let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
         http.get(format!("{}/auth/methods", server.url)).send().await.unwrap().status()
@@ -157,7 +157,7 @@ async fn a_stranger_sends_little_over_a_socket() {
     let create = ["token", "create", "ci", "--role", "viewer"];
     let token = Command::new(&create).on(&database).run().done().trim().to_owned();
     let server = Server::start(&database);
-    // Whole or unfinished, in one message or in several.
+    // The message is unfinished or complete, in one frame or in several.
     for sent in [10_000, 60_000] {
         let mut stream = open_raw(&server);
         stream.write_all(&frame(60_000, sent)).unwrap();
@@ -178,7 +178,7 @@ async fn a_stranger_sends_little_over_a_socket() {
         let _ = stream.write_all(&small);
     }
     rest(stream);
-    // Signed in, a client may send a document as large as by POST.
+    // After signing in, a client may send as large a document as by POST.
     let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
     socket.init(json!({ "token": token })).await.unwrap();
     let query = format!("{{ me {{ name }} }} # {}", " ".repeat(50_000));
@@ -234,13 +234,13 @@ async fn unfinished_messages_of_strangers_hold_no_memory() {
         .map(|_| {
             let mut stream = open_raw(&server);
             stream.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
-            // A megabyte is announced, and everything permitted is sent.
+            // The client announces a megabyte, and sends as much of it as is permitted.
             stream.write_all(&frame(1_000_000, 4_000)).unwrap();
             stream
         })
         .collect();
     let after = memory(&server).await;
-    // 1.7 MB for each socket would be 136 MB.
+    // If the server reserved the announced size, all sockets together would take 136 MB.
     assert!(after - before < 30e6, "{before} to {after}");
     drop(held);
 }

@@ -1,4 +1,4 @@
-//! What callers are told while the database is down or locked.
+//! The answers that callers get while the database is down or locked.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::support::Command;
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// The longest time that a caller waits, plus what a busy machine adds.
+/// The longest time that a caller waits for an answer, plus what a busy machine adds.
 const ANSWERED: Duration = Duration::from_millis(2_000 + 500);
 
 /// Long enough for every service to fail more than once, and for both probes to notice.
@@ -94,7 +94,8 @@ async fn until_it_answers(node: &Node, token: &str) {
     panic!("the database is back, and calls are not answered: {}", node.log());
 }
 
-/// The log has one error, and one line per service, however often they and the probes retry.
+/// The log has one error about the outage, and one line per service, however often services and
+/// probes retry.
 async fn an_outage_is_logged_once(name: &'static str, outage: Way) {
     let postgres = Postgres::start(&[]).await;
     let mut field = Field::new(name, &postgres.url(), LEASE, 20, 18).await;

@@ -80,7 +80,7 @@ fn faked<'a>(library: &'a Path, offset: &'a Path) -> [(&'a str, &'a str); 6] {
     [
         ("LD_PRELOAD", library.to_str().unwrap()),
         ("FAKETIME_TIMESTAMP_FILE", offset.to_str().unwrap()),
-        // The library reads the file each time.
+        // The library reads the offset from the file at each call.
         ("FAKETIME_NO_CACHE", "1"),
         // Durations are measured on another clock, which cannot be stepped.
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
@@ -96,7 +96,7 @@ fn set(file: &Path, offset: &str) {
     std::fs::rename(new, file).unwrap();
 }
 
-/// The library between a process and the machine's clock.
+/// The library (libfaketime) that replaces the clock of a process.
 fn library() -> PathBuf {
     let folders = std::fs::read_dir("/usr/lib").unwrap().map_while(Result::ok);
     let mut files = folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1"));

@@ -73,7 +73,8 @@ async fn connections_are_taken_by_others() {
         let clock = field.clock.clone();
         let fault = async {
             let mut taken = fill(&url).await;
-            // The nodes lose their connections, and the quicker one takes them over.
+            // The nodes lose their connections. Whichever node reconnects first takes the free
+            // ones.
             terminate(&admin, 20).await;
             for _ in 0..20 {
                 taken.extend(fill(&url).await);
@@ -110,7 +111,7 @@ async fn fill(url: &str) -> Vec<DatabaseConnection> {
     taken
 }
 
-/// Terminates this many backends that serve the nodes; returns how many there were.
+/// Terminates up to `some` backends that serve the nodes; returns how many there were.
 async fn terminate(admin: &DatabaseConnection, some: u32) -> usize {
     let sql = format!(
         "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity \

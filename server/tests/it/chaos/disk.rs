@@ -12,8 +12,8 @@ use super::{field::Field, short_or_long};
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// SQLite resolves links itself and would end up in this process's file system. So only processes
-/// inside the namespace open the files on the disk, and others get copies.
+/// SQLite resolves links itself and would end up in the file system of this process. So only
+/// processes inside the mount namespace open the database on the disk; other processes get copies.
 const FILE: &str = "carillon.db";
 
 /// The text of the health check while the disk is full.
@@ -39,7 +39,8 @@ async fn the_disk_of_a_sqlite_database_is_full() {
         field.pass(Duration::from_secs(4)).await;
         let clock = field.clock.clone();
         let fault = async {
-            // There may be room in the database's own files; it is filled, too.
+            // The database's own files may have free pages, so the test fills the disk until the
+            // server notices.
             let said = nodes[0].said(FULL);
             let mut noticed = 0;
             for turn in 0.. {
@@ -60,7 +61,7 @@ async fn the_disk_of_a_sqlite_database_is_full() {
         field.pass(Duration::from_secs(2)).await;
     }
     field.is_executed(&mut nodes).await;
-    // Writes in the meantime were accepted.
+    // The health check recovers after a write has succeeded.
     for turn in 0.. {
         let (_, health) = nodes[0].health().await;
         if health["checks"]["writes"]["healthy"] == true {
@@ -79,13 +80,13 @@ async fn the_disk_of_a_sqlite_database_is_full() {
 /// reached through that process.
 struct Volume {
     keeper: Child,
-    /// The namespaces, in the words of `nsenter`.
+    /// The flags with which `nsenter` enters the namespaces.
     kind: &'static [&'static str],
     mounted_on: TempDir,
 }
 
-/// What `unshare` must create, and how `nsenter` gets there: an unprivileged user may mount only
-/// inside a user namespace.
+/// The flags of `unshare`, and those with which `nsenter` enters the result. An unprivileged user
+/// may mount only inside a user namespace.
 const KINDS: [(&str, &[&str]); 2] =
     [("-Urm", &["--user", "--preserve-credentials", "--mount"]), ("-m", &["--mount"])];
 
@@ -93,7 +94,7 @@ const KEEPER: &str =
     r#"mount -t tmpfs -o "size=$1m" tmpfs "$2" && echo mounted && exec cat >/dev/null"#;
 
 impl Volume {
-    /// Mounts the disk as root, or without privileges where the machine allows it.
+    /// Mounts the disk, as root, or without privileges where the machine permits that.
     fn mount(megabytes: u32) -> Self {
         let mounted_on = tempfile::tempdir().unwrap();
         let mut errors = String::new();
@@ -116,7 +117,7 @@ impl Volume {
         );
     }
 
-    /// The command that starts a program inside.
+    /// The command that starts a program inside the namespaces.
     fn starter(&self) -> Vec<String> {
         let target = ["nsenter".to_owned(), "--target".to_owned(), self.keeper.id().to_string()];
         let kind = self.kind.iter().map(|word| (*word).to_owned());

@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{engine::world::World, support::TestDatabase};
 
-/// The system under test: schedules on a database that fire every second for a while, a sink for
-/// their executions, and a record of the faults.
+/// The system under test: schedules that fire every second for a while, on a database; a sink for
+/// their executions; and a record of the faults.
 pub(super) struct Field {
     name: &'static str,
     /// The test's own connection, which no fault affects.
     pub(super) url: String,
-    /// How long a silent node counts as alive.
+    /// A node that is silent for longer counts as dead.
     pub(super) lease: Duration,
     pub(super) clock: Clock,
     pub(super) sink: Sink,
@@ -34,14 +34,14 @@ pub(super) struct Field {
     folder: TempDir,
 }
 
-/// The period of a fault. Killing a node is a fault of one moment: the other nodes must repair it.
+/// The period of a fault. A kill is a fault of one moment, which the other nodes must repair.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
     pub(super) from: DateTime<Utc>,
     pub(super) until: DateTime<Utc>,
 }
 
-/// How long after their creation the schedules begin to fire: by then the nodes have started.
+/// The delay between the schedules' creation and their first fires: the nodes start in that time.
 const START: TimeDelta = TimeDelta::seconds(5);
 
 impl Field {
@@ -83,8 +83,8 @@ impl Field {
         self.node_by(name, &self.url, &[])
     }
 
-    /// A server that reaches the database by another address, with additional environment
-    /// variables. On PostgreSQL its connections carry its name.
+    /// A server that reaches the database at another URL, with additional environment variables. On
+    /// PostgreSQL, its connections carry the node's name.
     pub(super) fn node_by(&self, name: &str, url: &str, environment: &[(&str, &str)]) -> Node {
         let url = match url.split_once(':') {
             Some(("postgres", _)) => format!("{url}?application_name={name}"),
@@ -111,17 +111,17 @@ impl Field {
         self.folder.path()
     }
 
-    /// Waits until the schedules fire.
+    /// Waits until the first fires are due.
     pub(super) async fn begins(&self) {
         self.clock.sleep_until(self.expected.begin).await;
     }
 
-    /// Lets time pass: the faults have their own timetable.
+    /// Waits for a while, without a fault.
     pub(super) async fn pass(&self, duration: Duration) {
         self.clock.sleep(duration).await;
     }
 
-    /// A fault of one moment, now.
+    /// Records a fault of one moment: now.
     pub(super) fn hit(&mut self) {
         let now = self.clock.now();
         self.faults.push(Fault { from: now, until: now });
@@ -152,7 +152,7 @@ impl Field {
         }
     }
 
-    /// By this instant everything must be settled.
+    /// The instant by which everything must be settled.
     fn deadline(&self) -> DateTime<Utc> {
         self.clock.now() + TimeDelta::from_std(self.lease * 3).unwrap() + TimeDelta::seconds(120)
     }
@@ -172,8 +172,8 @@ impl Field {
     pub(super) async fn ends(&self, nodes: &mut [Node]) -> Verdict {
         let store = Store::open(&Options::new(&self.url)).await.unwrap();
         self.clock.sleep_until(self.expected.end).await;
-        // Recovery needs its lease, and a backlog needs time: how long it took is part of the
-        // verdict.
+        // Recovery has to wait for the lease to expire, and the backlog takes a while. The verdict
+        // says how long.
         let until = self.deadline();
         loop {
             let left = left(&store).await;
@@ -202,7 +202,7 @@ impl Field {
 }
 
 impl Drop for Field {
-    /// The nodes' logs show why a promise was broken.
+    /// Prints the nodes' logs if the test fails.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.folder.disable_cleanup(true);
@@ -215,11 +215,10 @@ impl Drop for Field {
     }
 }
 
-/// What a node logs about an outcome, or a run of several tasks, that another node had taken over
-/// by then.
+/// Log lines of a node whose outcome, or whose run of several tasks, another node had taken over.
 const REFUSED: [&str; 2] = ["its outcome is not recorded", "the run was taken over; it is left"];
 
-/// Live fires and runs.
+/// The numbers of live fires and runs.
 #[derive(Debug, Default, PartialEq, Eq, FromQueryResult)]
 struct Left {
     schedules: i64,

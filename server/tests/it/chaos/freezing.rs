@@ -20,7 +20,7 @@ async fn a_node_is_frozen_inside_a_transaction_for_three_lease_terms() {
     for _ in 0..times {
         field.pass(lease).await;
         let victim = freeze_within_a_transaction(&mut field, &watcher, &mut nodes).await;
-        // From now on the frozen node's work is overdue, and the other node must do it.
+        // The frozen node's work is overdue from now on, and the other node must do it.
         field.hit();
         let lives = nodes[victim].said(NEW_LIFE);
         field.pass(lease * 3).await;
@@ -44,7 +44,7 @@ async fn freeze_within_a_transaction(
                 continue;
             }
             node.freeze();
-            // Once nothing changes any more, everything that it had sent has been answered.
+            // After a short wait, the database has processed everything that the node had sent.
             field.pass(Duration::from_millis(20)).await;
             if is_within_a_transaction(watcher, &node.name).await
                 && works(watcher, &node.name).await

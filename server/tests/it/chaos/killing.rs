@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::{field::Field, postgres::Postgres, short_or_long};
 
-/// The size of the test: how often it kills, and for how many schedules.
+/// The size of the test: how many schedules, how many kills, and the time between them.
 struct Form {
     schedules: usize,
     lease: Duration,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::expansion::Expansion;
 
-/// The state of the tables in the end.
+/// The state of the tables at the end.
 pub(super) struct Ledger {
     fires: Vec<Fire>,
     runs: HashMap<Uuid, Run>,
@@ -78,10 +78,10 @@ impl Ledger {
             .collect()
     }
 
-    /// The ledger's own broken promises. Each instant must have exactly one row, which started
-    /// exactly one run or is collapsed into a newer one; the run must have succeeded at the last of
-    /// its attempts, without gaps, the others of which were lost, each to a recovery that took the
-    /// run over; and nothing may be live.
+    /// The promises that the ledger breaks. Each instant must have exactly one row, which started
+    /// exactly one run or was collapsed into a newer instant. The run must have succeeded at its
+    /// last attempt; each earlier attempt must have been lost to a recovery, and no number may be
+    /// missing. Nothing may be live.
     pub(super) fn violations(&self, expected: &Expansion) -> Vec<String> {
         let mut found = Vec::new();
         let (mut slots, collapsed) = (HashSet::new(), self.collapsed());
@@ -119,9 +119,9 @@ impl Ledger {
             if last.state != "succeeded" || !lost {
                 found.push(format!("{run:?} has {rows:?}"));
             }
-            // A success that was written after its run was taken over leaves a recovery without an
-            // attempt. An earlier success belongs to the run, even though its node was declared
-            // dead.
+            // A node may write a success after its run was taken over, which leaves a recovery
+            // without an attempt: that is a violation. A success written before that counts, even
+            // if the node had been declared dead.
             if run.recovery_attempts != run.attempt - 1 {
                 found.push(format!("a stale write, or a run begun twice: {run:?} has {rows:?}"));
             }
@@ -138,7 +138,7 @@ impl Ledger {
         found
     }
 
-    /// How many fires have a row.
+    /// The number of instants that have a row.
     pub(super) fn recorded(&self) -> usize {
         self.fires.len()
     }

@@ -2,13 +2,13 @@
 //! stopped, their network is broken, their clocks are stepped, their disk is full - while schedules
 //! fire every second. The result must be that of an undisturbed server.
 //!
-//! An execution is a request to a sink in the test's process, which no fault affects. In the end,
-//! sink and ledger are compared with an independently computed expansion: every instant was
-//! executed, or collapsed into a newer one that was due at the same claim (lost 0); nothing was
-//! executed that is no instant, or before its instant (phantom 0); a second execution is a further
-//! attempt with the same idempotency key and its own row, after a recovery that took the run over;
-//! what was overdue when a fault ended was executed within the lease and five seconds; and nothing
-//! is live any more.
+//! An execution is a request to a sink in the test's process, which no fault affects. At the end,
+//! sink and ledger are compared with an independently computed expansion. Every instant was
+//! executed, or collapsed into a newer one that was due at the same claim (lost 0). No request came
+//! without an instant, or before its instant (phantom 0). If an instant was executed twice, the
+//! second execution is a further attempt with the same idempotency key and its own row, after a
+//! recovery took the run over. Fires that were overdue when a fault ended were executed within the
+//! lease and five seconds. Nothing is live any more.
 //!
 //! Each test has a short form, for every day, and a long one: `make chaos`, which is
 //! `CARILLON_CHAOS=long`. `CARILLON_BINARY` names another build of the server. Each prints a line

@@ -13,8 +13,9 @@ const LEASE: Duration = Duration::from_secs(5);
 const BEFORE: Duration = Duration::from_secs(2);
 /// A fault lasts longer than the lease.
 const FAULT: Duration = Duration::from_millis(6_250);
-/// How long the network works after each fault: until all delayed work must be done, and a little
-/// longer, so that lateness can be attributed to this fault and not to the next.
+/// How long the network works after each fault: the lease and five seconds, within which all
+/// delayed work must be done, and two seconds more, so that a late fire is attributed to this fault
+/// and not to the next.
 const AFTER: Duration = Duration::from_secs(5 + 5 + 2);
 
 /// The states of the paths from the two nodes to the database; the short form breaks only the first

@@ -25,8 +25,8 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Starts the program on the database at `url`, by another program if `starter` names one. A
-    /// node that is silent for `lease` counts as dead.
+    /// Starts the program on the database at `url`. `starter` is the command of another program
+    /// that starts it, or empty. A node that is silent for `lease` counts as dead.
     pub(super) fn start(
         name: &str,
         url: &str,
@@ -59,7 +59,7 @@ impl Node {
         node
     }
 
-    /// Starts a process with this name, if there is none.
+    /// Starts a process under the node's name, unless one runs.
     pub(super) fn start_again(&mut self) {
         if self.process.is_some() {
             return;
@@ -80,7 +80,7 @@ impl Node {
         process.wait().unwrap();
     }
 
-    /// Asks the process to stop, and waits until it has.
+    /// Asks the process to stop, and waits for its end.
     pub(super) fn stop(&mut self) {
         kill(self.pid(), Signal::SIGTERM).unwrap();
         let status = self.process.take().unwrap().wait().unwrap();
@@ -120,7 +120,7 @@ impl Node {
         self.log().matches(word).count()
     }
 
-    /// Waits until the processes have logged that text this often.
+    /// Waits until the node's processes have logged that text `times` times.
     pub(super) async fn says(&mut self, word: &str, times: usize) {
         let clock = Clock::system();
         for _ in 0..3_000 {

@@ -57,12 +57,12 @@ impl Postgres {
         server
     }
 
-    /// The URL of its only database.
+    /// The URL of the server's only database.
     pub(super) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Starts it again from its data on disk.
+    /// Starts the server again, with its data on disk.
     pub(super) async fn go_on(&mut self) {
         let folder = self.folder.path();
         let log = folder.join("log");
@@ -97,8 +97,8 @@ impl Postgres {
         panic!("PostgreSQL did not say '{word}' within two minutes");
     }
 
-    /// Stops the server as `pg_ctl stop -m immediate` does: nothing is written, and clients get no
-    /// notice.
+    /// Stops the server as `pg_ctl stop -m immediate` does: the server writes nothing any more, and
+    /// does not notify its clients.
     pub(super) fn stop_hard(&mut self) {
         let Some(mut process) = self.process.take() else { return };
         // The process may have exited by itself.

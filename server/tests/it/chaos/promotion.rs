@@ -38,7 +38,7 @@ async fn a_synchronous_standby_is_promoted() {
         field.pass(Duration::from_secs(5)).await;
         field.url = standby.url();
         if time + 1 < times {
-            // The next standby takes the place of the dead server.
+            // The new standby listens on the port of the dead server.
             let port = primary.port;
             primary = standby;
             standby = primary.standby(port).await;
@@ -47,7 +47,8 @@ async fn a_synchronous_standby_is_promoted() {
     field.ends(&mut nodes).await;
 }
 
-/// From then on no commit is acknowledged that the standby does not have.
+/// Waits until the standby is synchronous: from then on, the primary acknowledges only commits that
+/// the standby has.
 async fn wait_for_synchrony(field: &Field, primary: &Postgres) {
     let connection = connect(primary).await;
     for sql in ["ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"] {

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use super::{field::Field, node::Node, postgres::Postgres, short_or_long};
 
-/// Much longer than anything here takes, even on a slow machine: waiting for the expiry of a node
-/// that has shut down would be noticed.
+/// Much longer than any step of this test, even on a slow machine. If a node waited for the expiry
+/// of a node that has shut down, the test would notice.
 const LEASE: Duration = Duration::from_secs(60);
 
 /// The size of the test: how many restarts, and for how many schedules.
@@ -28,7 +28,7 @@ async fn three_nodes_are_restarted_in_turn_and_nothing_is_done_again() {
     for number in 0..form.rounds as usize * nodes.len() {
         let (begun, turn) = (field.clock.instant(), number % nodes.len());
         field.pass(form.every / 3).await;
-        // From now on the others own the node's shards; it finishes the work that it holds.
+        // From now on the other nodes own the shards of this node; it only finishes its work.
         field.hit();
         nodes[turn].stop();
         restart(&mut nodes[turn]).await;

@@ -16,8 +16,8 @@ use uuid::Uuid;
 
 use crate::engine::world::task;
 
-/// Where executions arrive: an HTTP receiver in the test's own process, which no fault affects and
-/// which knows no database. What it records has happened.
+/// The receiver of executions: an HTTP server in the test's own process. No fault affects it, and
+/// it uses no database, so its records are reliable.
 pub(super) struct Sink {
     url: String,
     notes: Notes,
@@ -38,7 +38,7 @@ struct Notes {
     taken: Arc<Mutex<Vec<Execution>>>,
 }
 
-/// Some executions take longer, so that a fault always hits something in progress.
+/// Of 256 executions, this many take longer, so that every fault meets executions in progress.
 const SLOW_OF_256: u8 = 26;
 const SLOW: Duration = Duration::from_millis(1_500);
 

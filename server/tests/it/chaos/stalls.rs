@@ -9,7 +9,8 @@ use std::{
 use carillon::clock::Clock;
 use chrono::{DateTime, Utc};
 
-/// When the machine itself stood still, as a virtual machine may: no program on it can be quicker.
+/// The periods in which the machine itself stood still, as virtual machines sometimes do. No
+/// program on the machine can act during a stall.
 #[derive(Debug)]
 pub(super) struct Stalls {
     seen: Arc<Mutex<Vec<Stall>>>,
@@ -25,11 +26,12 @@ struct Stall {
 
 /// How often it checks that the machine is running.
 const LOOK: Duration = Duration::from_millis(20);
-/// A delay that a busy machine may cause for one thread does not count as a stall.
+/// The longest delay of one thread that does not count as a stall: a busy machine may cause it.
 const BUSY: Duration = Duration::from_millis(200);
 
 impl Stalls {
-    /// Watches until it is dropped, on its own thread, because a test may be busy.
+    /// Starts the watch, on its own thread, because a test may be busy. It ends when the value is
+    /// dropped.
     pub(super) fn watch(clock: &Clock) -> Self {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (kept, clock) = (seen.clone(), clock.clone());

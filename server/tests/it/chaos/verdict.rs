@@ -29,11 +29,11 @@ pub(super) struct Verdict {
     lost: usize,
     /// Executions without an instant, or before their instant.
     phantom: usize,
-    /// The recovery of each fire that a fault delayed, the quickest first.
+    /// The recovery of each fire that a fault delayed, quickest first.
     recoveries: Vec<Recovery>,
     faults: usize,
-    /// Outcomes of attempts that another node had taken over by then: the nodes' logs say that they
-    /// were refused.
+    /// The number of outcomes that were refused because another node had taken the attempt over,
+    /// according to the nodes' logs.
     pub(super) refused: usize,
     /// All other violations.
     broken: Vec<String>,
@@ -42,12 +42,12 @@ pub(super) struct Verdict {
 /// The recovery of a fire that a fault delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Recovery {
-    /// How long after the fault's end the fire was executed, or after its own instant if that came
-    /// later, not counting stalls of the machine.
+    /// The time from the end of the fault, or from the fire's own instant if that is later, to the
+    /// execution, without stalls of the machine.
     took: Duration,
-    /// Which fault, from 1.
+    /// The number of the fault, from 1.
     fault: usize,
-    /// When the fire was due, or when the last attempt but one began.
+    /// When the fire was due, or when its second-to-last attempt began.
     hit_at: DateTime<Utc>,
     /// The attempt that was executed last.
     attempt: i32,
@@ -56,10 +56,10 @@ struct Recovery {
 /// Maximum number of findings reported per kind of defect.
 const MAX_SHOWN: usize = 10;
 
-/// An execution later than this was delayed.
+/// A fire that is executed later than this was delayed by a fault.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Compares the sink and the ledger with what was expected.
+/// Compares the sink and the ledger with the expansion.
 pub(super) async fn judge(
     store: &Store,
     expected: &Expansion,
@@ -144,7 +144,7 @@ fn recovery(
 }
 
 impl Verdict {
-    /// How long after its end a fault's longest delay lasted.
+    /// The longest time from the end of a fault to a fire that it had delayed.
     pub(super) fn slowest(&self) -> Duration {
         self.recoveries.last().map(|recovery| recovery.took).unwrap_or_default()
     }

@@ -76,7 +76,7 @@ async fn until(url: &str, what: &str, is_so: impl Fn(&[Fire]) -> bool) -> Vec<Fi
 #[tokio::test]
 async fn a_backup_under_load_brings_every_fire_back() {
     let database = TestDatabase::sqlite().await;
-    // A database that is open cannot be replaced, even if it is open in this test.
+    // The command does not replace a database that is open, and this test had it open.
     database.store.clone().close().await.unwrap();
     let file = Path::new(database.url.trim_start_matches("sqlite:"));
     let folder = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     let last = last.last().unwrap().scheduled_at;
     drop(server);
 
-    // An unusable backup is refused, and the database stays as it was.
+    // An unusable backup is refused, and the database is not touched.
     let before = fs::read(file).unwrap();
     let mut bytes = fs::read(&backup).unwrap();
     let middle = bytes.len() / 2;
@@ -129,7 +129,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
         assert_eq!(fs::read(file).unwrap(), before, "{name}");
     }
 
-    // The disk has lost the beginning of the database.
+    // As if the disk had lost the beginning of the database.
     let mut lost = before;
     lost[..4_096].fill(0);
     fs::write(file, lost).unwrap();
@@ -137,7 +137,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     assert!(said.contains("what was there is kept as"), "{said}");
     let kept = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
     let kept: Vec<_> = kept.filter(|path| path.to_str().unwrap().contains("before-rest")).collect();
-    // The kept database has its write-ahead log inside, or beside it.
+    // The replaced database is kept with its write-ahead log, merged or beside it.
     assert!(!kept.is_empty(), "nothing was kept");
 
     fs::write(&gate, "").unwrap();
@@ -156,18 +156,18 @@ async fn a_backup_under_load_brings_every_fire_back() {
     }
     assert_eq!(by_schedule.len(), LOAD + 1);
     for (schedule, fires) in by_schedule {
-        // Each second has its row, from before the backup until after the loss.
+        // Each second has its row, from before the backup until after the restore.
         for pair in fires.windows(2) {
             let step = pair[1].scheduled_at - pair[0].scheduled_at;
             assert_eq!(step, 1_000 * pair[0].count, "{schedule}: {pair:?}");
         }
-        // A fire that met the previous run was skipped, and of two that were due at one claim the
-        // older one is collapsed: each row says so.
+        // A fire that was due while the previous run was live was skipped. Of two fires due at one
+        // claim, the older one was collapsed. Both rows say so.
         let has_a_reason = |fire: &Fire| ["skipped", "collapsed"].contains(&&*fire.verdict);
         let is_well = |fire: &&Fire| schedule == "waits" || is_done(fire) || has_a_reason(fire);
         assert!(fires.iter().all(is_well), "{schedule}: {fires:?}");
     }
-    // Runs at work during the backup were lost with their process, and ran again.
+    // The runs that were at work during the backup were lost with their process, and repeated.
     let store = Store::open(&Options::new(&database.url)).await.unwrap();
     let sql = "SELECT task_run.state FROM task_run JOIN run ON run.id = task_run.run_id \
                JOIN schedule ON schedule.id = run.schedule_id WHERE schedule.name = 'waits' \

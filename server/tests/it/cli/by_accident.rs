@@ -11,7 +11,7 @@ use crate::support::{Command, TestDatabase, on_both};
 
 on_both!(a_database_is_made_only_if_that_is_asked_for);
 
-/// As if it had never been migrated.
+/// Removes all tables, as if the database had never been migrated.
 async fn emptied(database: &TestDatabase) {
     let read = database.store.read();
     if read.get_database_backend() == DbBackend::Postgres {

@@ -31,7 +31,7 @@ fn roles_that_are_none_are_refused_with_the_choices() {
     assert!(line.contains("node.tags: 'a b' is no tag"), "{line}");
 }
 
-/// The live one must not be driven out, and the two must not fight forever.
+/// The first process must not be driven out, and the two must not restart one another forever.
 #[tokio::test]
 async fn a_second_process_of_the_same_name_is_refused_while_the_first_lives() {
     let database = TestDatabase::postgres().await;
@@ -45,7 +45,7 @@ async fn a_second_process_of_the_same_name_is_refused_while_the_first_lives() {
 }
 
 async fn a_process_that_was_killed_is_replaced_at_once_under_its_name(database: TestDatabase) {
-    // Dropping it kills it.
+    // Dropping the server kills it.
     drop(Server::start_with(&database, &["--node-name", "phoenix"]));
     let again = Server::start_with(&database, &["--node-name", "phoenix"]);
     assert!(again.get("/healthz").send().await.unwrap().status().is_success());
@@ -97,7 +97,7 @@ async fn a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_t
     let store = &database.store;
     store.join(&old).await.unwrap();
     let tx = store.begin().await.unwrap();
-    // The first node stays alive, however long the rest takes.
+    // The heartbeat lies in the future, so the first node counts as alive for the rest of the test.
     let sql = "UPDATE node SET schema = 'm0001_people', redis_problem = 'nobody answers', \
         heartbeat_at = heartbeat_at + 3600000";
     tx.execute_unprepared(sql).await.unwrap();
@@ -125,7 +125,8 @@ async fn a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_t
         .into_iter()
         .chain([("schemas", true), ("versions", true)])
     {
-        // A rolling upgrade has two schemas and versions: they are reported all the same.
+        // Different schemas and versions are normal during a rolling upgrade, so these checks stay
+        // healthy.
         assert_eq!(health["checks"][check]["healthy"], is_well, "{check}: {health}");
     }
     let query = "{ health { issues } nodes: serverNodes {

@@ -1,4 +1,4 @@
-//! Programs that a real server executes: what they can reach of it.
+//! Programs that a real server executes, and the parts of the server that they can reach.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -64,7 +64,8 @@ schedules:
         assert!(["nobody", "carillon-task"].contains(&said[0]), "{printed}");
         assert_eq!(said[1..], ["1024", "done"], "{printed}");
     } else {
-        // The server's environment and memory are closed even to its own user; its files are not.
+        // Even another process of the server's user cannot read the server's environment and
+        // memory; it can read the server's files.
         assert!(!said.iter().any(|line| line.starts_with("read /proc")), "{printed}");
         desk.server.logged("programs run as the server's own user").await;
     }

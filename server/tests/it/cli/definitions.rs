@@ -1,5 +1,5 @@
-//! What is generated from the definition of the commands: help, completions, man pages, the
-//! reference.
+//! Everything that is generated from the definition of the commands: help, completions, man pages,
+//! and the reference.
 
 use std::{fs, process};
 

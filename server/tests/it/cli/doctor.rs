@@ -48,7 +48,7 @@ async fn a_server_that_runs_is_found_well(database: TestDatabase) {
     }
     if database.store.dialect().is_postgres() {
         assert_check(&found, "clock", "ok", "of the database's");
-        // The tests' server may lose committed data.
+        // The test's PostgreSQL may lose committed data, which the doctor notices.
         assert_check(&found, "durability", "warning", "fsync = off");
     } else {
         assert_eq!(check(&found, "disk").0, "ok");
@@ -111,7 +111,7 @@ fn a_configuration_that_cannot_be_used_is_named() {
 async fn a_port_a_file_and_a_right_that_are_not_to_be_had_are_named() {
     let database = TestDatabase::sqlite().await;
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
-    // A server that never answers is not a Carillon server.
+    // The port belongs to a process that never answers, so it is not a Carillon server.
     let listen = other.local_addr().unwrap().to_string();
     let file = database.url.trim_start_matches("sqlite:").to_owned();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();

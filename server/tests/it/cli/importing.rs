@@ -1,4 +1,5 @@
-//! Jobs of other schedulers: imported, applied, and fired as they were there.
+//! Jobs of other schedulers: imported, applied, and fired when the other scheduler would have run
+//! them.
 
 use std::{fs, path::Path};
 
@@ -268,7 +269,8 @@ async fn imported_jobs_are_applied_and_fire_as_before() {
         Command::new(args).env("CARILLON_SERVER", &server.url).env("CARILLON_TOKEN", &token)
     };
     for (index, module) in modules.iter().enumerate() {
-        // The second case of each pair says the same in the other format.
+        // The second module of each pair has the same content in another format, so it changes
+        // nothing.
         let code = if index % 2 == 0 { 3 } else { 0 };
         let applied = ask(&["apply", module, "--exit-code"]).run();
         assert_eq!(applied.code, code, "{module}: {applied:?}");
@@ -278,19 +280,19 @@ async fn imported_jobs_are_applied_and_fire_as_before() {
     let query = "query($name: String!) { schedule(name: $name) {
         timing { expressions zone gap overlap } } }";
     for (name, from, expected) in [
-        // The clock skips 02:30 on the 29th: cron runs the job right after.
+        // The clock skips 02:30 on the 29th: cron runs the job right after the gap.
         (
             "backup.sh",
             "2026-03-28T00:00:00Z",
             ["2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"],
         ),
-        // The 13th, and Fridays.
+        // A day of the month and a weekday are a union: the 13th, and all Fridays.
         (
             "friday",
             "2026-03-11T00:00:00Z",
             ["2026-03-12T23:00:00Z", "2026-03-19T23:00:00Z", "2026-03-26T23:00:00Z"],
         ),
-        // Odd days, and Mondays.
+        // The same for odd days and Mondays.
         (
             "report",
             "2026-03-06T12:00:00Z",

@@ -138,7 +138,7 @@ fn expressions_of_other_dialects_are_translated() {
         let shown: Value = serde_json::from_str(&Command::new(&args).run().done()).unwrap();
         shown["fires"][0]["at"].as_str().unwrap().to_owned()
     };
-    // The 23rd is a Monday.
+    // The 23rd of November 2026 is a Monday.
     let monday = "2026-11-23T10:15:00Z";
     assert_eq!(preview(&["0 15 10 ? * 2", "--dialect", "quartz"]), monday);
     assert_eq!(preview(&["cron(15 10 ? * 2 *)", "--dialect", "eventbridge"]), monday);
@@ -215,7 +215,7 @@ fn only_timers_that_are_enabled_are_imported() {
     }
     let (told, _) = import(&[&args[..], &["--all"]].concat(), "");
     assert_eq!(told[1].0, "imported", "{told:?}");
-    // In a zone whose clock never changes there is nothing to report.
+    // A zone whose clock never changes needs no note.
     let args = [&["systemd"], &paths[..], &["--tz", "Asia/Tokyo"]].concat();
     assert_eq!(import(&args, "").0[0].0, "imported");
 }
@@ -249,7 +249,7 @@ fn a_masked_unit_hides_the_one_of_the_vendor() {
         }
         assert!(!module.contains("/bin/a"), "{module}");
     }
-    // In its own folder, or only in the vendor's folder: nothing hides the unit.
+    // If the unit is only in one folder, no other file hides it.
     let (told, _) = import(&["systemd", vendor.to_str().unwrap(), "--tz", "UTC"], "");
     assert!(told.iter().any(|(outcome, _)| outcome == "imported"), "{told:?}");
 }

@@ -95,7 +95,7 @@ async fn the_ledger_is_filtered_explained_and_followed(database: TestDatabase) {
     let none = desk.command(&["explain", "nightly"]).run().refused(1);
     assert!(none.contains("no fire of 'nightly' was due until"), "{none}");
 
-    // New rows are printed while it is followed.
+    // `--follow` prints new rows as they appear.
     let follow = ["fires", "--schedule", "tick", "--follow", "--limit", "1", "--json"];
     let (mut command, _folder) = desk.command(&follow).into_inner();
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -106,7 +106,8 @@ async fn the_ledger_is_filtered_explained_and_followed(database: TestDatabase) {
     child.wait().unwrap();
 }
 
-/// The second fire printed after `before`, which did not exist when following began.
+/// The second printed fire after the instant `before`. That fire did not exist when the command
+/// began to follow.
 fn desk_line(lines: impl Iterator<Item = String>, before: &str) -> String {
     let fires = lines.filter(|line| {
         let row: Value = serde_json::from_str(line).unwrap();
@@ -152,7 +153,7 @@ async fn a_run_is_waited_for_and_its_log_followed(database: TestDatabase) {
     let run = desk.json(&["trigger", "chatty", "--wait"]);
     assert_eq!(run["state"], "SUCCEEDED");
 
-    // It is followed to its end, from before its first line on.
+    // The log is followed from before its first line until it ends.
     let id = desk.said(&["trigger", "chatty"]);
     let id = id.trim().strip_prefix("run ").unwrap();
     for follow in [&["logs", id, "--follow"][..], &["run", "logs", id, "-f"]] {

@@ -93,7 +93,7 @@ async fn the_process_that_starts_programs_is_replaced_and_ends_with_the_server()
     desk.until(&["runs"], |_| left(temp.path()) == (1, 2) && starter(&desk.server).is_some());
     let first = starter(&desk.server).unwrap();
     kill(Pid::from_raw(first), Signal::SIGKILL).unwrap();
-    // Its program is killed with it, and the attempt ends.
+    // The starter's program dies with it, and the attempt ends.
     desk.until(&["runs"], |runs| runs[0]["state"] != "RUNNING");
 
     desk.said(&["trigger", "short"]);

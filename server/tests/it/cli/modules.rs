@@ -118,7 +118,7 @@ fn a_file_that_cannot_be_a_module_is_refused_with_its_place() {
     assert!(apply(&huge, &[]).refused(2).contains("larger than 1048576 bytes"));
     assert!(apply("/nowhere.yaml", &[]).refused(2).contains("cannot be read"));
     assert!(apply(folder.path().to_str().unwrap(), &[]).refused(2).contains("directory"));
-    // The file is read here, without a server.
+    // The command itself reads the file, without a server.
     let tabs = write("tabs.yaml", b"module: m\nschedules:\n\ta: {}\n");
     let refused = apply(&tabs, &["--drift"]).refused(1);
     assert!(refused.contains("tabs.yaml: ") && refused.contains("line 3, column "), "{refused}");

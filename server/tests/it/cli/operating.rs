@@ -71,7 +71,8 @@ async fn a_resume_is_previewed_row_by_row(database: TestDatabase) {
     assert_eq!(told["paused"], true);
     assert_eq!(missed, ["SKIP", "LATEST", "ALL"]);
     assert_eq!([&choices[0]["runs"], &choices[1]["runs"]], [0, 1]);
-    // More than the server returns at once: each of the last 300 instants, and before them a range.
+    // The server has more rows than it returns at once: one for each of the last 300 instants, and
+    // a range before them.
     let rows = choices[2]["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &choices[2]["rowCount"]), (301, &301.into()));
     assert_eq!(rows[0]["scheduledAt"], json!(since));
@@ -127,7 +128,7 @@ async fn a_schedule_goes_back_to_an_earlier_version(database: TestDatabase) {
     let said = desk.said(&["rollback", "nightly", "--to", "1", "--reason", "a mistake"]);
     assert!(said.starts_with("nightly version 3: rolled back to version 1: timing: "), "{said}");
     assert!(said.lines().last().unwrap().ends_with("T02:00:00Z"), "{said}");
-    // The schedule already is in that state: nothing is written.
+    // The schedule is already in the state of that version, so nothing is written.
     let again = desk.said(&["rollback", "nightly", "--to", "1"]);
     assert_eq!(again, "nightly is as version 1 was\n");
     let missing = desk.command(&["rollback", "nightly", "--to", "9"]).run().refused(1);
@@ -142,13 +143,13 @@ async fn a_schedule_goes_back_to_an_earlier_version(database: TestDatabase) {
 async fn a_buffer_is_listed_reordered_and_purged(database: TestDatabase) {
     let desk = Desk::open(&database, MODULE);
     paused_for(&database, "busy", 6 * 24 * 60).await;
-    // The first of them runs, and all others wait for it.
+    // The first caught-up fire runs, and the others wait for it.
     desk.said(&["resume", "busy", "--catch-up", "all"]);
     let rows = fire::Entity::find().count(database.store.read()).await.unwrap();
     assert!(rows >= 6, "{rows} fires of six days");
     let list = ["buffer", "list", "busy"];
-    // Waits for all of the fires, once the first has a run that the others wait for: a fire that
-    // enters or leaves the buffer later would disturb the following steps.
+    // Waits until the first fire has a run and all others wait for that run. A fire that entered or
+    // left the buffer later would disturb the following steps.
     let buffer = desk.until(&list, |buffer| {
         let why = buffer["buffer"][0]["reason"]["text"].as_str().unwrap_or_default();
         why.starts_with("Waits for run ") && buffer["bufferSize"].as_u64() == Some(rows - 1)

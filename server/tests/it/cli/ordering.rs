@@ -50,7 +50,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     let both = desk.command(&["create", &elsewhere, "--namespace", "default"]).run().refused(2);
     assert!(both.starts_with(r#"the definition is for the namespace "ops", "#), "{both}");
 
-    // Each policy, in the API's words.
+    // The policies, as the API writes them.
     let change = r#"{ "overlap": "BUFFER_ALL", "bufferLimit": 7, "misfire": { "catchUp": "ALL" },
         "priority": 3, "retentionDays": 9 }"#;
     let said = desk.said(&["change", "nightly", change, "--reason", "slow days"]);
@@ -81,7 +81,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
         assert_eq!(desk.json(&["list", kind]), json!([]));
     }
 
-    // Notes belong to the operators, whether or not a module declares the schedule.
+    // Only operators write notes, even if a module declares the schedule.
     assert_eq!(desk.said(&["note", "tick", "ask Ada first"]), "noted at tick\n");
     assert_eq!(desk.json(&["note", "tick", ""])["note"], "");
 
@@ -95,7 +95,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     assert_eq!(said, "deleted the schedule nightly\n");
     let missing = desk.command(&["delete", "schedule", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no schedule 'nightly' in the namespace 'default'"));
-    // The schedule's own workflow was deleted with it, and is restored with it.
+    // The schedule's own workflow was deleted and restored together with the schedule.
     let missing = desk.command(&["delete", "workflow", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no workflow 'nightly'"), "{missing}");
     assert_eq!(desk.json(&["deleted"])[0]["name"], "nightly");
@@ -140,7 +140,7 @@ async fn one_order_reaches_all_that_a_search_finds(database: TestDatabase) {
     });
     assert_eq!(desk.said(&["bulk", "retry-runs", "state:succeeded"]), "retried 2 runs\n");
 
-    // If one of the items is refused, the command says so, and the exit code shows it.
+    // If one of the items is refused, the command reports that, and exits with another code.
     let run = runs[0]["id"].as_str().unwrap();
     let cancel = desk.command(&["bulk", "cancel-runs", "schedule:tick", "--reason", "x"]).run();
     assert_eq!(cancel.code, 1, "{cancel:?}");
@@ -211,7 +211,7 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
     let missing = desk.command(&missing).run().refused(1);
     assert!(missing.contains("no rule \"failure\" in the namespace default, but failures"));
 
-    // A backfill that continues.
+    // Makes the backfill look as if it were still running.
     let store = &database.store;
     let home = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
     let rule = alert_rule::Entity::find().one(store.read()).await.unwrap().unwrap();

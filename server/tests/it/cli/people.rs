@@ -166,7 +166,7 @@ async fn tokens_come_and_go(database: TestDatabase) {
     assert_eq!(listed(&database, "token")[0]["state"], "revoked");
 }
 
-/// What such a token opens over HTTP, `web::workers` tests.
+/// The requests that such a token permits are tested in `web::workers`.
 async fn a_workers_token_names_its_namespace_and_queues(database: TestDatabase) {
     carillon(&database, &["namespace", "create", "billing"]).run().done();
     let create = ["token", "create", "mailer", "--role", "operator", "--namespace", "billing"];

@@ -145,7 +145,8 @@ fn a_start_without_an_offset_is_in_the_zone_of_the_timing() {
         let shown: Value = serde_json::from_str(&preview(&args).done()).unwrap();
         shown["fires"][0]["at"].clone()
     };
-    // Noon there has not come yet, by whatever zone this machine has.
+    // The time is read in the given zone, not in that of this machine: in Tokyo, noon has not come
+    // yet.
     assert_eq!(from("Asia/Tokyo", "2026-07-01 11:59"), "2026-07-01T03:00:00Z");
     assert_eq!(from("Asia/Tokyo", "2026-07-01 12:00"), "2026-07-02T03:00:00Z");
     assert_eq!(from("America/New_York", "2026-07-01T11:59"), "2026-07-01T16:00:00Z");
@@ -225,7 +226,7 @@ fn times_that_h_chose_for_no_schedule_are_called_an_example() {
     assert_eq!(shown["warnings"][0]["code"], "hashed_example");
     let shown = preview(&["H 3 * * *"]).done();
     assert!(shown.contains("\nwarning: `H` is derived from a schedule's identity"), "{shown}");
-    // The expression is not at fault.
+    // The expression itself is valid: `lint` has no warning.
     assert_eq!(Command::new(&["lint", "H 3 * * *", "--strict"]).run().code, 0);
 }
 
@@ -234,7 +235,7 @@ fn a_directory_of_zone_data_without_the_zones_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let list = "# version 2999a\n";
     std::fs::write(folder.path().join("tzdata.zi"), list).unwrap();
-    // A file of rules makes the directory one of zone data.
+    // A single file of zone rules is enough for the directory to count as zone data.
     std::fs::create_dir(folder.path().join("Etc")).unwrap();
     std::fs::write(folder.path().join("Etc/UTC"), utc_rules()).unwrap();
     let directory = folder.path().to_str().unwrap();
@@ -248,7 +249,7 @@ fn a_directory_of_zone_data_without_the_zones_file_is_named() {
     assert_eq!(known.run().code, 0);
 }
 
-/// The smallest file of rules: one type of local time, UTC.
+/// The smallest valid file of zone rules: one type of local time, UTC.
 fn utc_rules() -> Vec<u8> {
     let block = [b"TZif2".as_slice(), &[0; 31], &[0, 0, 0, 1], &[0, 0, 0, 4], &[0; 6], b"UTC\0"];
     [&block.concat()[..], &block.concat(), b"\nUTC0\n"].concat()

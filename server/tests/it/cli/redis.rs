@@ -43,7 +43,8 @@ async fn a_redis_that_cannot_be_reached_or_used_stops_the_start() {
     let line = serve(&database, &wrong);
     assert!(line.contains(&format!("reach Redis at {address}/0 (cluster.redis_url)")), "{line}");
     assert!(line.contains("Password authentication failed"), "{line}");
-    // The disk fails only when Redis is asked to write.
+    // The start also fails without the password, and if Redis is a replica, which accepts no
+    // writes.
     let line = serve(&database, &address);
     assert!(line.contains("Authentication required"), "{line}");
     assert_eq!(redis.say("REPLICAOF 127.0.0.1 1"), "+OK");
@@ -67,7 +68,7 @@ async fn a_redis_behind_tls_is_reached_if_the_system_trusts_it() {
     let url = format!("rediss://localhost:{port}");
     let line = serve(&database, &url);
     assert!(line.contains(&format!("reach Redis at {url}")) && line.contains("cert"), "{line}");
-    // Once it is trusted, the next reason for not starting is another one.
+    // Once Redis's certificate is trusted, the server fails for another reason.
     let command = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(&database);
     let command = command.env("SSL_CERT_FILE", pem.to_str().unwrap());
     let command = command.env("CARILLON_CLUSTER__BACKEND", "redis");

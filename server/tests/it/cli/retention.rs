@@ -40,7 +40,7 @@ async fn how_long_history_is_kept_is_shown_and_set(database: TestDatabase) {
     );
     let nightly = ["retention", "show", "--schedule", "nightly"];
     assert_eq!(desk.said(&nightly), "nightly keeps history for 90 days, as its namespace\n");
-    // A module owns what it declares.
+    // Only the module's file may change the retention of its schedule.
     let set = ["retention", "set", "7", "--schedule", "nightly"];
     assert!(desk.command(&set).run().refused(1).contains("declared by the module"));
     assert_eq!(desk.said(&["retention", "set", "default"]), "default keeps history for 45 days\n");
@@ -58,7 +58,7 @@ async fn a_retention_is_previewed_before_it_is_set(database: TestDatabase) {
     desk.until(&["runs", "--schedule", "nightly"], |runs| {
         runs.as_array().is_some_and(|runs| runs.iter().any(|run| run["state"] == "SUCCEEDED"))
     });
-    // Another run like it settled ten days ago.
+    // Another run of the same kind settled ten days ago.
     let store = &database.store;
     let run = run::Entity::find().one(store.read()).await.unwrap().unwrap();
     let then = Timestamp(run.created_at.0 - 10 * 86_400_000);

@@ -32,7 +32,7 @@ async fn lists_are_searched_from_the_command_line() {
     let none = ask(&["runs", "--search", "workflow:backup", "--json"]).run().done();
     assert_eq!(none.trim(), "[]");
 
-    // The client refuses the search: no server is asked.
+    // The client itself refuses the search, without asking a server.
     let refused = Command::new(&["runs", "--search", "tag:billing stat:failed"]).run().refused(2);
     let lines: Vec<_> = refused.lines().collect();
     assert!(lines[0].starts_with("--search: runs have no field 'stat'"), "{refused}");
@@ -63,7 +63,7 @@ async fn lists_go_through_all_pages_or_say_that_there_are_more() {
     assert_eq!(count(&some.out), 210);
     assert!(some.err.contains("210 shown, 20 are left"), "{}", some.err);
 
-    // A schedule that never fires by itself is not finished.
+    // A schedule that never fires by itself does not count as finished.
     for (search, found) in [("state:active", 230), ("state:finished", 0)] {
         let listed = ask(&["schedules", "--search", search, "--json"]).run().done();
         assert_eq!(count(&listed), found, "{search}");

@@ -35,7 +35,7 @@ async fn keys_are_exchanged_while_both_open(database: TestDatabase) {
         set(&database, &format!("s{index}"), &[(KEY, &old)]);
     }
     let before = keys_in_use(&database);
-    // The new key alone opens none of them.
+    // With the new key alone, the command cannot open any of the secrets.
     let alone = carillon(&database, &["secret", "rotate"], &[(KEY, &new)]).run();
     assert!(alone.err.contains("sealed with the key") && alone.code == 1, "{alone:?}");
     assert_eq!(keys_in_use(&database), before);
@@ -63,7 +63,8 @@ async fn a_server_without_the_key_does_not_begin(database: TestDatabase) {
     let refused = carillon(&database, &["secret", "set", "a"], &[]).input("open-sesame").run();
     assert!(refused.refused(1).contains("set secrets.key_file"));
     set(&database, "a", &[(KEY, &old)]);
-    // Another key seals nothing beside it; commands that need no key ask for none.
+    // A different key is refused while secrets of the old one exist. Commands that need no key do
+    // not ask for one.
     let refused = carillon(&database, &["secret", "set", "b"], &[(KEY, &new)]);
     let refused = refused.input("open-sesame").run();
     assert!(refused.refused(1).contains("the secret 'a': it is sealed with the key"));

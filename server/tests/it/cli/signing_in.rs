@@ -60,7 +60,7 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&person.file()), 0o600);
     assert_eq!(mode(person.file().parent().unwrap()), 0o700);
-    // Without the name of a server, this one is used.
+    // Commands without `--server` use the server of the last sign-in.
     assert!(person.run(&["schedules"]).done().starts_with("SCHEDULE"));
     let listed = person.run(&["profiles", "--json"]).done();
     let listed: Value = serde_json::from_str(&listed).unwrap();
@@ -75,7 +75,7 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
     let said = person.run(&["logout"]).done();
     assert!(said.ends_with("the server takes it no longer\n"), "{said}");
     assert!(!fs::read_to_string(person.file()).unwrap().contains("car_"));
-    // The token is useless to anyone who has kept it.
+    // After signing out, a copy of the token is useless.
     fs::write(person.file(), kept).unwrap();
     assert!(person.run(&["schedules"]).refused(1).contains("sign in with 'carillon login'"));
 }

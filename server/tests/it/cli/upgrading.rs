@@ -49,7 +49,7 @@ async fn a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told(
     assert_eq!((&found["schedules"], &found["workflows"]), (&json!(2), &json!(2)), "{found:#}");
     assert_eq!((&found["pending"], &found["nodes"]), (&json!([]), &json!([])));
 
-    // Leftovers of another version.
+    // Makes some rows look as if another version had left them.
     run("UPDATE node SET state = 'alive', version = '0.0.9'").await;
     run("UPDATE schedule SET zone = 'Mars/Base' WHERE name = 'nightly'").await;
     let told = check(&database);
@@ -64,7 +64,7 @@ async fn a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told(
     assert!(said.out.contains("cannot be read: schedule default/nightly"), "{said:?}");
     assert!(said.out.contains("runs 0.0.9: replace it as well"), "{said:?}");
 
-    // A database of a later version is not read at all.
+    // The command reads nothing from a database of a later version.
     run("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m9999_later', 0)").await;
     let later = Command::new(&["upgrade", "--check"]).on(&database).run().refused(1);
     assert!(later.contains("m9999_later"), "{later}");
@@ -87,12 +87,12 @@ async fn workflows_that_deleted_schedules_have_left_go_with_a_migration(database
     }
     create("other", r#"{ "workflow": "shared" }"#);
     create("beside", r#"{ "workflow": "outlived" }"#);
-    // While `outlived` is deleted, `beside` still runs its workflow: a deletion keeps it for good.
+    // `outlived` is deleted while `beside` still runs its workflow, so the workflow stays for good.
     for name in ["left", "shared", "edited", "outlived", "beside"] {
         desk.said(&["delete", "schedule", name]);
     }
     assert_eq!(desk.server.stop(), 0);
-    // As an earlier version left it.
+    // Makes the workflows look as an earlier version left them.
     write(&database, "UPDATE workflow SET deleted_at = NULL").await;
     let edit = "UPDATE workflow SET updated_at = updated_at + 86400000 WHERE name = 'edited'";
     write(&database, edit).await;
@@ -112,7 +112,7 @@ async fn origins_of_live_runs_name_their_namespace_after_a_migration(database: T
         desk.said(&["trigger", name, "--wait"]);
     }
     assert_eq!(desk.server.stop(), 0);
-    // As an earlier version wrote them.
+    // Writes the origins as an earlier version did.
     let runs = run::Entity::find().all(database.store.read()).await.unwrap();
     let [queued, retrying, settled] = &runs[..] else { panic!("{runs:?}") };
     let tx = database.store.begin().await.unwrap();
@@ -126,7 +126,7 @@ async fn origins_of_live_runs_name_their_namespace_after_a_migration(database: T
         row.update(&tx).await.unwrap();
     }
     database.store.commit(tx).await.unwrap();
-    // The second time, it finds the origins of the new version.
+    // The second migration finds origins of the new version, and changes nothing.
     for _ in 0..2 {
         let forget = "DELETE FROM seaql_migrations WHERE version = 'm0043_origins_of_namespaces'";
         write(&database, forget).await;
@@ -149,7 +149,7 @@ async fn credentials_that_were_stored_in_clear_are_named(database: TestDatabase)
     let found = report(&check(&database));
     assert_eq!((&found["credentials"], &found["held_in"]), (&json!(0), &json!([])), "{found:#}");
 
-    // A version without the check took it.
+    // Writes credentials that a version without this check accepted.
     let rows = workflow_version::Entity::find().all(database.store.read()).await.unwrap();
     let tx = database.store.begin().await.unwrap();
     for row in rows {
@@ -190,7 +190,7 @@ const RULE: &str = r#"{"on":["failed"],"search":"tag:billing","channels":[],"gra
     "losing_after":3,"late_after_seconds":300,"stalled_after_seconds":300,"digest_seconds":30,
     "quiet":null,"include_errors":false}"#;
 
-/// What the module above leaves out, as the server stores it.
+/// Adds one of each remaining kind of object, in the form in which the server stores it.
 async fn add_the_rest(database: &TestDatabase) {
     let rules = [("broken", "schedule", "nightly"), ("quiet", "schedule", "hourly")];
     for (name, table, from) in rules.into_iter().chain([("searching", "workflow", "nightly")]) {
@@ -233,7 +233,8 @@ async fn add_the_rest(database: &TestDatabase) {
     }
 }
 
-/// What another version may have stored, what of it is said, and the parser's reason.
+/// Changes that make a row unreadable, each with the place that the command reports and the
+/// parser's reason.
 const UNREADABLE: [(&str, &str, &str); 17] = [
     (
         "UPDATE schedule SET tags = '[1]' WHERE name = 'hourly'",
@@ -339,7 +340,7 @@ async fn whatever_is_parsed_is_read_and_what_cannot_be_is_named_with_its_place(
     assert_eq!(found["others"], others);
 
     for (sql, ..) in UNREADABLE {
-        // PostgreSQL does not take a text for JSON.
+        // PostgreSQL does not accept a text as a value of type JSON.
         let sql = if database.store.dialect().is_postgres() && sql.contains("= replace(") {
             sql.replace("= replace(", "= CAST(replace(").replace(" WHERE", " AS jsonb) WHERE")
         } else {

@@ -1,14 +1,15 @@
 //! The crash test: the real server is killed with SIGKILL again and again in the middle of storms
 //! of due schedules; after each restart it must bring every fire to its end.
 //!
-//! A storm is 1,000 schedules due at one instant. Each runs a program that appends its idempotency
-//! key, run and attempt to a file outside the database: the witness of what really happened,
-//! whatever the tables say. In each storm the server is killed three times (after more kills,
-//! recovery reaches its limits and gives up, which is another promise) at moments drawn from a
-//! seeded generator, spread over the storm's progress: while it claims, hands over, executes and
-//! settles. Then the storm finishes, and file and tables are compared with what was expected.
+//! A storm is 1,000 schedules due at one instant. Each of them runs a program that appends its
+//! idempotency key, run and attempt to a file outside the database: a witness that does not depend
+//! on the tables. In each storm the server is killed three times; after more kills, recovery would
+//! reach its limits and give up, which is tested elsewhere. The moments come from a seeded
+//! generator and are spread over the storm's progress: while the server claims, hands over,
+//! executes and settles. Then the storm finishes, and the file and the tables are compared with the
+//! expected result.
 //!
-//! `CRASH_SEED` repeats a run's moments, `CRASH_KILLS` sets their number.
+//! `CRASH_SEED` repeats the moments of an earlier run, `CRASH_KILLS` sets their number.
 //!
 //! - `server`: the process
 //! - `storm`: the schedules, and the progress of their storm
@@ -28,7 +29,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(nothing_is_lost_or_doubled_when_the_server_is_killed);
 
-/// Recovery takes a run from a dead node three times.
+/// The number of kills after which recovery still takes a run over.
 const KILLS_A_STORM: usize = 3;
 
 async fn nothing_is_lost_or_doubled_when_the_server_is_killed(database: TestDatabase) {
@@ -60,7 +61,7 @@ async fn nothing_is_lost_or_doubled_when_the_server_is_killed(database: TestData
     assert!(tally.lost_attempts > 0 || kills < 20, "no kill hit anything");
 }
 
-/// When to kill: once the storm has reached this point, and then a little later.
+/// When to kill: a short time after the storm has reached a point.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     when: When,
@@ -69,21 +70,22 @@ struct Moment {
 
 #[derive(Debug, Clone, Copy)]
 enum When {
-    /// Some fires are claimed and not handed over.
+    /// Some fires are claimed but not yet handed over.
     HandingOver,
-    /// The storm has made this many steps, over all fires.
+    /// The storm has made this many steps, counted over all fires.
     Progress(usize),
 }
 
-/// `count` moments of one storm, in order. Every other storm is first hit between claim and
-/// hand-off: that takes a few milliseconds, and chance alone would seldom find it.
+/// `count` moments of one storm, in order. In half of the storms, the first kill comes between
+/// claim and hand-off: that phase takes only a few milliseconds, so random moments would seldom
+/// meet it.
 fn moments(random: &mut StdRng, count: usize) -> Vec<Moment> {
     let mut progress: Vec<usize> =
         (0..count).map(|_| random.random_range(0..storm::PROGRESS)).collect();
     progress.sort_unstable();
     let mut moments = Vec::with_capacity(count);
     for (number, progress) in progress.into_iter().enumerate() {
-        // A storm takes a moment to build up, so the start of the process is hit as well.
+        // A storm begins slowly, so a longer range of delays also meets the start of the process.
         let span = if progress < 100 { 1_500 } else { 20 };
         let later = Duration::from_millis(random.random_range(0..span));
         let handing_over = number == 0 && random.random_bool(0.5);

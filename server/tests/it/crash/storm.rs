@@ -60,16 +60,18 @@ struct Row {
 }
 
 impl Storm {
-    /// The schedules, none of them due.
+    /// Creates the schedules, without making them due.
     pub(super) async fn new(database: TestDatabase) -> Self {
-        // Programs run as their own user, if this process may start them so.
+        // Programs run as another user, if this process may switch users: that user must be able to
+        // enter the folder.
         let open = std::fs::Permissions::from_mode(0o711);
         let folder = tempfile::Builder::new().permissions(open).tempdir().unwrap();
         let world = World::new(database).await;
         let witness = folder.path().join("witness");
         std::fs::write(&witness, "").unwrap();
         std::fs::set_permissions(&witness, std::fs::Permissions::from_mode(0o666)).unwrap();
-        // Lines of 128 bytes each lie in one page. A kill tears a write only between two pages.
+        // A kill can split a write only between two pages, and lines of 128 bytes never cross the
+        // border of a page.
         let script = format!(
             "printf '%-127s\\n' \"$CARILLON_IDEMPOTENCY_KEY $CARILLON_RUN_ID $CARILLON_ATTEMPT\" \
              >>{}",
@@ -171,8 +173,8 @@ impl Storm {
         all[self.read..].to_owned()
     }
 
-    /// Below the keys of all fires of this storm, and above those of earlier storms: keys begin
-    /// with their time, and no fire is written before it is due.
+    /// A key between those of earlier storms and those of this storm's fires: keys begin with their
+    /// time, and no fire is written before it is due.
     pub(super) fn floor(&self) -> Uuid {
         Uuid::from_u128(u128::from(self.at.timestamp_millis().unsigned_abs()) << 80)
     }

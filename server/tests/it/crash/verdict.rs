@@ -54,7 +54,7 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
         attempts.entry(row.run_id).or_default().push(row);
     }
 
-    // Every schedule has fired once, at the instant of the storm, and the verdict is final.
+    // Every schedule has fired exactly once, at the storm's instant, and has a final verdict.
     let fired: HashSet<Uuid> = fires.iter().map(|fire| fire.schedule_id).collect();
     assert_eq!((fires.len(), fired.len(), runs.len()), (SCHEDULES, SCHEDULES, SCHEDULES));
     for fire in &fires {
@@ -62,8 +62,8 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
         assert_eq!((fire.verdict, fire.run_id), (Verdict::Started, Some(fire.id)), "{fire:?}");
         assert!(fire.decided_at.is_some());
     }
-    // Each run succeeded, at the last of its attempts, without gaps; the others were lost to a
-    // kill.
+    // Each run succeeded at its last attempt. All earlier attempts were lost to kills, and no
+    // number is missing.
     for (id, run) in &runs {
         let rows = attempts.get_mut(id).unwrap();
         rows.sort_by_key(|row| row.attempt);
@@ -75,8 +75,8 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
         assert_eq!(last.state, task_run::State::Succeeded);
         assert!(lost.iter().all(|row| row.state == task_run::State::Lost), "{rows:?}");
     }
-    // The witness file matches the tables: no execution without its own attempt, no attempt twice,
-    // no success without its execution.
+    // The witness file matches the tables: each execution belongs to an attempt of its own, no
+    // attempt was executed twice, and each success was executed.
     let mut done: HashSet<(Uuid, i32)> = HashSet::new();
     for line in written.lines() {
         let [key, run, attempt] = line.trim_end().split(' ').collect::<Vec<_>>()[..] else {

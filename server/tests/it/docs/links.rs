@@ -20,7 +20,7 @@ pub(super) fn links(text: &str) -> Vec<(String, Option<String>)> {
         if is_code {
             continue;
         }
-        // Every second piece is between backticks.
+        // Every second piece is between backticks, so it is code.
         let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         for target in prose.split("](").skip(1) {
             let target = target.split([')', ' ']).next().unwrap();
@@ -113,7 +113,7 @@ fn the_sites_table_of_contents_lists_every_page_once() {
         links(&summary).into_iter().map(|(to, _)| resolved("docs/SUMMARY.md", &to)).collect();
     let pages: BTreeSet<&PathBuf> = listed.iter().collect();
     assert_eq!(pages.len(), listed.len(), "a page is listed twice: {listed:?}");
-    // The decisions are listed in their own table, from which scripts/docs.py takes them.
+    // scripts/docs.py takes the decisions from their own table.
     let decisions = repository("docs/decisions/README.md");
     for page in documents().iter().filter(|page| page.starts_with("docs/")) {
         let name = Path::new(page).file_name().unwrap().to_str().unwrap();
@@ -130,7 +130,7 @@ fn the_sites_table_of_contents_lists_every_page_once() {
 fn every_number_of_a_decision_has_a_page_or_a_reason() {
     let readme = repository("docs/decisions/README.md");
     let (_, without) = readme.split_once("## Numbers without a page").unwrap();
-    // Every second piece stands between backticks.
+    // Every second piece is between backticks, so it is code.
     let unused = without.split('`').skip(1).step_by(2).map(|number| number.parse::<u32>().unwrap());
     let unused: BTreeSet<u32> = unused.collect();
     let names = files("docs/decisions", ".md");

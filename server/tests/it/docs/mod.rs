@@ -3,7 +3,7 @@
 //!
 //! - `links`: links and anchors, and the site's table of contents
 //! - `tutorial`: docs/tutorial.md, step by step
-//! - `reference`: the pages that are made of the schemas
+//! - `reference`: the pages that are generated from the schemas
 //! - `examples`: examples/, each linted and deployed
 //! - `runbooks`: docs/runbooks and the alert rules
 //! - `chart`: the Helm chart, without Helm

@@ -1,4 +1,4 @@
-//! The pages of the reference that `scripts/reference.py` makes of the schemas, for the site.
+//! The pages of the reference that `scripts/reference.py` generates from the schemas for the site.
 
 use std::{collections::BTreeMap, fs, process::Command};
 
@@ -60,7 +60,7 @@ fn the_reference_leads_from_each_type_to_the_next() {
     for (name, text) in &pages {
         for (target, anchor) in links(text) {
             let to = if target.is_empty() { name } else { &target };
-            // Others lead out of the reference.
+            // Other links lead to pages outside the reference.
             let (Some(sections), Some(anchor)) = (sections.get(to.as_str()), anchor) else {
                 continue;
             };

@@ -46,7 +46,8 @@ fn the_compose_files_start_the_image_as_it_is() {
     }
 }
 
-/// A stand-in for the binary, which would take long to pack: it writes man pages and completions.
+/// A substitute for the real binary, which is slow to pack: a script that writes man pages and
+/// completions.
 fn stand_in(folder: &Path) -> String {
     let path = folder.join("carillon");
     let script = "#!/bin/sh\ncase $1 in\nman) mkdir -p \"$2\" && echo .TH >\"$2/carillon.1\" ;;\n\
@@ -160,14 +161,14 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     assert_eq!(hook["entry"], "carillon lint");
     assert_eq!(hook["args"][0], "--files");
     assert_taken(&["lint", "--files", "--strict"]);
-    // The calls of the binary in scripts/dist.
+    // scripts/dist calls the binary with these arguments.
     assert_taken(&["man"]);
     assert_taken(&["completions"]);
 
     let action = yaml("action.yml");
     let steps = action["runs"]["steps"].as_array().unwrap();
     let script: String = steps.iter().filter_map(|step| step["run"].as_str()).collect();
-    // Every call of the program in the script, with its flags.
+    // Each call of the binary in the script is valid.
     let calls = script.lines().filter_map(|line| line.split("carillon ").nth(1));
     let mut called = BTreeSet::new();
     for call in calls {
@@ -179,7 +180,8 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
         called.insert(command);
     }
     assert_eq!(called, ["apply", "lint"].into());
-    // A caller's input comes in variables, never as a part of the script.
+    // Inputs of the caller reach the script as environment variables; inserted into its text, they
+    // could inject commands.
     assert!(!script.contains("${{"), "{script}");
     let inputs = action["inputs"].as_object().unwrap();
     let document = repository("docs/how-to/schedules-in-ci.md");

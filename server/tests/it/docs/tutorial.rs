@@ -122,8 +122,8 @@ async fn the_tutorial_does_what_it_shows() {
     assert!(steps >= 11, "{steps} steps");
 }
 
-/// A command that only reads is repeated until it shows what the page shows, because readers take
-/// some seconds between two steps.
+/// Executes one step. A command that only reads is repeated until its output matches the page,
+/// because readers take some seconds between two steps.
 async fn step(terminal: &mut Terminal<'_>, command: &str, shown: Option<&String>) {
     let only_looks = ["carillon schedules", "carillon run ", "carillon resume greet --dry-run"];
     let only_looks = only_looks.iter().any(|begin| command.starts_with(begin));
@@ -148,7 +148,7 @@ fn differences_from_the_page_are_noticed() {
     assert!(!is_as_shown("a 1 b\nx\n", "a ... c\nx\n"));
     assert!(!is_as_shown("a\nb\n", "a\n"));
     assert!(!is_as_shown("a\n", "a\nb\n"));
-    // The binary knows the commands of a page.
+    // Each command that a page mentions exists.
     let help = support::Command::new(&["--help"]).run().done();
     for word in
         repository("docs/tutorial.md").lines().filter_map(|line| line.strip_prefix("carillon "))

@@ -1,4 +1,4 @@
-//! Rows that can no longer be read: each is handled on its own, and none delays the others.
+//! Rows that can no longer be read: each is handled separately, and none delays the others.
 
 use std::time::Duration;
 
@@ -49,8 +49,8 @@ async fn an_unreadable_definition_delays_no_other_schedule(database: TestDatabas
     let fine = world.due_now(noop(), |row| row.next_scheduled_at = broken.next_scheduled_at).await;
     let engine = world.engine().await;
     world.settled_run(fine.id).await;
-    // Recovery retries the other fire as often as it may: a rollback of the program could still
-    // save it.
+    // Recovery retries the unreadable fire as often as it may, because an older version of the
+    // program could perhaps read it.
     let fire = world.decided(broken.id, 1).await.remove(0);
     assert_eq!((fire.verdict, fire.reason), (Verdict::Abandoned, Reason::AttemptsExhausted));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();

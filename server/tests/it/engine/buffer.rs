@@ -39,7 +39,7 @@ on_both!(
     a_run_that_settles_during_the_planners_rest_releases_the_next_soon_after,
 );
 
-/// A schedule that is due every minute, and whose fire of 12:00 is at work.
+/// A schedule that is due every minute. The run of its fire of 12:00 is at work.
 struct Busy {
     world: World,
     clock: ManualClock,
@@ -174,7 +174,7 @@ async fn with_cancel_other_the_run_is_cancelled_and_the_fire_starts_when_it_has_
     busy.end().await;
 }
 
-/// The run to be stopped is on a silent node, so it does not stop.
+/// The run that should be stopped is on a silent node, so it does not stop.
 async fn with_cancel_other_a_later_fire_replaces_the_one_that_waits(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
     world.settings.heartbeat_expiry = Duration::from_secs(3_600);
@@ -235,7 +235,7 @@ async fn with_terminate_other_the_run_is_ended_and_the_fire_starts_at_once(datab
     let next = busy.minute(1).await;
     let arrival = busy.gate.arrival().await;
     assert_eq!(run_of(&arrival), next.id);
-    // Too late: the hold is lost, and the outcome is discarded.
+    // The answer comes too late: the node has lost the run, and the outcome is discarded.
     busy.first.answer(200);
     let ended = busy.world.run_is(first, run::State::Cancelled).await;
     assert!(ended.cancel_reason.unwrap().contains(&next.id.to_string()));
@@ -275,7 +275,7 @@ async fn a_waiting_fire_is_skipped_when_its_deadline_passes(database: TestDataba
     .await;
     let late = busy.minute(1).await;
     assert_eq!(standing(&late), (Verdict::Pending, Reason::Buffered));
-    // The run that blocks it is still live.
+    // The run that blocks the fire is still live.
     busy.clock.set(at("2026-03-01T12:01:31Z"));
     let (verdict, reason, _) = busy.verdict(late.id).await;
     assert_eq!((verdict, reason), (Verdict::Skipped, Reason::Deadline));
@@ -336,7 +336,7 @@ async fn what_waits_survives_a_crash(database: TestDatabase) {
     let (one, two) = (busy.minute(1).await, busy.minute(2).await);
     busy.engine.abandon();
 
-    // Beyond the dead node's lease.
+    // The lease of the dead node expires.
     busy.clock.advance(Duration::from_secs(1));
     let engine = busy.world.engine().await;
     let again = busy.gate.arrival().await;
@@ -502,8 +502,8 @@ async fn a_run_that_settles_during_the_planners_rest_releases_the_next_soon_afte
         .await;
     first.answer(200);
     world.settled(schedule, 1).await;
-    // Far less than the five seconds after which the planner looks in any case. A round that began
-    // before the run had settled finds the rest later.
+    // Two seconds are far less than the five after which the planner runs in any case. A round that
+    // began before the run had settled leaves the rest to a later round.
     clock.pass(Duration::from_secs(2));
     let mut waited = 0;
     let second = loop {

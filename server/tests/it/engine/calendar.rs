@@ -83,7 +83,7 @@ async fn an_outage_ends_its_ranges_where_a_calendar_begins(database: TestDatabas
         .map(|fire| (fire.scheduled_at, fire.last_scheduled_at, fire.count, fire.reason))
         .collect();
     let minute = 60_000;
-    // The weekend is Berlin's, an hour ahead of UTC.
+    // The calendar's weekend is that of Berlin, an hour ahead of UTC.
     let (saturday, monday) = (ms("2026-03-06T23:00:00Z"), ms("2026-03-08T23:00:00Z"));
     let before = |at: entity::Timestamp| entity::Timestamp(at.0 - minute);
     let count = |from: entity::Timestamp, to: entity::Timestamp| (to.0 - from.0) / minute;
@@ -109,7 +109,7 @@ async fn the_latest_fire_that_is_allowed_runs_for_those_that_were_missed(databas
         })
         .await;
     let engine = world.engine().await;
-    // The fires of Friday 12:00 and 18:00, and the seven fires of the weekend.
+    // The fires of Friday at 12:00 and 18:00, and the seven fires of the weekend.
     let ledger = world.decided(schedule.id, 9).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.scheduled_at, ms("2026-03-06T18:00:00Z"));
@@ -165,7 +165,8 @@ async fn what_came_before_a_change_goes_by_the_calendar_of_then(database: TestDa
     let (world, _clock) = World::at(database, at(FRIDAY)).await;
     let today = json!({ "dates": ["2026-03-06"] });
     let calendar = world.calendar("days-off", Mode::Exclude, today).await;
-    // The calendar suppressed nothing until half past eleven, and the afternoon before that.
+    // The calendar suppressed the afternoon until 11:10, then nothing until 11:30, and since then
+    // the whole day.
     let definition = if world.database.store.dialect().is_postgres() { "$3::jsonb" } else { "$3" };
     let sql = format!(
         "INSERT INTO calendar_version (calendar_id, version, mode, definition, ended_at) \
@@ -190,8 +191,8 @@ async fn what_came_before_a_change_goes_by_the_calendar_of_then(database: TestDa
         .await;
     let engine = world.engine().await;
     let run = world.settled_run(schedule.id).await;
-    // The change costs no fire and starts none: the latest allowed fire runs in place of the
-    // others.
+    // The changes of the calendar neither lose a fire nor add one: the latest fire that was allowed
+    // runs in place of the older ones.
     assert_eq!(run.scheduled_at, ms("2026-03-06T11:29:00Z"));
     let ledger = world.ledger(schedule.id).await;
     let minutes = |verdict, reason| {

@@ -81,7 +81,7 @@ async fn a_running_attempt_is_stopped(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The attempt fails by itself before its node is notified of the cancellation.
+/// The attempt fails by itself before its node learns of the cancellation.
 async fn a_run_that_fails_before_its_cancellation_reaches_it_is_not_tried_again(
     database: TestDatabase,
 ) {
@@ -102,7 +102,7 @@ async fn a_run_that_fails_before_its_cancellation_reaches_it_is_not_tried_again(
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The request is in transit when the node is declared dead.
+/// The cancellation has not reached the node when the node is declared dead.
 async fn an_order_to_cancel_outlives_the_hold_that_it_found(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;

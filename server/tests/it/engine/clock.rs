@@ -25,8 +25,8 @@ async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database:
     let schedule = world.schedule("* * * * *", noop(), |_| {}).await;
     let engine = world.engine().await;
     let mut settled = 0;
-    // The clock's steps: in step; two hours ahead; back by one and a half; in step again; back by a
-    // second.
+    // The clock is right; then two hours ahead; then set back by an hour and a half; then right
+    // again; then set back by a second.
     for (now, more) in [
         ("2026-03-01T12:00:00Z", 1),
         ("2026-03-01T12:01:00Z", 1),
@@ -56,7 +56,7 @@ async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database:
         assert_eq!(pair[0].last_scheduled_at.0 + 60_000, pair[1].scheduled_at.0);
     }
     assert_eq!(ledger.iter().map(|fire| fire.count).sum::<i64>(), 123);
-    // Where the step made several instants due at once, the newest ran in place of the others.
+    // When a step made several instants due at once, the newest ran in place of the others.
     let expected = [
         (Verdict::Started, Reason::OnTime),
         (Verdict::Started, Reason::Late),
@@ -73,7 +73,7 @@ async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database:
     }
 }
 
-/// The limits of an attempt are durations: the wall clock does not affect them.
+/// The time limits of an attempt are durations, which a step of the wall clock does not change.
 async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = super::gate::Gate::open().await;
@@ -94,7 +94,7 @@ async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Otherwise the other nodes would declare this node dead and start its runs again.
+/// If the heartbeat stopped, the other nodes would declare this node dead and start its runs again.
 async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let engine = world.engine().await;
@@ -110,7 +110,7 @@ async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase)
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The new timing begins at the last instant that any clock had reached.
+/// A new timing begins after the last instant that any clock has reached.
 async fn past_instants_end_with_the_range_that_reaches_furthest(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-01T15:00:00Z")).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
@@ -118,7 +118,7 @@ async fn past_instants_end_with_the_range_that_reaches_furthest(database: TestDa
     let past = async || store.last_past_instant(store.read(), schedule.id).await.unwrap();
     assert_eq!(past().await, None);
     for (first, last, count) in [
-        // Three hours in one row, one of which had already run.
+        // One row covers three hours. One instant within them has its own row as well.
         ("2026-03-01T12:00:00Z", "2026-03-01T14:59:00Z", 180),
         ("2026-03-01T13:30:00Z", "2026-03-01T13:30:00Z", 1),
         // Instants that were skipped in advance.

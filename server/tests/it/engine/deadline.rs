@@ -1,4 +1,4 @@
-//! The start deadline: a fire that is too late does not run, wherever it waited.
+//! The start deadline: a fire that is past it does not run, wherever the fire has waited.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn a_catch_up_past_its_deadline_does_not_run(database: TestDatabase) {
             row.next_scheduled_at = Some(ms("2026-03-01T10:00:00Z"));
             row.catch_up = CatchUp::All;
             row.overlap = Overlap::Allow;
-            // The run for 12:00 is in time, those for 10:00 and 11:00 are not.
+            // The run for 12:00 is still within its deadline, those for 10:00 and 11:00 are not.
             row.start_deadline_ms = Some(30 * 60_000);
         })
         .await;

@@ -1,4 +1,4 @@
-//! Edits while the engine runs: what they leave alone, and what they restart.
+//! Edits while the engine runs: which fires they leave alone, and which they affect.
 
 use std::{sync::Arc, time::Duration};
 
@@ -84,8 +84,8 @@ async fn label(commands: &Commands, world: &World, id: Uuid) {
     }
 }
 
-/// One fire is at work, one waits for it, one is due in a minute; and of another schedule, one was
-/// claimed by a node that died before the hand-off.
+/// One fire of the schedule is at work, one waits behind it, and one is due in a minute. A fire of
+/// another schedule was claimed by a node that died before the hand-off.
 async fn what_people_only_read_and_what_orders_runs_costs_no_fire_that_is_on_its_way(
     database: TestDatabase,
 ) {
@@ -136,7 +136,7 @@ fn fate(fire: &fire::Model) -> (i32, Verdict, Reason) {
     (fire.schedule_version, fire.verdict, fire.reason)
 }
 
-/// No node schedules during the edit; then a scheduler starts.
+/// No scheduler runs during the edit; one starts afterwards.
 async fn an_edit_of_policies_starts_nothing_of_the_past(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:30Z")).await;
     let commands = commands(&world);
@@ -191,7 +191,7 @@ async fn a_deadline_counts_wherever_in_a_reordered_queue_its_fire_waits(database
     };
     let gone = world.until("the fire behind the head is past its deadline", decided).await;
     assert_eq!((gone.verdict, gone.reason), (Verdict::Skipped, Reason::Deadline));
-    // The buffer's place is free, and it does not contain more fires than may wait.
+    // The buffer has a free place again, and does not contain more fires than may wait.
     waits(3).await;
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.iter().filter(|fire| fire.queue_position.is_some()).count(), 2);
@@ -202,7 +202,7 @@ async fn a_deadline_counts_wherever_in_a_reordered_queue_its_fire_waits(database
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// No node schedules while an operator closes the office for the day; then a scheduler starts.
+/// No scheduler runs while an operator closes the office for the day; one starts afterwards.
 async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives_it(
     database: TestDatabase,
 ) {
@@ -240,12 +240,13 @@ async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives
         by_calendar,
         by_calendar,
         (1, Verdict::Missed, Reason::Outage),
-        // The instant is within the grace, but not the only one: the catch-up policy decides.
+        // The instant is within the grace, but others are due as well, so the catch-up policy
+        // decides.
         (1, Verdict::Missed, Reason::Outage),
         by_calendar,
     ];
     assert_eq!(ledger.iter().map(fate).collect::<Vec<_>>(), expected);
-    // A pause decides about its instants when it ends.
+    // The instants of a paused schedule are decided when the pause ends.
     assert!(world.ledger(paused.id).await.is_empty());
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
@@ -266,7 +267,7 @@ pub(crate) async fn close_for_a_day(
     commands.update_calendar(&ada().editor().unwrap(), edit, &Call::once()).await.map(drop)
 }
 
-/// More schedules than one transaction reports, all of them behind.
+/// More schedules than one transaction reports, all of them with due instants.
 async fn a_change_of_a_calendar_leaves_what_is_due_to_whoever_claims_it(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-06T11:59:30Z")).await;
     let commands = commands(&world);
@@ -295,7 +296,7 @@ async fn a_change_of_a_calendar_leaves_what_is_due_to_whoever_claims_it(database
     assert!(before.iter().zip(&after).all(is_told), "who follows them has not heard of it");
 }
 
-/// The schedules are read page by page, by name; the last of them would never fire again.
+/// The schedules are checked page by page, ordered by name. The last one would never fire again.
 async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-06T11:59:30Z")).await;
     let commands = commands(&world);
@@ -315,7 +316,7 @@ async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(databas
     assert_eq!(row.version, 1, "nothing is half done");
 }
 
-/// No node schedules anything from before the end of the pause until after the edit.
+/// No scheduler runs from before the end of the pause until after the edit.
 async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-06T06:59:30Z")).await;
     let commands = commands(&world);
@@ -335,7 +336,7 @@ async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: Tes
         (1, Verdict::Missed, Reason::Outage),
         (1, Verdict::Missed, Reason::Outage),
         (1, Verdict::Missed, Reason::Outage),
-        // Until the edit the instant could be claimed.
+        // Until the edit, this instant could still have been claimed.
         (1, Verdict::Skipped, Reason::StaleVersion),
     ];
     let ledger = world.ledger(schedule.id).await;
@@ -347,8 +348,8 @@ async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: Tes
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Twelve days of more than two thousand rows: paused, and missed. The rows before the catch-up
-/// window stay, even though the request was refused.
+/// Twelve days with more than two thousand rows: paused, then missed. The rows before the catch-up
+/// window stay, even though the request itself is refused.
 async fn what_nothing_can_run_any_more_is_written_ahead_of_an_order(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-13T12:20:30Z")).await;
     let commands = commands(&world);

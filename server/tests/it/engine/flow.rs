@@ -100,7 +100,8 @@ async fn tasks_fan_out_and_join_and_find_the_outputs_of_earlier_ones(database: T
     assert_eq!(both.iter().map(from).collect::<Vec<_>>(), ["left", "right"]);
     let context = json!({ "base": 0, "from": "start", "rows": 7 });
     assert!(both.iter().all(|arrival| arrival.body["context"] == context));
-    // The later task in the definition wins, whichever ends first.
+    // If both tasks return the same field, the one that comes later in the definition wins,
+    // whichever ends first.
     both.remove(1).answer_with(200, json!({ "from": "right", "right": true }));
     let run = only_run(&world, schedule.id).await;
     task_is(&world, run.id, "right", State::Succeeded).await;
@@ -178,7 +179,7 @@ async fn a_task_that_waits_for_its_next_attempt_holds_up_no_other(database: Test
     assert_eq!(from(&second), "b");
     second.answer_with(200, json!({}));
 
-    // No task is at work any more: the run returns its place.
+    // No task is at work any more, so the run gives up its place on the node.
     let run = world.run_is(run.id, run::State::Retrying).await;
     assert_eq!(run.available_at, (clock.now() + TimeDelta::seconds(60)).into());
     clock.advance(Duration::from_millis(59_999));
@@ -225,7 +226,7 @@ async fn what_a_killed_node_had_finished_is_not_done_again(database: TestDatabas
     let last = gate.arrival().await;
     let context = &last.body["context"];
     assert_eq!((&context["a"], &context["b"], &context["c"]), (&json!(1), &json!(1), &json!(1)));
-    // The killed node comes back after a long time, too late.
+    // The killed node's result arrives after a long time, too late.
     first.remove(0).answer(500);
     last.answer_with(200, json!({}));
     let run = world.settled_run(schedule.id).await;
@@ -327,7 +328,7 @@ async fn a_run_over_its_time_limit_is_stopped_and_timed_out(database: TestDataba
     tried.retry.max_attempts = 10;
     tried.retry.initial_ms = 60_000;
     tried.retry.jitter = 0.0;
-    // The limit also applies to a run of a single task: it covers all attempts.
+    // The time limit of a run also applies if the run has a single task: it covers all attempts.
     let alone = Definition { timeout_ms: Some(90_000), ..Definition::single(tried.clone()) };
     let schedule = world.due_now(alone, |_| {}).await;
     let engine = world.engine().await;
@@ -344,7 +345,7 @@ async fn a_run_over_its_time_limit_is_stopped_and_timed_out(database: TestDataba
     assert!(run.error.as_deref().unwrap().contains("90000 ms"), "{:?}", run.error);
     assert_eq!(states(&world, run.id, "main").await, [State::Failed, State::TimedOut]);
 
-    // The time in which the run waits for its next attempt counts as well.
+    // The limit includes the time in which the run waits for its next attempt.
     tried.retry.initial_ms = 3_600_000;
     tried.retry.max_ms = 3_600_000;
     let waits = Definition { timeout_ms: Some(90_000), ..Definition::single(tried) };
@@ -370,7 +371,7 @@ async fn a_run_keeps_within_its_own_limit_and_the_nodes_room(database: TestDatab
     let wide = Definition::of(steps(&gate, 5));
     let schedule = world.due_now(wide, |_| {}).await;
     let engine = world.engine().await;
-    // With two places there are two tasks at a time, and never none.
+    // With two places, two tasks are at work at a time, as long as two are left.
     for round in [2, 2, 1] {
         let mut at_work = Vec::new();
         for _ in 0..round {
@@ -443,8 +444,8 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
         let states: Vec<_> = attempts.iter().map(|row| (&*row.task, row.state)).collect();
         assert_eq!(states, [("main", State::Running)]);
     }
-    // A node that takes its own run again may have a step of the lost hold in the same batch. A
-    // batch whose commit was not answered also comes again.
+    // If a node takes its own run again, one batch may contain a step of the hold that was lost. A
+    // batch whose commit got no answer is written again.
     let lost = RunLease { attempt: 1, ..held };
     for _ in ["committed", "again"] {
         assert_eq!(write(&[(lost, "c"), (held, "b")]).await, HashSet::from([held]));
@@ -454,7 +455,7 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     }
 }
 
-/// The other node is alive, but the run on it is stuck.
+/// The other node is alive, but the run on it makes no progress.
 async fn a_run_that_its_node_fails_to_end_is_ended_by_recovery(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;

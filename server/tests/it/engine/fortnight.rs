@@ -1,5 +1,5 @@
-//! Simulated fortnights, one around each clock change of a zone: the engine runs through them, and
-//! its ledger is compared with what an independent [`oracle`] says should have happened.
+//! Simulated fortnights, one around each clock change of a zone. The engine runs through each of
+//! them, and its ledger is compared with the result of an independent [`oracle`].
 
 #[path = "../../common/oracle.rs"]
 mod oracle;
@@ -46,7 +46,7 @@ async fn autumn_in_new_york(database: TestDatabase) {
     fortnight(database, Tz::America__New_York, at("2026-11-01T06:00:00Z")).await;
 }
 
-/// Half an hour, and the seasons of the south.
+/// A clock change of half an hour, and the seasons of the southern hemisphere.
 async fn spring_on_lord_howe(database: TestDatabase) {
     fortnight(database, Tz::Australia__Lord_Howe, at("2026-10-03T15:30:00Z")).await;
 }
@@ -55,7 +55,7 @@ async fn autumn_on_lord_howe(database: TestDatabase) {
     fortnight(database, Tz::Australia__Lord_Howe, at("2026-04-04T15:00:00Z")).await;
 }
 
-/// Expressions (several are a union), and what they do when the clock changes.
+/// Expressions (several in a line are a union), and the policies for clock changes.
 const SCHEDULES: &[(&[&str], DstGap, DstOverlap)] = &[
     (&["30 2 * * *"], DstGap::Shift, DstOverlap::First),
     (&["30 1 * * *"], DstGap::Shift, DstOverlap::First),
@@ -87,7 +87,7 @@ async fn fortnight(database: TestDatabase, zone: Tz, change: DateTime<Utc>) {
     let (start, end) = (change - WEEK, change + WEEK);
     assert_ne!(offset(zone, change), offset(zone, change - TimeDelta::seconds(1)));
     let (mut world, clock) = World::at(database, start).await;
-    // Only the planner sleeps on the clock for less than the fortnight.
+    // No service except the planner sleeps for less than the fortnight.
     world.settings.look_ahead = LONG / 2;
     world.settings.poll = LONG;
     world.settings.heartbeat_interval = LONG;
@@ -119,8 +119,8 @@ fn offset(zone: Tz, at: DateTime<Utc>) -> TimeDelta {
     at.with_timezone(&zone).naive_local() - at.naive_utc()
 }
 
-/// Moves the clock from one instant that the planner waits for to the next; after each, everything
-/// that it started ends.
+/// Moves the clock from one instant that the planner waits for to the next, and lets everything end
+/// that the planner has started.
 async fn live_through(world: &World, clock: &ManualClock, engine: &Engine, end: DateTime<Utc>) {
     let mut rounds = engine.planner_reports();
     rounds.wait_for(|(count, _)| *count > 0).await.unwrap();
@@ -147,7 +147,7 @@ async fn live_through(world: &World, clock: &ManualClock, engine: &Engine, end: 
     }
 }
 
-/// The instant that the planner waits for, once it sleeps.
+/// The instant that the planner waits for, once it has gone to sleep.
 async fn planned(clock: &ManualClock) -> DateTime<Utc> {
     let soon = clock.now() + TimeDelta::from_std(LONG / 2).unwrap();
     loop {
@@ -167,7 +167,8 @@ async fn compare(
     end: DateTime<Utc>,
 ) {
     let ledger = world.ledger(row.id).await;
-    // The calculator chooses the minute of `H`, but it must stay the same.
+    // The oracle does not know which minute the calculator chooses for `H`, only that it stays the
+    // same.
     let minute = ledger[0].scheduled_at.utc().with_timezone(&zone).minute();
     let expressions: Vec<String> =
         expressions.iter().map(|text| text.replace('H', &minute.to_string())).collect();

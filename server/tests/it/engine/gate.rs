@@ -1,5 +1,5 @@
-//! A receiver of requests that answers when the test says so: a run whose request is sent here
-//! stays alive for as long as the test wants.
+//! A receiver of requests that answers when the test says so. A run that sends its request to this
+//! receiver stays alive for as long as the test wants.
 
 use std::time::Duration;
 
@@ -55,13 +55,14 @@ impl Gate {
         &self.url
     }
 
-    /// A task that sends its request here and has a week for it.
+    /// A task that sends its request to this receiver, with a time limit of a week.
     pub(crate) fn task(&self) -> Task {
         let target = Target::Http(Http::post(self.url.clone()));
         Task { timeout_ms: 7 * 86_400_000, ..task(target) }
     }
 
-    /// A step of a workflow that sends its request here and returns the answer.
+    /// A step of a workflow that sends its request to this receiver; the answer is the step's
+    /// output.
     pub(crate) fn step(&self, name: &str, needs: &[&str]) -> Task {
         let mut http = Http::post(self.url.clone());
         http.output = Answers::Merge;
@@ -79,7 +80,7 @@ impl Gate {
         arrival.await.expect("a request in time").unwrap()
     }
 
-    /// Whether a request waits here that the test has not taken.
+    /// Whether the receiver has a request that the test has not taken yet.
     pub(crate) fn has_more(&self) -> bool {
         !self.arrivals.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Limits on how many runs are at work at once, and which of the waiting ones come first.
+//! Limits on the number of runs at work, and the order in which waiting runs start.
 
 use std::time::Duration;
 
@@ -118,7 +118,8 @@ async fn two_nodes_keep_one_limit(database: TestDatabase) {
     let mut at_work = Vec::new();
     for taken in 0..15 {
         at_work.push(gate.arrival().await);
-        // The wake-up of a settlement goes to one of the two; either may take the next.
+        // After a run has settled, either of the two nodes may be woken, and either may start the
+        // next run.
         assert!(running(&world, group).await <= 3);
         if taken >= 2 {
             at_work.remove(0).answer(200);

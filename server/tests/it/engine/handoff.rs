@@ -1,4 +1,4 @@
-//! The world may change between claim and hand-off: nothing runs on stale knowledge.
+//! Changes between a claim and its hand-off: no run starts on outdated knowledge.
 
 use std::{
     future::ready,
@@ -31,7 +31,7 @@ on_both!(
     a_fire_whose_run_the_database_refuses_holds_up_no_other,
 );
 
-/// A claim also writes unowned intents for later: the planner hands them over.
+/// A claim also writes later intents without an owner, which the planner hands over in time.
 async fn a_schedule_that_changed_between_claim_and_handoff_does_not_run(database: TestDatabase) {
     let world = World::new(database).await;
     type Change = fn(&mut schedule::Model);
@@ -64,7 +64,7 @@ async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatab
     let mut world = World::new(database).await;
     let mut schedules = Vec::new();
     for _ in 0..20 {
-        // On a busy machine one run may outlast the next instant.
+        // On a busy machine one run may outlast the next instant, which starts all the same.
         let allow = |row: &mut schedule::Model| row.overlap = Overlap::Allow;
         schedules.push(world.schedule("* * * * * *", noop(), allow).await.id);
     }
@@ -81,7 +81,7 @@ async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatab
         for pair in ledger.windows(2) {
             assert_eq!(pair[0].scheduled_at.0 + 1_000, pair[1].scheduled_at.0);
         }
-        // A stop may cut a round short between a claim and its hand-off.
+        // The shutdown may come between a claim and its hand-off.
         let is_on_its_way =
             |fire: &fire::Model| matches!(fire.verdict, Verdict::Started | Verdict::Pending);
         assert!(ledger.iter().all(is_on_its_way), "{ledger:#?}");
@@ -91,7 +91,7 @@ async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatab
     }
 }
 
-/// Recovery leaves a live node its claims for several minutes.
+/// Recovery does not touch a live node's claims for several minutes.
 async fn a_claim_whose_answer_was_lost_is_handed_over_at_the_next_round(database: TestDatabase) {
     const HOUR: Duration = Duration::from_secs(3_600);
     let mut world = World::new(database).await;

@@ -40,8 +40,8 @@ pub(super) async fn held_for_long(tx: &DatabaseTransaction) {
     tx.execute_unprepared(sql).await.unwrap();
 }
 
-/// Lets time pass until this is dropped: a service that finds a locked row looks again after a
-/// pause, which may have begun before the clock was set.
+/// Lets time pass until the returned handle is dropped: a service that meets a locked row tries
+/// again after a pause, which may have begun before the clock was set.
 pub(super) fn ticking(clock: &ManualClock) -> AbortOnDropHandle<()> {
     const TICK: Duration = Duration::from_millis(5);
     let clock = clock.clone();
@@ -101,7 +101,7 @@ async fn a_buffer_whose_schedule_is_locked_holds_up_no_fire() {
     let _time = ticking(&clock);
     clock.set(at("2026-03-01T12:00:00Z"));
     let first = gate.arrival().await;
-    // Otherwise the next fire of that schedule would be blocked by this run.
+    // This run must settle before the schedule's next fire, or it would block that fire.
     world.settled(other, 1).await;
     clock.set(at("2026-03-01T12:01:00Z"));
     world.settled(other, 2).await;
@@ -117,7 +117,7 @@ async fn a_buffer_whose_schedule_is_locked_holds_up_no_fire() {
         .await;
 
     let lock = locked(&world, buffering).await;
-    // The waiting fire has its turn, and that cannot be written.
+    // The waiting fire may run now, but the locked schedule prevents the write.
     first.answer(200);
     world.settled(buffering, 1).await;
     clock.set(at("2026-03-01T12:02:00Z"));
@@ -140,7 +140,7 @@ async fn a_change_that_waits_for_a_hand_off_holds_up_no_other() {
     let other = world.schedule("* * * * *", noop(), |_| {}).await.id;
     let store = world.database.store.clone();
     let engine = world.engine().await;
-    // A transaction in the middle of a hand-off stays idle.
+    // A hand-off is in the middle of its transaction and stays there.
     let stuck = store.begin_handoff().await.unwrap();
     let change = store.begin().await.unwrap();
     let mut change = tokio::spawn(async move { store.commit_after_handoffs(change).await });

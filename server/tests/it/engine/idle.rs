@@ -1,4 +1,4 @@
-//! An idle node writes heartbeats, and nothing else.
+//! An idle node writes nothing except heartbeats.
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(a_node_with_nothing_to_do_writes_its_heartbeat_and_its_terms);
 
-/// Statements that change or lock rows, which others may have to wait for.
+/// Statements that change or lock rows, and for which other nodes may have to wait.
 const WRITES: [&str; 5] = ["INSERT ", "UPDATE ", "DELETE ", "FOR SHARE", "SKIP LOCKED"];
 
 async fn a_node_with_nothing_to_do_writes_its_heartbeat_and_its_terms(database: TestDatabase) {
@@ -25,7 +25,7 @@ async fn a_node_with_nothing_to_do_writes_its_heartbeat_and_its_terms(database: 
         }
     });
     world.settings.heartbeat_interval = Duration::from_millis(100);
-    // Occasional checks happen at the start, and not again during a test.
+    // Checks that are seldom due run at the start, and not again during this test.
     let hour = Duration::from_secs(3_600);
     (world.settings.poll, world.settings.look_ahead) = (hour, hour);
     (world.settings.stats_interval, world.settings.lookout_interval) = (hour, hour);

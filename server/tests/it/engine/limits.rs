@@ -1,4 +1,4 @@
-//! Recovery gives up at its limits, and says so in the ledger.
+//! Recovery gives up when its limits are reached, and the ledger says so.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ async fn a_lost_intent_is_abandoned_at_the_limits(database: TestDatabase) {
         forge::intent(&world, &schedule, change_fire).await;
         expected.push((schedule.id, reason));
     }
-    // The third try is still made.
+    // The third attempt of recovery is still permitted.
     let last_try = forge::idle(&world, noop(), |_| {}).await;
     forge::intent(&world, &last_try, |fire| fire.recovery_attempts = 2).await;
 
@@ -124,7 +124,7 @@ async fn runs_ended_by_recovery_count_as_ended_executions(database: TestDatabase
     let engine = world.engine().await;
     world.run_is(given_up.id, run::State::Failed).await;
     world.run_is(cancelled.id, run::State::Cancelled).await;
-    // The retries are counted once their transaction has ended.
+    // A report counts retries after their transaction has ended.
     let mut rounds = engine.recovery_reports();
     let told = rounds.wait_for(|(_, report)| report.abandoned == 1);
     tokio::time::timeout(Duration::from_secs(60), told).await.unwrap().unwrap();

@@ -80,7 +80,7 @@ async fn lines_of_two_tasks_side_by_side_do_not_collide(database: TestDatabase) 
 
 async fn a_megabyte_of_short_lines_takes_few_rows(database: TestDatabase) {
     let world = World::new(database).await;
-    // The beginning is within the limit: 786,432 bytes. Of the end, 2,000 lines are kept.
+    // The beginning of the log is kept up to 786,432 bytes, and the end up to 2,000 lines.
     let schedule = world.due_now(shell("yes x | head -n 600000; echo last"), |_| {}).await;
     let engine = world.engine().await;
     let run = world.settled_run(schedule.id).await;

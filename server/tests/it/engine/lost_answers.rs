@@ -1,5 +1,5 @@
-//! Commits whose answer is lost, or late: the node's knowledge of its own attempts meanwhile. Its
-//! services are executed by hand, and no time passes.
+//! Commits whose answer is lost or late, and the node's knowledge of its own attempts until then.
+//! The test executes the node's services by hand, and no time passes.
 
 use std::{
     future::ready,
@@ -43,8 +43,8 @@ fn lost() -> Answer {
     Err(StoreError::Database(lost))
 }
 
-/// The same store, except that `answer` replaces the answer to the first commit that puts a run
-/// into `state`.
+/// A store that behaves like `store`, except that `answer` replaces the answer to the first commit
+/// that puts a run into `state`.
 pub(super) fn answering(
     store: &Store,
     state: run::State,
@@ -70,7 +70,7 @@ pub(super) fn answering(
     store.clone().with_faults(Faults::new(edge, || None))
 }
 
-/// Only the dispatcher begins runs of a group.
+/// A group, if the dispatcher is to begin the run: runs without a group begin without it.
 pub(super) async fn group_for(world: &World, dispatcher: bool) -> Option<Uuid> {
     if dispatcher { Some(group(world, 1).await) } else { None }
 }
@@ -121,7 +121,7 @@ async fn attempts_of_the_dispatcher_are_known_before_its_commit(database: TestDa
     is_known_before_its_commit(database, true).await;
 }
 
-/// Recovery looks while the answer is in transit.
+/// Recovery runs while the answer is in transit.
 async fn is_known_before_its_commit(database: TestDatabase, by_dispatcher: bool) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let group = group_for(&world, by_dispatcher).await;
@@ -167,7 +167,8 @@ async fn is_known_before_its_commit(database: TestDatabase, by_dispatcher: bool)
     assert_eq!((run.state, run.attempt, run.node_id), (run::State::Running, 1, own));
 }
 
-/// The second try finds the rows that the first has written, and not another node's work.
+/// The second try must recognise the rows that the first one has written, and must not take another
+/// node's rows for its own.
 async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDatabase) {
     let mut world = World::new(database).await;
     let telemetry = Telemetry::unexported(world.clock.clone()).unwrap();
@@ -196,7 +197,8 @@ async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDat
     }
 }
 
-/// A round may succeed after the query for the result of the previous commit got no answer.
+/// The next round may succeed even if the query for the result of the previous commit got no
+/// answer.
 async fn a_doubt_that_could_not_be_settled_is_settled_by_a_later_round(database: TestDatabase) {
     if !database.store.dialect().is_postgres() {
         println!("not tried: no statement breaks a connection to a file");

@@ -1,4 +1,4 @@
-//! Workers that fall silent while they hold a job. Leases follow a clock that the test moves.
+//! Workers that fall silent while they hold a job. The test moves the clock by which leases expire.
 
 use std::{
     future::ready,
@@ -45,7 +45,7 @@ on_both!(
 const LEASE: Duration = Duration::from_secs(LEASE_SECONDS);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Workers of one queue, and a schedule that is due and whose task they pull.
+/// Workers of one queue, and a due schedule whose task they pull.
 struct Queue {
     world: World,
     clock: ManualClock,
@@ -56,7 +56,7 @@ struct Queue {
 impl Queue {
     async fn open(database: TestDatabase) -> Self {
         let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
-        // The steps of the clock are longer than the default expiry: the node stays alive.
+        // The test moves the clock by more than the default expiry, and the node must stay alive.
         world.settings.heartbeat_expiry = Duration::from_secs(3_600);
         world.settings.poll = Duration::from_millis(100);
         let commands = Commands::new(
@@ -84,7 +84,8 @@ impl Queue {
         self.commands.register_worker(&program(), new).await.unwrap()
     }
 
-    /// The next job of the worker. Meanwhile a little time passes: a retry waits for the clock.
+    /// The next job of the worker. A little time passes at each poll, because a retry waits for the
+    /// clock.
     async fn job(&self, worker: Uuid) -> PolledJob {
         let asked = PollRequest { free: 1, wait_seconds: 1, has: None };
         let draining = CancellationToken::new();
@@ -174,7 +175,7 @@ async fn what_a_silent_worker_holds_is_done_by_another(database: TestDatabase) {
     let engine = queue.world.engine().await;
     let silent = queue.register("silent").await;
     let held = queue.job(silent).await;
-    // Until its last moment the lease counts.
+    // The lease holds until its last moment.
     queue.clock.pass(LEASE - SECOND);
     assert_eq!(queue.looked_after(held.id).await.state, State::Held);
     queue.clock.pass(SECOND);
@@ -185,10 +186,11 @@ async fn what_a_silent_worker_holds_is_done_by_another(database: TestDatabase) {
     assert_ne!((held.id, &held.token), (again.id, &again.token));
     assert_eq!((&held.about["attempt"], &again.about["attempt"]), (&json!(1), &json!(2)));
     assert_eq!(held.about["idempotencyKey"], again.about["idempotencyKey"]);
-    // The silent worker was only slow: its reports change nothing, before and after the other's.
+    // The silent worker was only slow. Its reports change nothing, whether before or after those of
+    // the other worker.
     assert!(is_stale(&queue.complete(silent, &held).await));
     assert!(queue.loses(silent, &held).await);
-    // Nor may it speak of the other's attempt.
+    // It may not report on the other worker's attempt either.
     assert!(is_stale(&queue.complete(silent, &again).await));
     queue.complete(other, &again).await.unwrap();
     assert!(is_stale(&queue.complete(silent, &held).await));
@@ -217,7 +219,7 @@ async fn a_worker_that_reports_keeps_its_job_however_long_it_takes(database: Tes
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Workers could not be heard during the outage, which says nothing about them.
+/// No worker could report during the outage, so their silence means nothing.
 async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: TestDatabase) {
     let mut queue = Queue::open(database).await;
     let (is_away, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -232,7 +234,7 @@ async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: Tes
     };
     let sound = queue.world.database.store.clone();
     queue.world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
-    // No service acts by itself: of this node, only the watch over its jobs writes.
+    // Only the service that watches over jobs runs; the test executes the others by hand.
     let (_node, mut services) = queue.world.by_hand().await;
     queue.world.database.store = sound;
     services.get_mut("planner").unwrap().once(queue.clock.now()).await.unwrap();
@@ -241,7 +243,7 @@ async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: Tes
 
     is_away.store(true, Ordering::SeqCst);
     queue.clock.pass(LEASE + SECOND);
-    // The first one may have begun before the time passed.
+    // The first refused round may have begun before the time passed, so the test waits for two.
     let fails = async {
         while refused.load(Ordering::SeqCst) < 2 {
             tokio::task::yield_now().await;
@@ -252,7 +254,7 @@ async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: Tes
     assert_eq!(queue.looked_after(held.id).await.state, State::Held);
     assert!(!queue.loses(worker, &held).await);
 
-    // A worker that still says nothing is lost.
+    // If the worker stays silent after the outage, it is lost.
     queue.clock.pass(LEASE + SECOND);
     assert_eq!(queue.looked_after(held.id).await.state, State::Lost);
     assert!(is_stale(&queue.complete(worker, &held).await));

@@ -79,7 +79,7 @@ async fn a_catch_up_ends_with_the_last_fire_that_is_left(database: TestDatabase)
     let runs = world.settled(schedule.id, 2).await;
     let instants: Vec<_> = runs.iter().map(|run| run.scheduled_at).collect();
     assert_eq!(instants, [ms("2026-03-01T06:00:00Z"), ms("2026-03-01T07:00:00Z")]);
-    // Instants after the last fire no longer belong to the schedule.
+    // Instants after the last permitted fire no longer belong to the schedule.
     assert_eq!(world.ledger(schedule.id).await.len(), 2);
     let row = row(&world, schedule.id).await;
     assert_eq!((row.fire_count, row.next_scheduled_at), (5, None));
@@ -112,8 +112,8 @@ async fn a_resumed_schedule_makes_up_for_no_more_than_are_left(database: TestDat
     assert_eq!((row.enabled, row.fire_count, row.next_scheduled_at), (true, 2, None));
 }
 
-/// Caught-up fires do not stop one another, and a fire that waits for its spacing counts as well:
-/// so the last one is one too many.
+/// Fires that are caught up on do not stop one another, and a fire that waits for its spacing
+/// counts as well. So the last fire exceeds the maximum.
 async fn a_fire_gives_way_to_none_that_is_not_left(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-01T12:01:00Z")).await;
     let hourly = async |overlap, max_fires| {

@@ -1,4 +1,4 @@
-//! The lives of a node.
+//! The lives of a node: how they begin and end.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     let schedule = world.due_now(gate.task(), |_| {}).await;
     let engine = world.engine().await;
     let first = gate.arrival().await;
-    // The pulse schedules its next heartbeat only after the first one.
+    // The next heartbeat is due only after the first one has been sent.
     engine.pulse_reports().wait_for(|(count, _)| *count > 0).await.unwrap();
     let old = engine.status().await.node_id;
     let sql = "UPDATE node SET state = 'dead' WHERE id = $1";
@@ -43,7 +43,8 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
             (now != old).then_some(())
         })
         .await;
-    // Recovery may have looked before the node began its new life: then it looks again.
+    // Recovery may have run before the node began its new life, so the test waits for one more
+    // round.
     let mut rounds = engine.recovery_reports();
     while !gate.has_more() {
         rounds.mark_unchanged();
@@ -68,7 +69,8 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// If it did, its work would be taken from it at once, and run twice.
+/// If the node did start something, other nodes would take the work over at once, and it would run
+/// twice.
 async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;
@@ -80,7 +82,8 @@ async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(databa
     let handed_over = world
         .until("the fire is handed over", || async { world.runs(schedule.id).await.pop() })
         .await;
-    // On PostgreSQL another signal may trigger the heartbeat early: then the node has a new life.
+    // On PostgreSQL, a signal of another test may cause an early heartbeat, and with it the new
+    // life.
     if handed_over.state == run::State::Queued {
         assert_eq!((handed_over.attempt, handed_over.node_id), (0, None));
     }
@@ -97,8 +100,8 @@ async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(databa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A machine that was suspended, or whose clock was stepped: recovery may look before the heartbeat
-/// does.
+/// The machine was suspended, or its clock was stepped. Recovery may run before the first heartbeat
+/// after that.
 async fn a_node_that_slept_through_its_expiry_does_not_declare_itself_dead(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let engine = world.engine().await;
@@ -132,15 +135,15 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
     let first = world.engine().await;
     let mut beats = first.pulse_reports();
     beats.wait_for(|(count, _)| *count > 0).await.unwrap();
-    // To the second node, the first one looks like an earlier life of the same process that is
-    // over.
+    // To the second node, the first one looks like an earlier life of the same process, which has
+    // ended.
     let second = world.engine().await;
     clock.advance(world.settings.heartbeat_interval);
     let usurped = beats.wait_for(|(_, report)| report.is_usurped);
     tokio::time::timeout(Duration::from_secs(60), usurped).await.unwrap().unwrap();
     assert_eq!(first.cluster().standing(&world.clock), NodeReadiness::Usurped);
 
-    // The killed node leaves no process that could declare it dead.
+    // The killed node leaves no process behind that could declare it dead.
     second.abandon();
     let told = async {
         loop {
@@ -152,7 +155,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
         }
     };
     tokio::time::timeout(Duration::from_secs(60), told).await.unwrap();
-    // Until its next heartbeat, a node takes a step of the clock for a wrong clock.
+    // After a step of the clock, a node takes its clock for wrong until its next heartbeat.
     let ready = async {
         while first.cluster().standing(&world.clock) != NodeReadiness::Ready {
             clock.advance(world.settings.heartbeat_interval);
@@ -167,7 +170,7 @@ async fn life(world: &World, node: Uuid) -> node::Model {
     node::Entity::find_by_id(node).one(world.database.store.read()).await.unwrap().unwrap()
 }
 
-/// SQLite's single writer serves callers in order, and SQLite has only one node.
+/// On SQLite there is only one node, and a single writer that serves callers in order.
 async fn a_heartbeat_waits_for_nothing_else_that_its_node_writes(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let store = &world.database.store;

@@ -112,7 +112,7 @@ async fn with_all_as_many_run_as_the_limit_says_however_many_that_are(database: 
     let caught_up = |fire: &entity::fire::Model| fire.reason == Reason::CaughtUp && fire.count == 1;
     let (newest, caught) = ledger[1..].split_last().unwrap();
     assert!(caught.iter().all(caught_up));
-    // Half a second ago is on time: nothing was missed there.
+    // A fire half a second late is on time, so it was not missed.
     assert_eq!((newest.reason, newest.made_up_for), (Reason::OnTime, None));
     world.settled(schedule.id, 1_200).await;
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
@@ -156,7 +156,7 @@ async fn a_long_outage_is_one_row_with_its_count(database: TestDatabase) {
     let expected = [
         (Reason::CatchUpWindow, year - 86_400 + 1),
         (Reason::Outage, 86_400 - 1),
-        // Half a second ago is on time, even without any grace.
+        // A fire half a second late is on time, even without any grace.
         (Reason::OnTime, 1),
     ];
     assert_eq!(fates, expected);
@@ -165,7 +165,7 @@ async fn a_long_outage_is_one_row_with_its_count(database: TestDatabase) {
     }
 }
 
-/// 3,020 rows and 3,000 runs: more than one statement on SQLite can bind.
+/// 3,020 rows and 3,000 runs: more than a single statement on SQLite has parameters for.
 async fn an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions(
     database: TestDatabase,
 ) {
@@ -191,7 +191,8 @@ async fn an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
-/// A schedule of every ten seconds that was not claimed for 67 s, with a grace of five minutes.
+/// A schedule that fires every ten seconds and was not claimed for 67 s, with a grace of five
+/// minutes.
 async fn after_a_short_outage(
     database: TestDatabase,
     change: impl FnOnce(&mut entity::schedule::Model),
@@ -225,7 +226,8 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     let runs = world.settled(schedule, 7).await;
     let ledger = world.ledger(schedule).await;
     for fire in &ledger {
-        // The fire says why it is late although it also waited for the previous run.
+        // The row's reason says that the fire was caught up on, although it also waited for the
+        // previous run.
         assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::CaughtUp));
         let why = fire.detail.as_deref().unwrap_or_default();
         assert!(why.starts_with("no scheduler was running before 2026-"), "{why:?}");
@@ -238,7 +240,7 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
-/// Two were missed, and the newest, half a second old, waits behind them.
+/// Two fires were missed. The newest one, half a second old, waits behind them.
 async fn a_fire_in_time_that_follows_caught_up_runs_stops_none_of_them(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00.500Z")).await;
     let mut schedules = Vec::new();
@@ -251,7 +253,8 @@ async fn a_fire_in_time_that_follows_caught_up_runs_stops_none_of_them(database:
     }
     let (_node, mut planner) = world.step("planner").await;
     for started in 1..=3 {
-        // The first round starts the next run. The others find it alive, and the rest waiting.
+        // The first round starts the next run. The other rounds find that run live, so the rest
+        // waits.
         for _ in 0..3 {
             planner.once(clock.now()).await.unwrap();
         }
@@ -272,7 +275,8 @@ async fn a_fire_in_time_that_follows_caught_up_runs_stops_none_of_them(database:
     }
 }
 
-/// The fire is claimed within the grace and handed over after it: for the policy it was in time.
+/// The fire is claimed within the grace and handed over after it. For the catch-up policy, it was
+/// in time.
 async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:04:59Z")).await;
     let schedule = world

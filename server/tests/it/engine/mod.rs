@@ -1,7 +1,7 @@
-//! The engine on real databases: its promises, checked in the tables.
+//! The engine on real databases. The tests check its promises in the tables.
 //!
 //! - `world`: a database with schedules, and an engine on a clock
-//! - `plant`: how schedules get into it
+//! - `plant`: adding schedules to a world
 //! - `gate`: a receiver that keeps a run alive for as long as the test wants
 //! - `forge`: rows as a crash would have left them
 //! - `past`: settled rows of any age

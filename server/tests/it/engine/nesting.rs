@@ -1,4 +1,5 @@
-//! Values that a run can no longer read: outputs nested too deeply are not stored as they are.
+//! Outputs that are nested too deeply: a run could no longer read them, so they are not stored as
+//! they are.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Old history whose run is repeated at the moment when it is removed.
+//! Old runs that a user repeats at the moment when retention removes them.
 
 use std::{
     sync::{
@@ -35,7 +35,7 @@ async fn the_fire_of_a_run_that_is_ordered_again_while_a_chunk_is_chosen_stays(
 ) {
     let (mut world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
-    // The runs ended today: they outlive their fires.
+    // The runs ended today, so they stay longer than their fires.
     let today = Some(world.clock.now().into());
     let again = world.past(&schedule, 50, 1, |_, run| run.finished_at = today).await;
     let gone = world.past(&schedule, 49, 1, |_, run| run.finished_at = today).await;
@@ -91,8 +91,8 @@ async fn retry_of(world: &World, id: Uuid) -> run::Model {
     retries.one(world.database.store.read()).await.unwrap().unwrap()
 }
 
-/// Requests the run again as soon as a statement of that kind has been answered for the first time,
-/// before anything else happens.
+/// Repeats the run as soon as the first statement of that kind has been answered, before anything
+/// else happens.
 fn order_after(world: &mut World, run: Uuid, is_it: impl Fn(&str) -> bool + Send + Sync + 'static) {
     let (url, clock) = (world.database.url.clone(), world.clock.clone());
     let once = AtomicBool::new(true);

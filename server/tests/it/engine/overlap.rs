@@ -1,4 +1,4 @@
-//! What a fire does while the previous run is live.
+//! The effect of a live previous run on a fire.
 
 use entity::{
     fire::{Reason, Verdict},
@@ -65,7 +65,7 @@ async fn a_fire_is_skipped_while_the_run_before_it_waits_for_its_next_attempt(
     engine.abandon();
 }
 
-/// The latest fire runs in place of the others, so the overlap policy `skip` does not drop it.
+/// The latest fire runs in place of the others, so the overlap policy `skip` must not drop it.
 async fn the_latest_of_missed_fires_waits_for_a_run_that_is_alive(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
     let mut gate = Gate::open().await;

@@ -1,5 +1,5 @@
-//! The daily partitions of the ledger on PostgreSQL: created ahead, dropped when they are old
-//! enough.
+//! The daily partitions of the ledger on PostgreSQL: created ahead of time, and dropped when they
+//! are old enough.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -28,7 +28,7 @@ async fn layout(world: &World, family: Family) -> Layout {
     store.partitions(store.read(), family).await.unwrap()
 }
 
-/// The partition of a run's row.
+/// The partition in which a run's row lies.
 async fn place(world: &World, id: uuid::Uuid) -> String {
     #[derive(FromQueryResult)]
     struct Row {
@@ -120,7 +120,7 @@ async fn what_is_alive_in_a_day_that_goes_is_kept_with_all_that_it_has() {
     let read = world.database.store.read();
     assert!(fire::Entity::find().all(read).await.unwrap()[0].run_id == Some(alive));
     assert!(run::Entity::find_by_id(gone).one(read).await.unwrap().is_none());
-    // Once the run has settled, it ages like all others.
+    // The run has settled, so from now on it ages like all others.
     let ended = Timestamp::from(world.clock.now());
     let sql = "UPDATE run SET state = 'failed', finished_at = $2 WHERE id = $1";
     world.write(sql, [alive.into(), ended.0.into()]).await;
@@ -168,7 +168,7 @@ async fn a_day_whose_last_runs_ended_in_the_next_one_still_goes_as_a_whole() {
     let (world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
     world.retain(45).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
-    // From the minute before midnight until an hour after it, on many days.
+    // On several days, runs begin just before midnight and end an hour after it.
     clock.advance(DAY / 2 - Duration::from_secs(60));
     for _ in 0..5 {
         world.retain(45).await;
@@ -245,7 +245,8 @@ async fn rows_written_while_a_day_is_searched_are_kept() {
     }
 }
 
-/// Adds this many fires that wait for their hand-off to the day of `of`, before this returns.
+/// Adds `count` fires that wait for their hand-off to the day of the fire `of`, and returns once
+/// they are written.
 fn write_pending(url: &str, of: uuid::Uuid, count: i64) {
     let sql = format!(
         "INSERT INTO fire SELECT (jsonb_populate_record(f, jsonb_build_object( \

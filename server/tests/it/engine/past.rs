@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::world::World;
 
-/// A key of that time.
+/// A key that was created at the given time.
 pub(crate) fn key(at: DateTime<Utc>) -> Uuid {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let ms = u128::try_from(at.timestamp_millis()).unwrap();
@@ -96,8 +96,8 @@ pub(crate) fn succeeded(
 }
 
 impl World {
-    /// Adds the history of an instant `days` days ago, with `lines` log lines; `change` adapts it.
-    /// Returns its key.
+    /// Adds the history of an instant `days` days ago, with `lines` log lines; `change` adapts its
+    /// rows. Returns the run's key.
     pub(crate) async fn past(
         &self,
         schedule: &schedule::Model,

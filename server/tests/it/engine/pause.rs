@@ -1,4 +1,4 @@
-//! Pauses, and the fires that fell into one.
+//! Pauses, and the fires that fall into them.
 
 use std::time::Duration;
 
@@ -160,7 +160,7 @@ async fn a_pause_with_an_end_ends_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The only node was down from before the end of the pause until hours after it.
+/// The only node was down from before the end of the pause until hours after that.
 async fn what_comes_after_the_end_of_a_pause_is_not_skipped_by_it(database: TestDatabase) {
     let (world, _clock, schedule) = paused(database, "0 * * * *", |row| {
         row.paused_until = Some(ms("2026-03-01T08:30:00Z"));
@@ -191,8 +191,8 @@ async fn a_fire_at_the_very_end_of_a_pause_runs(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// An operator is quicker than the engine. The operator decides which runs of the pause start; the
-/// schedule decides about the time after it.
+/// An operator ends the pause before the engine does. The operator decides which runs of the pause
+/// start, and the schedule's policy decides about the time after the pause.
 async fn a_resume_after_the_end_of_a_pause_makes_up_for_the_pause_alone(database: TestDatabase) {
     let (world, _clock, schedule) = paused(database, "0 * * * *", |row| {
         row.paused_until = Some(ms("2026-03-01T09:00:00Z"));
@@ -214,8 +214,8 @@ async fn a_resume_after_the_end_of_a_pause_makes_up_for_the_pause_alone(database
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Twelve days of a schedule with more than two thousand rows. One pause is ended by hand, one ends
-/// by itself.
+/// Twelve days of a schedule with more than two thousand rows, in two pauses: an operator ends the
+/// first one, and the second one ends by itself.
 async fn a_long_pause_under_many_windows_is_accounted_for_in_steps(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-13T12:20:30Z")).await;
     let calendar = world.calendar_of_many_windows().await;
@@ -283,9 +283,10 @@ async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
     assert_eq!(store.next_due_at(ms("2026-03-01T12:30:00Z")).await.unwrap(), None);
 }
 
-/// The operator sets another end after the planner has seen the first one pass. Only on PostgreSQL
-/// can the test act between the planner's read and its lock: SQLite's single writer admits nothing
-/// in between, and a test that held it could block an earlier round for good.
+/// The planner has seen that the pause is over. Then an operator sets a later end. Only on
+/// PostgreSQL can the test act between the planner's read and its lock: SQLite's single writer
+/// admits nothing in between, and a test that held the writer could block an earlier round for
+/// good.
 #[tokio::test]
 async fn a_pause_that_is_extended_while_it_ends_continues() {
     let database = TestDatabase::postgres().await;
@@ -304,7 +305,7 @@ async fn a_pause_that_is_extended_while_it_ends_continues() {
     let mut rounds = engine.planner_reports();
     rounds.wait_for(|(count, _)| *count > 0).await.unwrap();
 
-    // Blocks the planner at the point where it would end the expired pause.
+    // Blocks the planner where it is about to end the expired pause.
     let tx = store.begin().await.unwrap();
     let renew = "UPDATE schedule SET paused_until = $1 WHERE id = $2";
     let values = [ms("2026-03-01T18:00:00Z").0.into(), schedule.id.into()];
@@ -313,7 +314,7 @@ async fn a_pause_that_is_extended_while_it_ends_continues() {
     let passes = async {
         while !looked.recv().await.unwrap() {}
         store.commit(tx).await.unwrap();
-        // The earlier round is over when the next one looks.
+        // When the planner begins its next round, the previous one is over.
         world.signals.wake_planner();
         while looked.recv().await.unwrap() {}
     };

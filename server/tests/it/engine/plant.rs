@@ -1,4 +1,4 @@
-//! Putting schedules into a world.
+//! Adding schedules and calendars to a world.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::world::World;
 
 impl World {
-    /// Adds a schedule; `change` adapts the default, which is: UTC, enabled, due from the clock's
-    /// now on.
+    /// Adds a schedule. `change` adapts the default: UTC, enabled, and due from now on, by the
+    /// world's clock.
     pub(crate) async fn schedule(
         &self,
         expression: &str,

@@ -1,5 +1,5 @@
-//! The preview of a resume matches the actual runs, whatever the schedule's policies are: many
-//! schedules, with policies drawn from a seed, are resumed in one world.
+//! The preview of a resume matches the runs that it starts, whatever the schedule's policies are.
+//! Many schedules with random policies are resumed in one world.
 
 use carillon::commands::{ByHand, Call, ResumeChoice};
 use entity::{
@@ -23,9 +23,9 @@ on_both!(
     a_resume_beside_live_runs_runs_what_its_preview_says,
 );
 
-/// Cases on each database.
+/// The number of cases on each database.
 const CASES: u64 = 48;
-/// The same with live runs, calendars, jitter and spacing.
+/// The number of cases with live runs, calendars, jitter and spacing.
 const CASES_BESIDE_RUNS: u64 = 32;
 
 const OVERLAPS: [Overlap; 6] = [
@@ -97,8 +97,8 @@ async fn a_resume_runs_exactly_what_its_preview_says(database: TestDatabase) {
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
-/// Waits until what fell into the pause of a schedule is decided, and compares it with the preview;
-/// returns the number of runs.
+/// Waits until all instants of a schedule's pause are decided, and compares the result with the
+/// preview; returns the number of runs.
 async fn holds(world: &World, schedule: Uuid, choice: ResumeChoice, what: &str) -> usize {
     let foretold = choice.foreseen;
     let rows = world
@@ -129,8 +129,8 @@ async fn holds(world: &World, schedule: Uuid, choice: ResumeChoice, what: &str) 
     foretold.runs
 }
 
-/// Runs that are live when a schedule is resumed keep none of its fires from running: these wait,
-/// and follow one another.
+/// Runs that are live when a schedule is resumed do not keep its fires from running: the fires
+/// wait, and run one after the other.
 async fn a_resume_beside_live_runs_runs_what_its_preview_says(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
     let commands = commands(&world);
@@ -152,7 +152,8 @@ async fn a_resume_beside_live_runs_runs_what_its_preview_says(database: TestData
                 row.enabled = false;
                 row.paused_at = Some(ms("2026-03-01T06:30:00Z"));
                 row.next_scheduled_at = Some(ms("2026-03-01T07:00:00Z"));
-                // No later fire comes between, and no jitter reaches past the resume.
+                // The schedule ends here: no later fire interferes, and no jitter reaches beyond
+                // the resume.
                 row.end_at = Some(ms("2026-03-01T12:15:00Z"));
                 row.overlap = overlap;
                 row.buffer_limit = (overlap == Overlap::BufferAll).then_some(2);
@@ -188,7 +189,7 @@ async fn a_resume_beside_live_runs_runs_what_its_preview_says(database: TestData
             gate.arrival().await.answer(200);
         }
     }));
-    // The last of those that are spaced is due.
+    // By then the last of the spaced fires is due.
     clock.set(at("2026-03-01T12:40:00Z"));
     let mut ran = 0;
     for (schedule, _, choice, what) in cases {

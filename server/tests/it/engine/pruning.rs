@@ -1,4 +1,4 @@
-//! Statements that change rows by their keys read only one day's partition, however large the
+//! Statements that change rows by their keys read only the partition of one day, however large the
 //! ledger is.
 
 use std::{
@@ -33,7 +33,7 @@ type Texts = Arc<Mutex<BTreeSet<String>>>;
 /// The number of statements that a connection keeps prepared.
 const KEPT: usize = 100;
 
-/// A world on the machine's clock, whose ledger is partitioned, and the statements that it sends.
+/// A world on the machine's clock with a partitioned ledger, and the statements that it sends.
 async fn divided() -> (World, Texts) {
     let mut world = World::new(TestDatabase::postgres().await).await;
     let report = world.retain(45).await;
@@ -46,7 +46,7 @@ async fn divided() -> (World, Texts) {
     (world, texts)
 }
 
-/// PostgreSQL's plan for a statement that it has prepared once for all values.
+/// PostgreSQL's generic plan for a statement: prepared once for all values.
 async fn plan(tx: &DatabaseTransaction, sql: &str) -> String {
     let values = (1..).take_while(|number| sql.contains(&format!("${number}"))).count();
     let nothing = vec!["NULL"; values].join(", ");
@@ -152,8 +152,8 @@ async fn rows_read_by_key_are_searched_in_one_day() {
     let tx = store.begin().await.unwrap();
     assert_eq!(texts.len(), 3);
     for sql in &texts {
-        // For a key that is unknown when the statement is prepared, the day is determined at
-        // execution: no partition holds the day of a null key, so none is left.
+        // The key is unknown when the statement is prepared, so the partition is chosen at
+        // execution. The plan is made for a null key here, for which no partition remains.
         let plan = plan(&tx, sql).await;
         assert!(plan.contains("Subplans Removed: 10"), "{sql}\n{plan}");
     }
@@ -175,7 +175,7 @@ async fn live_rows_are_searched_from_their_oldest_day_to_the_next() {
 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
-    // There are more queries about groups if a run of a group waits.
+    // If a run of a group waits, the services send more queries.
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     world
         .past(&schedule, 0, 0, |_, run| {

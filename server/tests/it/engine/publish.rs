@@ -1,5 +1,5 @@
-//! Runs that publish to a real broker: the acknowledgement settles them, and every attempt is a row
-//! with the same event id.
+//! Runs that publish to a real broker: the broker's acknowledgement settles them, and every attempt
+//! is a row with the same event id.
 
 use std::time::Duration;
 

@@ -79,7 +79,7 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
     }
     tx.rollback().await.unwrap();
 
-    // One more place in the full group goes to the head of its queue, and only to that.
+    // The group's limit is raised by one: the first run of its queue starts, and no other.
     let more = "UPDATE concurrency_group SET max_runs = 2 WHERE id = $1";
     let tx = store.begin().await.unwrap();
     tx.execute_raw(store.dialect().statement(more, [full.into()])).await.unwrap();
@@ -89,8 +89,8 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
 }
 
 /// The largest number of rows that a step of a statement has read, and its plan. SQLite does not
-/// count them: there, a queue is read in the order of an index, so that reading can stop after the
-/// first rows.
+/// count rows; there the plan must read the queue in the order of an index, so that reading stops
+/// after the first rows.
 async fn looked_at(
     dialect: &Dialect,
     tx: &DatabaseTransaction,

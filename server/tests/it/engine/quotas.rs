@@ -1,5 +1,5 @@
-//! The quotas of a namespace are enforced where its schedules fire: excess fires wait or are
-//! skipped, and are accounted for.
+//! The quotas of a namespace limit its fires: excess fires wait or are skipped, and the ledger says
+//! so.
 
 use std::{
     sync::{
@@ -59,7 +59,7 @@ async fn fires_over_the_quota_are_skipped_and_each_is_accounted_for(database: Te
         row.catch_up = entity::schedule::CatchUp::All;
     };
     let schedule = world.schedule("* * * * * *", noop(), each).await.id;
-    // Ten of them are due when the engine begins.
+    // Ten fires are due when the engine starts.
     clock.advance(Duration::from_secs(10));
     let engine = world.engine().await;
     let fates = world.decided(schedule, 4).await;
@@ -71,7 +71,7 @@ async fn fires_over_the_quota_are_skipped_and_each_is_accounted_for(database: Te
     assert_eq!((skipped[0].verdict, skipped[0].count), (Verdict::Skipped, 7));
     assert_eq!(skipped[0].detail.as_deref(), Some("3"));
     assert_eq!(fates.iter().map(|fire| fire.count).sum::<i64>(), 10);
-    // The next minute has its own.
+    // Each minute has its own quota.
     clock.set(at("2026-03-01T12:01:00Z"));
     world
         .until("fires of the next minute have started", || async {
@@ -222,7 +222,7 @@ async fn a_run_may_print_as_much_as_its_quota_over_all_attempts(database: TestDa
     let mark = "the run has used its quota of 45 bytes of log: the rest of this attempt's lines is \
         left out";
     assert_eq!(texts(&world, run.id).await, [line, line, line, line, mark]);
-    // Another run has its own quota.
+    // Another run may write as many bytes again.
     let schedule = world.due_now(printing(4, 0), |_| {}).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!(texts(&world, run.id).await, [line; 4]);
@@ -249,7 +249,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     assert_eq!(texts(&world, run.id).await, ["0123456789"; 3]);
     assert_eq!(told(&world, Some(&engine)).await, None);
 
-    // Other nodes have printed lines, too.
+    // Adds the lines that other nodes have printed.
     add_log(&world, &[full]).await;
     let issue = loop {
         if let Some(issue) = told(&world, Some(&engine)).await {
@@ -262,7 +262,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.state, run::State::Succeeded);
     assert_eq!(texts(&world, run.id).await, [mark]);
-    // The lines that this node printed are in the database's count, once.
+    // The database counts the lines that this node printed, and counts them only once.
     let day = world.clock.now() + TimeDelta::days(1);
     let counted = async || store.history_of(world.namespace, 45, day).await.unwrap().log_bytes;
     while counted().await < 90 {
@@ -336,7 +336,7 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     let kept = async |id| store.history_of(id, 45, now).await.unwrap().row_count;
     let fills = async |steps: &mut std::collections::HashMap<_, StepwiseService>| {
         // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
-        // when it has settled, its fire already counts now.
+        // only when it has settled, its fire counts at once.
         while (kept(world.namespace).await, kept(other).await) != (16, 15) {
             steps.get_mut("stats").unwrap().once(now).await.unwrap();
         }
@@ -372,7 +372,7 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     assert_eq!(cut.once(now).await.unwrap(), None, "what fits stays");
 }
 
-/// Counts until the namespace has this many rows. On PostgreSQL the feed waits for the oldest
+/// Counts until the namespace has this many rows. On PostgreSQL, the feed waits for the oldest
 /// transaction of all tests.
 async fn count_until(world: &World, stats: &mut StepwiseService, rows: i64) {
     let (store, now) = (&world.database.store, world.clock.now());
@@ -408,7 +408,7 @@ async fn history_that_a_shorter_retention_has_removed_lets_no_other_go(database:
     assert_eq!(cut.once(now).await.unwrap(), None);
     assert_eq!((world.sizes().await[1], kept().await), (4, 12), "the counts are right, too");
     assert_eq!(told(&world, None).await, None);
-    // The remaining rows of the schedule now count with its new retention.
+    // From now on, the remaining rows are kept for as long as the schedule's new retention says.
     let then = now + TimeDelta::days(2);
     assert_eq!(store.history_of(world.namespace, 45, then).await.unwrap().row_count, 9);
 }

@@ -1,4 +1,4 @@
-//! Live nodes bring the leftovers of a dead process to an end.
+//! The work of dead processes: live nodes take it over.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -80,7 +80,7 @@ async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDat
     let tried = at(context["recovery_attempt_time"].as_str().unwrap());
     assert!(tried >= run.scheduled_at.utc() && tried <= world.clock.now());
 
-    // The killed node comes back after a long time, too late.
+    // The killed node's result arrives after a long time, too late.
     first.answer(500);
     second.answer(200);
     let run = world.settled_run(schedule.id).await;
@@ -96,8 +96,8 @@ async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDat
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// If the term were only a few intervals, it would be over before its lease is written: on this
-/// machine at once, on a slow disk in every round.
+/// If the term of the lease were only a few intervals, it would be over before the lease is
+/// written.
 async fn recovery_has_time_to_act_however_short_its_pace_is(database: TestDatabase) {
     let (mut world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     world.settings.recovery_interval = Duration::ZERO;
@@ -148,7 +148,7 @@ async fn an_old_intent_is_handed_over_although_its_owner_lives(database: TestDat
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The store of a process that dies right after the first commit from when it is armed.
+/// A store whose process dies right after the first commit, once the flag is set.
 fn mortal(store: &Store) -> (Store, Arc<AtomicBool>, Arc<Notify>) {
     let (is_armed, died) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
     let (armed, dies) = (is_armed.clone(), died.clone());
@@ -162,8 +162,8 @@ fn mortal(store: &Store) -> (Store, Arc<AtomicBool>, Arc<Notify>) {
     (store.clone().with_faults(Faults::new(edge, || None)), is_armed, died)
 }
 
-/// Such fires (caught up after an outage or a pause, or released from the buffer) belong to
-/// instants that are long past when they are claimed.
+/// Such a fire is caught up on after an outage or a pause, or was released from the buffer: its
+/// instant is long past when it is claimed.
 async fn a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost(database: TestDatabase) {
     let (mut world, _clock) = World::at(database, at("2026-03-03T13:00:00Z")).await;
     let sound = world.database.store.clone();
@@ -215,7 +215,7 @@ async fn a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost(databas
     }
 }
 
-/// The time counts from the claim, however often recovery has taken the fire over since.
+/// The limit counts from the claim, however often recovery has taken the fire over since then.
 async fn how_long_recovery_tries_counts_from_the_claim(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-03T12:00:00Z")).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
@@ -231,8 +231,8 @@ async fn how_long_recovery_tries_counts_from_the_claim(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// As after a commit whose answer was lost: by the tables the node works on the run, and the node
-/// does not know it.
+/// This happens after a commit whose answer was lost: according to the tables the node works on the
+/// run, but the node does not know the run.
 async fn a_run_that_its_own_node_does_not_know_is_taken_over(database: TestDatabase) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;
@@ -285,7 +285,7 @@ async fn a_run_that_is_alive_is_never_fired_again(database: TestDatabase) {
     let engine = world.engine().await;
     let arrival = gate.arrival().await;
     let mut rounds = engine.recovery_reports();
-    // Far beyond the age up to which recovery tries, and every other limit except its own.
+    // Longer than all limits of recovery, except the one that is tested here.
     for _ in 0..60 {
         rounds.mark_unchanged();
         clock.advance(Duration::from_secs(2 * 3600));
@@ -374,8 +374,8 @@ async fn a_recovery_that_may_be_away(
     (node, steps.remove("recovery").unwrap(), is_away)
 }
 
-/// After an outage every heartbeat is old, and the first node to recover could take over the work
-/// of all others.
+/// After an outage every heartbeat is old, so the first node to recover could take over the work of
+/// all others.
 async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
@@ -387,7 +387,7 @@ async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(datab
     recovery.once(clock.now()).await.unwrap_err();
     clock.pass(expiry * 2);
     is_away.store(false, Ordering::SeqCst);
-    // Recovery does not wait for work that is known to be lost.
+    // Work that is known to be lost is taken over at once.
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     forge::orphan(&world, &schedule, |_| {}).await;
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
@@ -397,7 +397,7 @@ async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(datab
     assert!(found.contains("expired_nodes: 1, orphans: 0,"), "{found}");
 }
 
-/// Attempts that ended there during the outage are not written yet.
+/// The node could not write the results of attempts that ended during the outage.
 async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     database: TestDatabase,
 ) {
@@ -421,7 +421,7 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
 
-    // The node lives, and has nothing to write: the attempt is stuck.
+    // The node sends heartbeats and has no result to write, so the attempt makes no progress.
     let beat = world.database.store.beat_if_alive(other, Beat::default()).await.unwrap();
     assert!(matches!(beat, BeatOutcome::Alive(_)));
     clock.pass(expiry / 2);
@@ -430,14 +430,15 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     world.run_is(run.id, run::State::TimedOut).await;
 }
 
-/// An attempt that has ended but is not written yet counts as at work until its log lines are.
+/// As long as the log lines of an attempt are not written, it counts as at work, even if it has
+/// ended.
 async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     database: TestDatabase,
 ) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
     let limit = Duration::from_secs(60 + 1) + expiry;
-    // More lines than fit into its settlement.
+    // The lines are too many for the attempt's settlement.
     let command = Command { script: Some("seq 9999".to_owned()), ..Command::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let (node, mut steps, is_away) = services_that_may_be_away(&mut world).await;
@@ -452,7 +453,7 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
 
-    // The attempt's lines have not been written: it is stuck.
+    // The attempt's lines are still not written, so it makes no progress.
     clock.pass(expiry / 2);
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("overruns: 1,"), "{found}");
@@ -478,7 +479,7 @@ async fn what_one_part_of_recovery_cannot_do_holds_up_no_other(database: TestDat
     assert_eq!(world.runs(late.id).await[0].state, run::State::Cancelled);
 }
 
-/// As after a fail-over to a server with another clock: every heartbeat is suddenly old.
+/// This happens after a fail-over to a server with another clock: all heartbeats look old.
 async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
@@ -493,8 +494,7 @@ async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDataba
     clock.pass(expiry);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 
-    // From then on the node is silent, and a step of the clock does not make the silence any
-    // longer.
+    // From then on the node is silent. A step of the clock does not make its silence longer.
     clock.advance(expiry * 2);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     clock.pass(expiry + Duration::from_millis(1));
@@ -502,7 +502,7 @@ async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDataba
     assert!(found.contains("expired_nodes: 1,"), "{found}");
 }
 
-/// The dead node's last heartbeat then lies in the future, and so does the end of its lease.
+/// After the step, the last heartbeat of the dead node and the end of its lease are in the future.
 async fn who_is_dead_is_found_although_the_databases_clock_was_stepped_back(
     database: TestDatabase,
 ) {

@@ -1,4 +1,4 @@
-//! If the database refuses fires of one schedule, only that schedule is affected.
+//! Fires that the database refuses: only their schedule is affected.
 
 use std::{
     future::ready,
@@ -53,8 +53,8 @@ async fn a_schedule_whose_fires_the_database_refuses_holds_up_no_other(database:
     assert!(world.ledger(poison).await.is_empty());
     assert_eq!(node.cluster().refused(), [poison]);
 
-    // Instants that fall due next are claimed at once; the refused one is retried on its own and
-    // stays due.
+    // Instants that are due next are claimed at once. The refused instant stays due, and is tried
+    // separately.
     let next = world.due_now(noop(), |_| {}).await;
     let told = planner.once(clock.now()).await.unwrap().unwrap();
     assert!(told.contains("claimed: 1,") && told.contains("batches: 1,"), "{told}");
@@ -73,7 +73,7 @@ async fn a_schedule_whose_fires_the_database_refuses_holds_up_no_other(database:
     assert!(node.cluster().refused().is_empty());
 }
 
-/// If the database refuses everything, the schedules are not at fault.
+/// If the database refuses everything, the fault is not with single schedules.
 async fn where_the_database_refuses_all_nothing_is_set_aside_for_long(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     world.refuse("INSERT ON fire", "NEW.count > 0").await;

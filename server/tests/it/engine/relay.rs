@@ -1,5 +1,5 @@
-//! Nodes on one PostgreSQL wake one another. In tests where only a signal may wake a service,
-//! everything else is delayed by an hour.
+//! Nodes on one PostgreSQL wake one another. In tests in which only a signal may wake a service,
+//! all timers are set to an hour.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ struct Two {
 }
 
 impl Two {
-    /// Creates two nodes with these roles.
+    /// Starts two nodes, each with these roles.
     async fn new(here_does: &str, there_does: &str) -> Self {
         let mut here = World::new(TestDatabase::postgres().await).await;
         let database = TestDatabase::at(here.database.url.clone()).await;
@@ -44,7 +44,7 @@ fn put_off(settings: &mut Settings, name: &str, roles: &str) {
     settings.recovery_interval = HOUR;
 }
 
-/// The connections by which nodes of this database receive signals.
+/// The connections on which nodes of this database receive signals.
 const LISTENERS: &str = "FROM pg_stat_activity WHERE datname = current_database() \
                          AND application_name = 'carillon calls' AND query <> ''";
 
@@ -53,7 +53,7 @@ async fn listens(world: &World, nodes: i64) {
     let sql = format!("SELECT count(*) {LISTENERS}");
     world
         .until("the nodes listen", async || {
-            // Each write wakes the waiting services.
+            // Each of these writes wakes the services that wait.
             world.database.store.changes().wake();
             tokio::task::yield_now().await;
             let ask = Statement::from_string(DbBackend::Postgres, &sql);
@@ -80,7 +80,7 @@ async fn a_run_that_is_queued_by_one_node_is_taken_by_another() {
     end([here, there]).await;
 }
 
-/// The newcomer cannot tell by itself whether the process with that name is alive.
+/// The new node cannot know by itself whether the process with its name is alive.
 #[tokio::test]
 async fn a_newcomer_under_the_name_of_another_has_its_answer_at_once() {
     let mut two = Two::new("worker", "worker").await;
@@ -136,7 +136,7 @@ async fn followers_on_one_node_see_the_writes_of_another() {
     let there = two.there.engine().await;
     listens(&two.here, 2).await;
     let schedule = two.there.due_now(noop(), |_| {}).await;
-    // The planner looks when its own store reports changes.
+    // The planner runs because its own store reports the change.
     two.here.settled(schedule.id, 1).await;
     end([here, there]).await;
 }
@@ -147,7 +147,7 @@ async fn a_node_that_connects_again_wakes_everything_once() {
     let there = two.there.engine().await;
     listens(&two.there, 1).await;
     there.planner_reports().wait_for(|(rounds, _)| *rounds > 1).await.unwrap();
-    // There is no engine here, so no signal is sent for this schedule.
+    // No engine runs beside this connection, so no signal is sent for the schedule.
     let schedule = two.here.due_now(noop(), |_| {}).await;
     let sql = format!("SELECT pg_terminate_backend(pid) {LISTENERS}");
     two.here.database.store.read().execute_unprepared(&sql).await.unwrap();
@@ -174,12 +174,14 @@ async fn a_storm_takes_few_notifications() {
     while wire.heard().await.unwrap() != "end" {
         calls += 1;
     }
-    // Seven kinds, each sent at once and then five times a second.
+    // There are seven kinds of signals. Each kind is sent at once and then at most five times a
+    // second.
     let most = 7 * (2 + start.elapsed().as_millis() / 200);
     assert!(calls > 0 && calls <= most, "{calls} calls, at most {most}");
 }
 
-/// Otherwise each node would look because the other has looked, for as long as a run waits.
+/// If a node's own round woke the others, the nodes would wake one another for as long as a run
+/// waits.
 #[tokio::test]
 async fn nodes_on_which_nothing_happens_leave_each_other_alone() {
     let two = Two::new("scheduler,worker", "scheduler,worker").await;
@@ -194,7 +196,7 @@ async fn nodes_on_which_nothing_happens_leave_each_other_alone() {
     two.here.until("the run is queued", wait).await;
 
     let mut wire = two.here.database.store.wire().await.unwrap().expect("a wire");
-    // Once a second passes without a signal, none follows.
+    // After a second without a signal, the nodes are quiet.
     let second = Duration::from_secs(1);
     let mut calls = 0;
     while tokio::time::timeout(second, wire.heard()).await.is_ok() {

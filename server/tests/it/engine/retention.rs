@@ -1,4 +1,4 @@
-//! History is removed when it is old enough; live rows never are.
+//! History is removed once it is old enough; live rows never are.
 
 use std::{
     sync::{Arc, Mutex},
@@ -71,23 +71,23 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
                 .await,
         );
     }
-    // This run took weeks.
+    // The run was at work for weeks.
     kept.push(world.past(&schedule, 52, 1, |_, run| run.finished_at = Some(yesterday)).await);
-    // This fire was caught up on yesterday.
+    // The fire was caught up on yesterday.
     let made_up = world
         .past(&schedule, 53, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Started, Reason::CaughtUp);
             (fire.claimed_at, fire.decided_at) = (yesterday, Some(yesterday));
         })
         .await;
-    // This fire waits for its turn.
+    // The fire waits in a buffer.
     let pending = world
         .past(&schedule, 54, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Pending, Reason::AwaitingHandoff);
             (fire.decided_at, fire.run_id, fire.claimed_by) = (None, None, None);
         })
         .await;
-    // This row accounts for the instants of weeks, up to yesterday.
+    // The row covers the instants of weeks, up to yesterday.
     let range = world
         .past(&schedule, 55, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Missed, Reason::Outage);
@@ -102,7 +102,8 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
         for id in &kept {
             assert!(runs.contains(id), "{id} of {runs:?}");
         }
-        // The fire of a run at work is needed; that of a run which has ended is old.
+        // The fire of a run that is still at work stays. The fire of a run that ended yesterday is
+        // old, and is removed.
         for id in [kept[0], kept[1], made_up, pending, range] {
             assert!(fires.contains(&id), "{id} of {fires:?}");
         }
@@ -112,7 +113,7 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
     };
     world.retain(45).await;
     check(&world).await;
-    // These rows are not removed in a later round either.
+    // A later round does not remove these rows either.
     clock.advance(Duration::from_secs(24 * 3600));
     world.retain(45).await;
     check(&world).await;
@@ -228,7 +229,8 @@ async fn deleted_schedules_are_purged_after_a_week(database: TestDatabase) {
     assert_eq!(there().await, (vec![true; 3], 3));
     clock.advance(Duration::from_secs(6 * 24 * 3600));
     world.retain(45).await;
-    // Its runs still name the workflow; a run at work needs its schedule.
+    // The workflow stays as long as runs name it, and a schedule as long as one of its runs is at
+    // work.
     assert_eq!(there().await, (vec![true, false, true], 3));
     assert_eq!(world.sizes().await[1], 2, "history goes with its own age");
     world.write("UPDATE run SET state = 'succeeded' WHERE id = $1", [running.into()]).await;
@@ -392,7 +394,7 @@ async fn a_slot_that_the_cursor_has_still_before_it_stays_taken(database: TestDa
         })
         .await;
     let fires = async || world.ledger(schedule.id).await.iter().map(|f| f.id).collect::<Vec<_>>();
-    // An edit has set the cursor back, and the schedule is paused.
+    // An edit has moved the cursor back, and the schedule is paused.
     let cursor = Timestamp::from(noon() - TimeDelta::days(51));
     let sql = "UPDATE schedule SET next_scheduled_at = $1, enabled = $2";
     world.write(sql, [cursor.0.into(), false.into()]).await;
@@ -430,7 +432,7 @@ async fn firing_goes_on_while_a_large_history_is_removed(database: TestDatabase)
     world.database.store = world.database.store.clone().with_observer(move |sql| {
         if sql.contains("DELETE FROM run") || sql.contains("DELETE FROM fire") {
             log.lock().unwrap().push("chunk");
-            // Each chunk takes a second by the service's clock.
+            // By the service's clock, each chunk takes a second.
             time.advance(Duration::from_secs(1));
         } else if sql.contains("INSERT INTO fire") {
             log.lock().unwrap().push("fire");

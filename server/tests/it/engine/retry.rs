@@ -1,4 +1,4 @@
-//! What follows a failed attempt.
+//! Failed attempts, and whether and when they are repeated.
 
 use chrono::TimeDelta;
 use entity::{run, task_run};

@@ -1,4 +1,5 @@
-//! Secrets used by tasks: passed on as they are, and masked in everything that is stored.
+//! Secrets in tasks: the target gets them unchanged, and they are masked in everything that is
+//! stored.
 
 use std::time::Duration;
 
@@ -63,7 +64,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let Target::Http(http) = &mut asked.target else { panic!("a step is a request") };
     http.body = Some(json!({ "password": "{{ secrets.smtp }}" }));
     http.headers.insert("X-Key".to_owned(), Secret::new("{{ secrets.smtp | urlencode }}"));
-    // The task prints and returns its secret in every possible way, to its log and to later tasks.
+    // The task prints its secret in many encodings, and returns it to later tasks.
     let script = r#"
         printf '%s\n' "as it is: $PASS"; printf '%s' "user:$PASS" | base64 -w0; echo
         printf '%s' "$PASS" | od -An -tx1 | tr -d ' \n' >&2; echo >&2
@@ -85,7 +86,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let engine = world.engine().await;
     let arrival = gate.arrival().await;
     assert_eq!(arrival.body["password"], VALUE);
-    // The receiver echoes the secret.
+    // The receiver's answer contains the secret.
     let echo = json!({ "you_sent": VALUE, "as": STANDARD.encode(VALUE), "rows": 7 });
     arrival.answer_with(200, echo);
     let done = world.settled_run(schedule.id).await;
@@ -96,7 +97,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let told = attempts.iter().find(|row| row.task == "tell").unwrap().output.clone().unwrap();
     assert_eq!(told["result"], json!({ "given": "***", "b64": "***" }));
 
-    // The secret in an error is masked, too.
+    // The error message of a task contains the secret as well, and is masked.
     let failing = world.due_now(task(Target::Command(shell("3"))), |_| {}).await;
     let failed = world.settled_run(failing.id).await;
     assert_eq!(failed.state, run::State::Failed);
@@ -159,7 +160,7 @@ async fn without_its_secret_nothing_is_sent(database: TestDatabase) {
         let error = run.error.unwrap();
         assert!(error.contains(said) && error.contains(&format!("'{name}'")), "{error}");
         engine.shutdown(Duration::from_secs(5)).await.unwrap();
-        // A server does not start on such a database either.
+        // On such a database a server does not start.
         let begins = here.check(&world.database.store).await;
         assert_eq!(begins.is_ok(), said.contains("none of that name"), "{begins:?}");
     }

@@ -1,4 +1,4 @@
-//! Outcomes that the database does not accept.
+//! Outcomes of attempts that the database refuses to store.
 
 use std::time::Duration;
 
@@ -64,8 +64,8 @@ async fn an_outcome_that_the_database_refuses_holds_up_no_other(database: TestDa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The run of a schedule whose success the database does not accept, although it would accept
-/// another outcome: it has ended and waits to be settled.
+/// A run that has ended and waits to be settled: the database refuses its success, but would accept
+/// another outcome.
 async fn unsettled(world: &World, engine: &Engine) -> run::Model {
     disturb(
         world,

@@ -1,4 +1,4 @@
-//! A target that hangs takes its share of a node's places, and no more.
+//! A target that hangs occupies its share of a node's places, and no more.
 
 use std::time::Duration;
 
@@ -36,10 +36,10 @@ on_both!(
 
 const CAPACITY: usize = 50;
 
-/// The share of the capacity for one origin.
+/// The number of places that one origin may occupy.
 const SHARE: usize = 40;
 
-/// The share of the rest for another origin.
+/// The number of the remaining places that a second origin may occupy.
 const SECOND_SHARE: usize = 7;
 
 /// A receiver that answers at once.
@@ -120,7 +120,7 @@ async fn others_are_on_time_while_hundreds_of_requests_hang(database: TestDataba
     assert_eq!(issue(&world, &engine).await, None);
     due(&world, 300, slow.task()).await;
     let held = arrivals(&mut slow, SHARE).await;
-    // Requests to a second target that hangs find places, too.
+    // A second target that hangs also gets places.
     due(&world, 300, slower.task()).await;
     let also_held = arrivals(&mut slower, SECOND_SHARE).await;
     let good = due(&world, 300, prompt().await).await;
@@ -153,7 +153,7 @@ async fn runs_that_wait_overtake_those_whose_origin_has_its_share(database: Test
     let engine = world.engine().await;
     due(&world, 200, slow.task()).await;
     let held = arrivals(&mut slow, SHARE).await;
-    // The runs of a group are in the queue first, behind all hanging ones.
+    // The runs of the group have a low priority, so they wait behind all runs that hang.
     let (group, quick) = (group(&world, 5).await, prompt().await);
     for _ in 0..30 {
         let behind = |row: &mut schedule::Model| {
@@ -177,7 +177,7 @@ async fn one_origin_alone_has_nearly_all_places_and_all_its_runs_are_done(databa
     let held = arrivals(&mut gate, SHARE).await;
     let_all_go(&world, &mut gate, held, 400).await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
-    // If the share is the whole capacity, there is no reserve.
+    // If the share is the whole capacity, no places are reserved for others.
     world.settings.max_share = 100;
     let engine = world.engine().await;
     due(&world, 60, gate.task()).await;
@@ -203,7 +203,8 @@ async fn runs_of_several_tasks_have_one_share_of_the_places(database: TestDataba
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A script that ends at once, or never if this is in its environment.
+/// A task that executes the script `text`; `hangs` puts `HANG` into its environment, and then the
+/// script never ends.
 fn script(text: &str, hangs: bool) -> Task {
     let mut command = Command { script: Some(text.to_owned()), ..Command::default() };
     if hangs {
@@ -239,7 +240,8 @@ async fn scripts_that_hang_keep_no_other_script_waiting(database: TestDatabase) 
             (running >= SHARE as u64).then_some(())
         })
         .await;
-    // Another script of the same namespace, and the same script of another one.
+    // A different script of the same namespace runs, and so does the same script of another
+    // namespace.
     due(&world, 20, script("exit 0", false)).await;
     succeeded(&world, 20).await;
     world.namespace = other_namespace(&world).await;

@@ -1,4 +1,4 @@
-//! How a node shuts down.
+//! The shutdown of a node.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ async fn an_attempt_that_does_not_end_in_time_is_released_to_the_next_life(datab
     let second = gate.arrival().await;
     assert_eq!(second.attempt(), 2);
     second.answer(500);
-    // The released attempt did not count, but the failed one was the run's only permitted attempt.
+    // The attempt that was released does not count. The failed one was the only attempt permitted.
     let run = world.settled_run(schedule.id).await;
     assert_eq!((run.state, run.recovery_attempts), (run::State::Failed, 0));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();

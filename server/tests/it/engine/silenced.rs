@@ -1,5 +1,5 @@
-//! Schedules that a change of a calendar would silence: checked before the change, and again in its
-//! transaction for what has changed since.
+//! Changes of a calendar that would keep schedules from ever firing again. The schedules are
+//! checked before the change; those that have changed since are checked again in its transaction.
 
 use std::sync::{
     Arc, Mutex,
@@ -47,7 +47,7 @@ async fn old(world: &World, count: usize, change: impl Fn(usize, &mut schedule::
         .await;
 }
 
-/// Lets another transaction write when the next one is about to begin.
+/// Lets another transaction write at the moment when the next one is about to begin.
 fn interrupted(
     world: &mut World,
     write: impl Fn(Store) -> BoxFuture<'static, ()> + Send + Sync + 'static,
@@ -122,7 +122,7 @@ async fn a_schedule_that_changes_while_its_calendar_does_is_looked_at_again(
     assert!(refused.contains("any more of s0001"), "{refused}");
 }
 
-/// Each change alone leaves an instant on which the schedule fires.
+/// Each of the two changes alone leaves instants on which the schedule fires.
 async fn calendars_that_change_together_are_looked_at_together(database: TestDatabase) {
     let (mut world, calendar) = a_world(database).await;
     let other = world.calendar("other", Mode::Exclude, json!({})).await;

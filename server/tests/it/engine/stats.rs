@@ -1,4 +1,4 @@
-//! Roll-ups: each settled run counts once.
+//! Statistics: each settled run counts exactly once.
 
 use std::{
     sync::{Arc, Mutex},
@@ -41,9 +41,9 @@ async fn whole(world: &World) -> Counts {
     sum(&world.database.store, world.namespace, Timestamp(0), day).await.unwrap().counts
 }
 
-/// Executes rounds of the roll-ups until they have reached that count, and two more, in which
-/// nothing must be counted again; no schedule fires meanwhile. On PostgreSQL the feed waits for the
-/// oldest transaction of all tests.
+/// Executes rounds of the statistics until they have reached that count, and two rounds more, in
+/// which nothing may be counted again. No schedule fires meanwhile. On PostgreSQL, the feed waits
+/// for the oldest transaction of all tests.
 async fn counted(
     world: &World,
     engine: &Engine,
@@ -76,13 +76,13 @@ async fn each_run_counts_once_whatever_dies(database: TestDatabase) {
         let engine = world.engine().await;
         for minute in 1..=2 {
             clock.advance(Duration::from_secs(60));
-            // Wait for both schedules before time passes: a command that is still at work would
-            // time out.
+            // Time must not pass before both schedules have settled: a command that is still at
+            // work would exceed its time limit.
             world.settled(schedule, (life - 1) * 2 + minute).await;
             world.settled(failing, life).await;
         }
         if life < 3 {
-            // The engine stops, regardless of how far its roll-ups have come.
+            // The engine is killed, however far its statistics have come.
             engine.abandon();
         } else {
             counted(&world, &engine, &clock, |sums| sums.ended() >= 9).await;
@@ -169,7 +169,7 @@ async fn fires_without_a_run_count_where_they_were_decided(database: TestDatabas
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A run of this many milliseconds that ended in a minute of 3 March.
+/// A run that took `ms` milliseconds and ended in that minute of 3 March.
 fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (NamespaceMinute, Rollup) {
     let begin = Timestamp::from(at("2026-03-03T00:00:00Z")).0;
     let minute = Timestamp(begin + hour * 3_600_000 + minute * 60_000);
@@ -195,7 +195,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
         assert!(store.add_counts_if_at(&tx, counts, before, end).await.unwrap());
         store.commit(tx).await.unwrap();
     };
-    // Three hours that are long past, and half of an hour that is not yet.
+    // Three whole hours that are old enough to be merged, and half an hour that is not.
     let minutes = (9..12).flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
     let minutes = minutes.chain((0..30).map(|minute| (12, minute)));
     let counts: Vec<_> =
@@ -223,7 +223,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
     assert_eq!(rows_are(&engine, 3 + 30).await, before);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
-    // Runs that are counted later are merged into their hour when hours are next rolled up.
+    // A run that is counted later becomes part of its hour when hours are merged the next time.
     let late = ended(&world, 10, 17, 5_000);
     add(store.counted_until().await.unwrap(), std::slice::from_ref(&late)).await;
     assert_eq!(all().await.0, 3 + 1 + 30);
@@ -244,7 +244,7 @@ async fn skipped_fires_are_read_from_their_index_alone(database: TestDatabase) {
     let asked = texts.lock().unwrap().pop().unwrap();
     let tx = store.begin().await.unwrap();
     let (explain, column, how) = if store.dialect().is_postgres() {
-        // On an empty database every plan is quick, so these plans are disabled.
+        // On an empty database PostgreSQL prefers these plans, so they are disabled.
         for way in ["enable_seqscan", "enable_bitmapscan"] {
             tx.execute_unprepared(&format!("SET LOCAL {way} = off")).await.unwrap();
         }
@@ -289,7 +289,7 @@ async fn a_dump_from_a_cluster_with_higher_ids_is_counted_on_from_where_it_was()
     ] {
         world.write(far, []).await;
     }
-    // One run settled while the others were being counted: as if it had not been among them.
+    // Makes one run look as if it had settled while the others were counted.
     let late = "UPDATE run SET changed = (SELECT changed FROM stat_position) + 5 WHERE id = $1";
     world.write(late, [runs[0].id.into()]).await;
 

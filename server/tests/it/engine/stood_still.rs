@@ -1,5 +1,5 @@
-//! A process that freezes between a commit and its consequences, for longer than the others wait
-//! for a node: its services are executed by hand.
+//! A process that freezes between a commit and the steps that follow, for longer than the others
+//! wait for a node. The test executes its services by hand.
 
 use std::{
     sync::{
@@ -74,17 +74,17 @@ async fn a_step_is_begun_of_a_run_that_is_still_its_own(database: TestDatabase) 
     goes_on(database, Meanwhile::Nothing).await;
 }
 
-/// What happens to the runs while the process is frozen.
+/// The fate of the runs while the process is frozen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meanwhile {
     Nothing,
-    /// Another node ends them, and retention removes them.
+    /// Another node ends the runs, and retention removes them.
     Removed,
-    /// Another node declares this one dead, and has taken nothing over yet.
+    /// Another node has declared this one dead, and has not taken anything over yet.
     Dead,
 }
 
-/// An answer that arrives after a day.
+/// An answer to a commit that arrives after a day.
 fn late(
     sound: &Store,
     clock: &ManualClock,
@@ -138,7 +138,7 @@ async fn begins(database: TestDatabase, by_dispatcher: bool, meanwhile: Meanwhil
     }
 }
 
-/// The first step of a run of several tasks.
+/// The first step of a run of several tasks ends while the process is frozen.
 async fn goes_on(database: TestDatabase, meanwhile: Meanwhile) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;

@@ -1,4 +1,4 @@
-//! A run that its node takes again while the earlier attempt there has not ended.
+//! A run that the same node takes again before its earlier attempt on the node has ended.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(an_attempt_that_was_replaced_does_not_let_go_of_the_next_one);
 
-/// As after a fail-over that lost acknowledged commits of the primary: attempt and term are the
-/// same.
+/// This happens after a fail-over that lost acknowledged commits of the primary: the attempt and
+/// the term have the same numbers as before.
 async fn an_attempt_that_was_replaced_does_not_let_go_of_the_next_one(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.poll = Duration::from_millis(50);
-    // No service checks the holds while the tables are changed.
+    // No service compares its runs with the tables while the test changes them.
     world.settings.heartbeat_interval = Duration::from_secs(3_600);
     let mut gate = Gate::open().await;
     let schedule = world.due_now(gate.task(), |_| {}).await;

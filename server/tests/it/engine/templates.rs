@@ -1,5 +1,5 @@
 //! Targets whose texts are rendered before each attempt, programs that return a result, and
-//! failures that are not worth another attempt.
+//! failures that are not repeated.
 
 use std::time::Duration;
 
@@ -145,8 +145,8 @@ async fn a_template_does_not_lead_where_requests_may_not_go(database: TestDataba
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The caller who triggers a run determines its context, and nothing else: no second header, no
-/// second request, and no path outside of the segment between two slashes.
+/// The caller who triggers a run chooses only the values in its context. No value can add a second
+/// header or a second request, or leave the segment of the path in which it stands.
 async fn what_a_template_fills_in_is_one_header_and_one_place_in_an_address(
     database: TestDatabase,
 ) {
@@ -202,7 +202,7 @@ async fn a_failure_that_no_condition_names_is_not_tried_again(database: TestData
         tried.retry.initial_ms = 0;
         tried.retry_on = vec!["timeout".parse().unwrap(), "exit 70-79".parse().unwrap()];
         let after = shell("after", "true");
-        // As the only task, and as one of several.
+        // The task runs alone, and as one of several.
         for definition in [tried.clone().into(), Definition::of(vec![tried.clone(), after])] {
             let schedule = world.due_now(definition, |_| {}).await;
             let run = world.settled_run(schedule.id).await;

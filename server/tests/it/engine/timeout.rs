@@ -23,7 +23,7 @@ on_both!(
 
 async fn an_attempt_over_its_time_limit_is_stopped_and_timed_out(database: TestDatabase) {
     let world = World::new(database).await;
-    // There is no answer, whether or not the request arrives in time.
+    // The receiver never answers, whether or not the request reaches it in time.
     let gate = Gate::open().await;
     let mut task = gate.task();
     task.timeout_ms = 50;
@@ -57,8 +57,8 @@ async fn a_timed_out_attempt_is_followed_by_another_if_the_policy_says_so(databa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The other node is alive, but the attempt on it is stuck, and so is the code that should end it
-/// there.
+/// The other node is alive, but its attempt makes no progress, and neither does the code that
+/// should end the attempt there.
 async fn an_attempt_that_its_node_fails_to_end_is_ended_by_recovery(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
@@ -83,7 +83,7 @@ async fn an_attempt_that_its_node_fails_to_end_is_ended_by_recovery(database: Te
     assert_eq!(states, [task_run::State::TimedOut]);
 }
 
-/// As after a fail-over to a server with another clock: every attempt is past its deadline.
+/// This happens after a fail-over to a server with another clock: every attempt looks late.
 async fn a_step_of_the_databases_clock_times_out_nothing_on_another_node(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
@@ -101,19 +101,20 @@ async fn a_step_of_the_databases_clock_times_out_nothing_on_another_node(databas
         let most = limit / 4;
         forge::while_it_lives(&world, &clock, other, most, &mut recovery).await;
     }
-    // The attempt is at work for three quarters of its time limit.
+    // The attempt has used three quarters of its time limit.
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
     assert_eq!(world.attempts(run.id).await[0].state, task_run::State::Running);
 }
 
-/// The attempt's task has ended, but its output is not being written.
+/// The attempt's task has ended, but nothing writes its output.
 async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    // More lines than fit into its settlement: the attempt waits for a writer that does not exist.
+    // The lines are too many for the attempt's settlement, so the attempt waits for the service
+    // that writes lines, which does not run here.
     let script = format!("seq 9999; echo done > {}", fifo.display());
     let command = Command { script: Some(script), ..Command::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
@@ -122,7 +123,7 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     assert_eq!(tokio::fs::read_to_string(&fifo).await.unwrap(), "done\n");
 
     let recovery = steps.get_mut("recovery").unwrap();
-    // The world's clocks do not show how long the attempt has been at work.
+    // How long the attempt has been at work is not measured by these clocks.
     clock.advance(limit * 9);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     clock.pass(limit);
@@ -131,12 +132,13 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.state, run::State::TimedOut);
     assert_eq!(world.attempts(run.id).await[0].state, task_run::State::TimedOut);
-    // No node holds the run any more, however long it takes until the attempt has ended.
+    // No node holds the run any more, although the attempt has not ended.
     assert_eq!(node.attempts(), 1);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 }
 
-/// As after a step of the clock: the deadline is past, the time limit of the task is not.
+/// This happens after a step of the clock: the deadline is past, but the task's time limit has not
+/// been used up.
 async fn a_node_does_not_time_out_its_own_attempt_by_the_wall_clock(database: TestDatabase) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;

@@ -1,5 +1,5 @@
-//! A round of the planner has a limit for each kind of work, so that too much of one kind delays no
-//! other.
+//! The limits of a round of the planner, one for each kind of work: much work of one kind must not
+//! delay the others.
 
 use carillon::engine::{Stepwise, StepwiseService};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -39,7 +39,7 @@ async fn pending(world: &World, schedule: Uuid) -> usize {
     ledger.len()
 }
 
-/// Executes rounds as long as the planner wants the next one at once; returns their number.
+/// Executes rounds for as long as the planner wants the next one at once; returns their number.
 async fn to_the_end(planner: &mut StepwiseService, now: DateTime<Utc>) -> usize {
     for rounds in 0..100 {
         if planner.next_round(now) > now {
@@ -50,7 +50,7 @@ async fn to_the_end(planner: &mut StepwiseService, now: DateTime<Utc>) -> usize 
     panic!("the planner comes to no end");
 }
 
-/// As after a pause of many schedules whose fires are caught up on.
+/// Many schedules were paused, and their fires are caught up on.
 async fn what_falls_due_does_not_wait_until_all_is_released(database: TestDatabase) {
     let (world, now, node, mut planner) = planner(database, 5).await;
     let resumed = forge::idle(&world, noop(), |row| row.overlap = Overlap::Allow).await;

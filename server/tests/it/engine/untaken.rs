@@ -1,5 +1,4 @@
-//! Time limits also apply to a run that no node can take: its start deadline, and the limit of the
-//! whole run.
+//! Time limits of a run that no node can take: its start deadline, and the limit of the whole run.
 
 use std::time::Duration;
 
@@ -47,13 +46,13 @@ async fn a_run_that_nobody_can_take_does_not_start_after_its_deadline(database: 
     let patient = world.due_now(asks_for("gpu", noop()), |_| {}).await;
     let other = world.due_now(gate.task(), |_| {}).await;
     let also_at_work = gate.arrival().await;
-    // Now there is no free place either.
+    // From now on the node has no free place either.
     let placeless = world.due_now(noop(), strict).await;
     for schedule in [&tagged, &grouped, &patient, &placeless] {
         let fire = world.decided(schedule.id, 1).await.remove(0);
         assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::OnTime));
     }
-    // Recovery looks every now and then, by this clock.
+    // Recovery runs at intervals, which this clock measures.
     let _time = ticking(&clock);
     clock.advance(Duration::from_secs(31));
     for schedule in [&tagged, &grouped, &placeless] {
@@ -82,8 +81,9 @@ async fn a_late_run_that_nobody_takes_is_in_the_way_of_no_later_fire(database: T
     let engine = world.engine().await;
     clock.set(at("2026-03-01T12:00:00Z"));
     world.decided(schedule, 1).await;
-    // It continues to the end: a heartbeat across a tick shifts the node's own time by a tick, and
-    // on a clock that stands still the next fire might then never be due.
+    // The clock must move until the end: a heartbeat that coincides with a tick shifts the node's
+    // own time by that tick, and on a clock that stands still the next fire might then never be
+    // due.
     let _time = ticking(&clock);
     clock.set(at("2026-03-01T12:04:00Z"));
     world.settled(schedule, 1).await;
@@ -119,7 +119,7 @@ async fn the_time_of_a_run_that_nobody_takes_up_again_passes(database: TestDatab
     }
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
-    // The only node with the tag has left.
+    // The only node with the required tag has left.
     world.settings.tags = Tags::default();
     let engine = world.engine().await;
     let _time = ticking(&clock);

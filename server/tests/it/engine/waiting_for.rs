@@ -34,7 +34,7 @@ on_both!(
 const ASK: &str = "query ($id: UUID!) { run(id: $id) { state stuck
     waitsFor { reason text until group runs { id } } } }";
 
-/// The node's API answer about the run.
+/// The reasons for which the run waits, as the node's API answers.
 async fn ask(world: &World, engine: &Engine, run: Uuid) -> Value {
     let executor = Executor::new(Policy::default(), world.clock.clone()).unwrap();
     let cache = Arc::new(timetable::Cache::new(10));

@@ -50,8 +50,8 @@ impl World {
         Self::on_clock(database, Clock::system()).await
     }
 
-    /// The same namespace as `other`'s, through other connections to its database: for another
-    /// node.
+    /// A world for another node: the same namespace as in `other`, through other connections to the
+    /// same database.
     pub(crate) fn new_beside(database: TestDatabase, other: &Self) -> Self {
         Self {
             database,
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// A world on a clock that the test moves; leases and heartbeats follow it too.
+    /// A world on a clock that the test moves. Leases and heartbeats use that clock as well.
     pub(crate) async fn at(database: TestDatabase, now: DateTime<Utc>) -> (Self, ManualClock) {
         let manual = ManualClock::new(now);
         let mut world = Self::on_clock(database, manual.clock()).await;
@@ -97,7 +97,7 @@ impl World {
         self.try_engine().await.unwrap()
     }
 
-    /// The service with that name, executed by hand: the only active one on its node.
+    /// The service with that name, executed by hand. No other service of its node is active.
     pub(crate) async fn step(&self, name: &str) -> (Stepwise, StepwiseService) {
         let executor = Executor::new(Policy::default(), self.clock.clone()).unwrap();
         let (node, steps) = Stepwise::join(
@@ -115,8 +115,8 @@ impl World {
         (node, step)
     }
 
-    /// Starts one of several nodes, with this name: like another process, it does not receive the
-    /// others' signals.
+    /// Starts one of several nodes, with this name. The node receives no signals of the others, as
+    /// if it were in another process.
     pub(crate) async fn node(&mut self, name: &str) -> Engine {
         self.settings.node_name = name.to_owned();
         self.signals = Signals::default();
@@ -194,7 +194,7 @@ impl World {
             .unwrap()
     }
 
-    /// Waits until `look` returns something. It is called again after every write.
+    /// Waits until `look` returns something. `look` is called again after every write.
     pub(crate) async fn until<T, F>(&self, what: &str, look: impl FnMut() -> F) -> T
     where
         F: Future<Output = Option<T>>,
@@ -202,7 +202,7 @@ impl World {
         self.until_within(Duration::from_secs(60), what, look).await
     }
 
-    /// The same with more patience.
+    /// Waits like [`Self::until`], with a longer time limit.
     pub(crate) async fn until_within<T, F>(
         &self,
         patience: Duration,
@@ -252,7 +252,7 @@ impl World {
         .await
     }
 
-    /// Changes rows without the engine.
+    /// Changes rows directly, without the engine.
     pub(crate) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) {
         let store = &self.database.store;
         let tx = store.begin().await.unwrap();
@@ -260,8 +260,8 @@ impl World {
         store.commit(tx).await.unwrap();
     }
 
-    /// Makes the database refuse rows: `what` is `INSERT ON fire` or the like, `is_it` is the
-    /// condition on the row. Only one at a time.
+    /// Makes the database refuse rows: `what` is an event such as `INSERT ON fire`, `is_it` is the
+    /// condition on the row. Only one such refusal can be active.
     pub(crate) async fn refuse(&self, what: &str, is_it: &str) {
         if self.database.store.dialect().is_postgres() {
             let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \

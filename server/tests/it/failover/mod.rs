@@ -57,8 +57,8 @@ async fn a_primary_that_was_left_behind_is_left() {
     let (world, schedules) = every_second(&replicas).await;
     let engine = world.engine().await;
     settled_since(&world, &schedules, world.clock.now()).await;
-    // The first server is alive and takes itself for the primary, but none of its commits is
-    // acknowledged any more: it waits for its standby.
+    // The first server is alive and still believes that it is the primary. None of its commits is
+    // acknowledged any more, because it waits for its standby.
     replicas.promote_standby().await;
     settled_since(&world, &schedules, world.clock.now()).await;
     engine.shutdown(Duration::from_secs(10)).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_primary_that_was_left_behind_is_left() {
 
 async fn every_second(replicas: &Replicas) -> (World, Vec<Uuid>) {
     let mut world = World::new(TestDatabase::at(replicas.url()).await).await;
-    // Leftovers of a lost answer are taken up after this.
+    // Recovery takes over the work of a lost answer after the expiry.
     world.settings.heartbeat_interval = Duration::from_millis(500);
     world.settings.heartbeat_expiry = Duration::from_secs(3);
     let mut schedules = Vec::new();
@@ -79,7 +79,7 @@ async fn every_second(replicas: &Replicas) -> (World, Vec<Uuid>) {
     (world, schedules)
 }
 
-/// A schedule whose every fire runs, however late it is, and whatever the state of the previous
+/// Makes every fire of the schedule run, however late it is and whatever the state of the previous
 /// run.
 fn each_runs(schedule: &mut schedule::Model) {
     schedule.catch_up = schedule::CatchUp::All;
@@ -94,8 +94,8 @@ async fn fires(world: &World, schedules: &[Uuid]) -> BTreeSet<Uuid> {
     fires
 }
 
-/// Waits until each schedule has a settled run of an instant after `since`, and no other unsettled
-/// one from before.
+/// Waits until each schedule has a settled run for an instant after `since`, and no unsettled run
+/// for an earlier one.
 async fn settled_since(world: &World, schedules: &[Uuid], since: DateTime<Utc>) {
     for schedule in schedules {
         let look = async || {
@@ -109,7 +109,7 @@ async fn settled_since(world: &World, schedules: &[Uuid], since: DateTime<Utc>) 
     }
 }
 
-/// From its first to its last fire each second has its row, and each row has ended.
+/// Checks that each second from the first to the last fire has a row, and that each row has ended.
 async fn has_no_gap(world: &World, schedule: Uuid) {
     let ledger = world.ledger(schedule).await;
     let mut covered = BTreeSet::new();

@@ -12,8 +12,8 @@ use crate::{
     support::{Replicas, TestDatabase},
 };
 
-/// A path to a server that can fall silent: open connections then receive nothing any more, not
-/// even their end. Later connections work.
+/// A path to a server that can fall silent: open connections then receive nothing more, not even
+/// their end. New connections work.
 struct Way {
     port: u16,
     silence: watch::Sender<()>,
@@ -32,7 +32,7 @@ impl Way {
                     let mut far = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
                     tokio::select! {
                         _ = copy_bidirectional(&mut near, &mut far) => {}
-                        // Both ends stay open.
+                        // After that, both ends stay open and nothing is forwarded.
                         _ = falls.changed() => std::future::pending().await,
                     }
                 });

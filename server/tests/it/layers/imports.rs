@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-/// A file of the server, and the names of other files' items in it.
+/// A source file of the server, and the items of other files that it names.
 pub(crate) struct Source {
     /// The module of the file: `engine::planning::gap`.
     pub(crate) module: Vec<String>,
-    /// All paths that begin in the server or in a crate: in full, and without `crate`.
+    /// All paths that begin in the server or in another crate, in full and without a leading
+    /// `crate`.
     pub(crate) paths: Vec<Vec<String>>,
     /// The names that `use` introduces: `engine::Signals` is `engine::signals::Signals`.
     pub(crate) names: BTreeMap<String, Vec<String>>,
 }
 
 impl Source {
-    /// Reads `text` without its comments, strings and own tests. `modules` are those of the server.
+    /// Reads `text` without its comments, strings and unit tests. `modules` are the modules of the
+    /// server.
     pub(crate) fn read(module: &[&str], text: &str, modules: &[String]) -> Self {
         let module: Vec<String> = module.iter().map(|&part| part.to_owned()).collect();
         let mut source = Self { module, paths: vec![], names: BTreeMap::new() };
@@ -80,7 +82,7 @@ fn continues(tokens: &[String], at: usize) -> bool {
     at > 0 && tokens[at - 1] == "::"
 }
 
-/// Reads one tree of a `use` after `prefix`; returns where it ends.
+/// Reads one tree of a `use` after `prefix`; returns the position of its end.
 fn tree(
     tokens: &[String],
     mut at: usize,
@@ -125,7 +127,7 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Words, `::` and single characters, up to the file's own tests.
+/// Words, `::` and single characters, up to the unit tests of the file.
 fn tokens(text: &str) -> Vec<String> {
     let lines = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
     let text: Vec<char> = lines.flat_map(|line| line.chars().chain(['\n'])).collect();

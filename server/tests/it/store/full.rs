@@ -27,7 +27,7 @@ async fn what_is_committed_after_sqlite_ran_out_of_room_is_there() {
     tx.execute_unprepared(&name(1)).await.unwrap();
     store.commit(tx).await.unwrap();
 
-    // Other connections see the row: no transaction stays open around it.
+    // Other connections see the row, so no transaction was left open.
     let sql = "SELECT count(*) AS names FROM namespace WHERE name = 'x'";
     let statement = store.dialect().statement(sql, []);
     let found = Names::find_by_statement(statement).one(store.read()).await.unwrap();

@@ -1,4 +1,5 @@
-//! Allowances for guesses, in the tables. A pause is an hour here: none ends while a test runs.
+//! The table of permitted guesses. The pause between two guesses is an hour here, so none ends
+//! during a test.
 
 use carillon::store::guesses::{Guess, GuessOutcome, give_back, remove_needless, take_if_left};
 use sea_orm::ConnectionTrait;
@@ -46,7 +47,7 @@ async fn a_refused_guess_takes_nothing(database: TestDatabase) {
 async fn concurrent_guesses_share_the_remaining_allowance(database: TestDatabase) {
     let store = &database.store;
     let tries = (0..20).map(|number| async move {
-        // The guesses are counted in either order.
+        // Callers may give the guesses in either order.
         let mut wanted = [guess("ada", 5), guess("home", 100)];
         if number % 2 == 0 {
             wanted.reverse();
@@ -68,11 +69,11 @@ async fn what_is_removed_says_least(database: TestDatabase) {
     give_back(store, &[guess("flood 0", 3)]).await.unwrap();
     assert_eq!(remove_needless(store, 100).await.unwrap(), 1, "what is full");
     assert!(remove_needless(store, 10).await.unwrap() >= 20);
-    // A name with many guesses is not forgotten in favour of others.
+    // A name with many guesses is kept even if many other names are counted.
     assert!(!is_taken(&take_if_left(store, &[guess("ada", 3)]).await.unwrap()));
 }
 
-/// A row takes so long to write that the clock moves on meanwhile.
+/// A trigger that makes a write so slow that the clock moves on in the meantime.
 const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql \
         AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END'; \
     CREATE TRIGGER slow BEFORE UPDATE ON guess FOR EACH ROW EXECUTE FUNCTION slow()";
@@ -93,7 +94,7 @@ async fn a_clock_that_was_set_back_locks_nobody_out(database: TestDatabase) {
     let GuessOutcome::Refused(left) = take_if_left(store, &ada).await.unwrap() else { panic!() };
     assert!(left[0].missing_ms <= 4 * HOUR, "one pause is to be waited for: {left:?}");
 
-    // Waiting makes another guess available.
+    // After a pause, another guess is permitted.
     let transaction = store.begin().await.unwrap();
     let waited = format!("UPDATE guess SET full_at = full_at - {}", HOUR + 1);
     transaction.execute_unprepared(&waited).await.unwrap();

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::support::TestDatabase;
 
-/// On PostgreSQL statistics lead to that index; SQLite has none.
+/// PostgreSQL chooses that index by its statistics; SQLite has none.
 #[tokio::test]
 async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
     let database = TestDatabase::sqlite().await;
@@ -81,7 +81,7 @@ async fn sqlite_reads_the_ledger_of_a_namespace_and_of_all_in_the_order_of_an_in
         let plan = rows.iter().map(|row| row.try_get::<String>("", "detail").unwrap());
         let plan = plan.collect::<Vec<_>>().join("\n");
         assert!(plan.contains("INDEX fire_ledger"), "{asked}\n{plan}");
-        // Only the rows of several namespaces are sorted, page by page.
+        // Only a list over several namespaces sorts its rows, one page at a time.
         let sorts = plan.matches("TEMP B-TREE FOR ORDER BY").count();
         assert_eq!(sorts, usize::from(within.one().is_none()), "{asked}\n{plan}");
     }

@@ -71,7 +71,8 @@ async fn only_one_of_several_starting_servers_migrates() {
     }
 }
 
-/// Half of the connections write, one sends heartbeats, and the others read: that takes three.
+/// Half of the connections write, one sends heartbeats, and the others read: that needs at least
+/// three.
 #[tokio::test]
 async fn as_many_connections_are_opened_as_are_configured() {
     #[derive(FromQueryResult)]
@@ -85,7 +86,7 @@ async fn as_many_connections_are_opened_as_are_configured() {
         let busy = store.begin().await.unwrap();
         let asked = (0..20).map(|_| store.read().ping());
         futures::future::try_join_all(asked).await.unwrap();
-        // The connections that looked for the primary are closed, which the server notices a moment
+        // The connections that looked for the primary are closed. The server notices that a moment
         // later.
         let counted = async {
             loop {

@@ -1,4 +1,4 @@
-//! Migrations do not use entities, so their result is compared with what the entities expect.
+//! Migrations do not use the entities, so the resulting tables are compared with the entities.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         let rows = Row::find_by_statement(statement).all(store.read()).await.unwrap();
         let mut found: BTreeSet<String> = rows.into_iter().map(|row| row.name).collect();
         if table == "schedule" {
-            // The database writes this column, and only searches read it.
+            // The database itself computes this column, and only searches read it.
             assert_eq!(found.remove("search_text"), store.dialect().is_postgres());
         }
         assert_eq!(found, expected, "{table}");

@@ -20,7 +20,7 @@ async fn transactions_of_the_api_leave_connections_to_the_engine() {
     for _ in 0..2 {
         held.push(store.begin().await.unwrap());
     }
-    // A run that ends makes room for the next.
+    // When a run ends, another one may start.
     held.swap_remove(0);
     api.begin().await.unwrap();
 }

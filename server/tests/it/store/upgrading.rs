@@ -1,5 +1,5 @@
-//! The database that the previous version left when it was killed in the middle of its work
-//! survives the migrations. `scripts/migration-fixture` creates it.
+//! The migrations of a database that the previous version left when it was killed in the middle of
+//! its work. `scripts/migration-fixture` creates that database.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -45,7 +45,7 @@ async fn plant(database: &TestDatabase) {
         connection.execute_unprepared(empty).await.unwrap();
     }
     if !dialect.is_postgres() {
-        // A dump has its tables by name, not in the order of their dependencies.
+        // A dump lists its tables by name, so rows may come before the rows that they refer to.
         connection.execute_unprepared("PRAGMA foreign_keys = OFF").await.unwrap();
     }
     let text = fixture(dialect.name()).replace("CREATE SCHEMA public;", "");
@@ -69,7 +69,7 @@ async fn ledger(connection: &impl ConnectionTrait) -> Vec<String> {
     rows.unwrap().iter().map(|row: &QueryResult| row.try_get("", "line").unwrap()).collect()
 }
 
-/// The number of rows in each table, read through today's models: every row must load.
+/// Counts the rows of each table through today's models, so every row must be readable.
 macro_rules! counted {
     ($store:expr, $($entity:ident),+ $(,)?) => {
         BTreeMap::from([$((
@@ -113,18 +113,19 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
     }
     raw.close().await.unwrap();
 
-    // The check changes nothing, and a server that may not migrate says what is missing.
+    // The check changes nothing. A server that may not migrate says which migrations are missing.
     let told = |args: &[&str]| Command::new(args).on(&database).run();
     let mut is_current = false;
     for _ in 0..2 {
         let status: Value =
             serde_json::from_str(&told(&["migrate", "--dry-run", "--json"]).done()).unwrap();
         let pending = status["pending"].as_array().unwrap();
-        // Until the next migration is written, the old schema matches today's.
+        // Until somebody writes the next migration, the old schema is today's.
         is_current = pending.is_empty();
         assert!(pending.iter().all(|name| name.as_str().unwrap() > BEFORE), "{status}");
     }
-    // The new version tells beforehand that it can read what the one before has stored.
+    // The check says beforehand that the new version can read everything that the previous one has
+    // stored.
     let check = told(&["upgrade", "--check", "--json"]);
     let found: Value = serde_json::from_str(&check.out).unwrap_or_else(|_| panic!("{check:?}"));
     assert_eq!((check.code, &found["named"]), (0, &json!([])), "{found:#}");
@@ -183,8 +184,8 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
     }
     store.close().await.unwrap();
 
-    // A server continues with the old database: people, schedules, sealed values, and unfinished
-    // work.
+    // A server continues with the old database: its users can sign in, its schedules fire, its
+    // sealed values open, and unfinished work ends.
     let without = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(&database).run();
     assert!(without.refused(1).contains("key"), "what is sealed is asked for its key");
     let config = format!("secrets.key = \"{KEY}\"");

@@ -73,11 +73,11 @@ impl Broker {
     /// Ends the broker as a power failure would.
     pub(crate) fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
-        // The process may have child processes.
+        // The signal also reaches the broker's child processes.
         let group = Pid::from_raw(-process.id().cast_signed());
         let _ = kill(group, Signal::SIGKILL);
         process.wait().unwrap();
-        // The child processes must not answer any more either.
+        // Its child processes must have stopped answering as well.
         while TcpStream::connect(("127.0.0.1", self.port())).is_ok() {}
     }
 
@@ -95,7 +95,7 @@ impl Broker {
         thaw(self.group());
     }
 
-    /// The processes that it consists of.
+    /// The process group of the broker.
     fn group(&self) -> Pid {
         Pid::from_raw(-self.process.as_ref().unwrap().id().cast_signed())
     }
@@ -140,7 +140,8 @@ impl Drop for Broker {
     }
 }
 
-/// A program that the scripts install into the repository, or one of the machine.
+/// The path of a program that the scripts install into the repository, or its name if it is
+/// installed on the machine.
 pub(crate) fn tool(name: &str) -> PathBuf {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(".tools");
     let found = ["bin", "venv/bin"].map(|folder| tools.join(folder).join(name));

@@ -5,7 +5,7 @@ use std::{
 
 use super::TestDatabase;
 
-/// The built binary with arguments, in an empty folder and its own environment.
+/// The built binary with arguments. It runs in an empty folder, with an environment of its own.
 pub(crate) struct Command {
     command: process::Command,
     folder: tempfile::TempDir,
@@ -38,7 +38,7 @@ impl Command {
         self
     }
 
-    /// Gives the command this on its standard input.
+    /// Gives the command this standard input.
     pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
@@ -63,7 +63,7 @@ impl Command {
         }
     }
 
-    /// The unfinished command, for tests that talk to it while it runs.
+    /// The command itself, for tests that interact with it while it runs.
     pub(crate) fn into_inner(self) -> (process::Command, tempfile::TempDir) {
         (self.command, self.folder)
     }
@@ -76,7 +76,7 @@ impl Finished {
         self.out
     }
 
-    /// The one line in which a command says why it failed, without "error: ".
+    /// The single line in which a failed command says why, without "error: ".
     pub(crate) fn refused(self, code: i32) -> String {
         assert_eq!(self.code, code, "{self:?}");
         let line = self.err.trim_end().strip_prefix("error: ").map(str::to_owned);

@@ -13,7 +13,7 @@ pub(crate) struct TestDatabase {
     pub(crate) url: String,
     /// The same database, open in this process.
     pub(crate) store: Store,
-    /// Dropped after the store.
+    /// Declared after the store, so that it is dropped after the store.
     place: Place,
 }
 
@@ -25,7 +25,7 @@ enum Place {
         admin: String,
         name: String,
     },
-    /// A place that the caller removes.
+    /// The caller removes the database.
     Elsewhere,
 }
 
@@ -59,7 +59,7 @@ impl TestDatabase {
         Self { url, store, place: Place::Elsewhere }
     }
 
-    /// All content of the database, as text, to search for data that must not be in it.
+    /// The whole content of the database as text: tests search it for data that must not be stored.
     pub(crate) async fn dump(&self) -> String {
         #[derive(FromQueryResult)]
         struct Row {
@@ -98,7 +98,7 @@ impl Drop for TestDatabase {
             Place::Server { admin, name } => (admin.clone(), name.clone()),
             Place::Elsewhere | Place::Folder { .. } => return,
         };
-        // Dropping happens inside a runtime that must not block on itself.
+        // This drop runs inside a runtime, which must not block on itself.
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(async {
@@ -114,7 +114,7 @@ impl Drop for TestDatabase {
 }
 
 async fn open(url: &str) -> Store {
-    // The output of the code under test is shown where the test fails.
+    // The test harness shows the log of a test that fails.
     static LOG: Once = Once::new();
     LOG.call_once(|| {
         let log = tracing_subscriber::fmt().with_env_filter("warn,carillon=debug");
@@ -129,8 +129,8 @@ async fn connect(url: &str) -> DatabaseConnection {
     Database::connect(options).await.unwrap()
 }
 
-/// The migrated database that clones are made of. The first process that needs it creates it, under
-/// a lock; it gets its name once it is complete.
+/// The migrated database from which clones are made. The first process that needs it creates it,
+/// under a lock, and gives it its name only once it is complete.
 async fn template(connection: &DatabaseConnection, admin: &str) -> String {
     const LOCK: i64 = 0x6361_7269_6c6c_6f6e;
     let name = format!("template_{}", build());

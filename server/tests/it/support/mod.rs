@@ -1,19 +1,19 @@
-//! The basis of the tests: a fresh database for each, on SQLite and on PostgreSQL.
+//! The basis of all tests: each gets a fresh database, on SQLite and on PostgreSQL.
 //!
-//! Nothing here is a mock. A SQLite test gets a file in its own folder; a PostgreSQL test gets a
-//! database cloned from a migrated template. The PostgreSQL server is the one that
-//! `CARILLON_TEST_POSTGRES` names by the URL of an administrator's connection, or an ephemeral one
-//! that the test process starts, and that ends with the process, however that ends.
+//! Nothing is mocked. A SQLite test gets a file in its own folder; a PostgreSQL test gets a
+//! database cloned from a migrated template. `CARILLON_TEST_POSTGRES` may name the PostgreSQL
+//! server, by the URL of an administrator's connection. Otherwise the test process starts a
+//! temporary server, which ends with the process, however the process ends.
 //!
 //! - `database`: [`TestDatabase`], dropped with its data at the end of the test
-//! - `postgres`: the server behind it
+//! - `postgres`: the PostgreSQL server
 //! - `broker`: a broker that tasks publish to, which can be killed, frozen and restarted
 //! - `redis`: a Redis server, which can be killed, frozen and flushed
 //! - `replicas`: a primary and its synchronous standby, which can be killed and promoted
 //! - `process`: ports, and freezing of the processes that tests start
 //! - `command`: the built binary, run to its end
 //! - `server`: the built binary as a server on a free port, queried over HTTP
-//! - `socket`: a subscription to it
+//! - `socket`: a WebSocket to that server
 
 mod broker;
 mod command;

@@ -6,16 +6,17 @@ use std::{
     sync::{OnceLock, mpsc},
 };
 
-/// A server that lives as long as this process: its supervisor reads our end of a pipe, and when
-/// the pipe closes - by a normal end, a panic or a kill - it stops the server and removes its
-/// files.
+/// A server that lives as long as this process. Its supervisor reads from a pipe that this process
+/// holds open. When the pipe closes - by a normal end, a panic or a kill - the supervisor stops the
+/// server and removes its files.
 struct Server {
     url: String,
     /// The supervisor, with the pipe as its standard input.
     _supervisor: Child,
 }
 
-/// The supervisor: `$1` is the programs' folder, `$2` the server's own folder.
+/// The script of the supervisor: `$1` is the folder of PostgreSQL's programs, `$2` is the server's
+/// own folder.
 const SUPERVISOR: &str = r#"
 trap '' INT TERM
 "$1/initdb" -D "$2/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >&2 || exit 1
@@ -42,7 +43,7 @@ pub(super) fn admin_url() -> &'static str {
     })
 }
 
-/// The same server, another database.
+/// The URL of another database on the same server.
 pub(super) fn with_database(url: &str, name: &str) -> String {
     let (address, query) = url.split_once('?').map_or((url, ""), |(a, q)| (a, q));
     let (server, _) = address.rsplit_once('/').unwrap();
@@ -59,7 +60,7 @@ fn start() -> Server {
     let mut supervisor = command.spawn().expect("start PostgreSQL");
     let log = BufReader::new(supervisor.stderr.take().unwrap());
     let (ready, is_ready) = mpsc::channel();
-    // Reads the log to its end: a full pipe would stop the server.
+    // The log is read to its end: if the pipe were full, the server would stop.
     std::thread::spawn(move || {
         let mut lines = Vec::new();
         for line in log.lines().map_while(Result::ok) {
@@ -77,7 +78,8 @@ fn start() -> Server {
     Server { url, _supervisor: supervisor }
 }
 
-/// PostgreSQL refuses to run as root: then it runs as the user that its package created.
+/// A command that runs as an ordinary user: PostgreSQL refuses to run as root, so root switches to
+/// the user that PostgreSQL's package created.
 pub(crate) fn as_ordinary_user(folder: &Path) -> Command {
     if Path::new("/proc/self").metadata().unwrap().uid() != 0 {
         return Command::new("env");
@@ -96,8 +98,8 @@ pub(crate) fn as_ordinary_user(folder: &Path) -> Command {
     command
 }
 
-/// The folder with `initdb` and `postgres`: the newest that Debian's packages installed, or the one
-/// that `pg_config` names.
+/// The folder with `initdb` and `postgres`: that of the newest Debian package, or the one that
+/// `pg_config` names.
 pub(crate) fn programs() -> PathBuf {
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()

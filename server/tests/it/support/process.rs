@@ -1,4 +1,4 @@
-//! Processes that the tests start: their ports, and freezing them.
+//! The processes that tests start: their ports, and how to freeze them.
 
 use std::{
     collections::HashMap,
@@ -15,8 +15,8 @@ use nix::{
     unistd::Pid,
 };
 
-/// Ports that the kernel never assigns by itself, unless the machine is configured otherwise: a
-/// killed server finds its port free again.
+/// Ports that the kernel never assigns by itself, unless the machine is configured otherwise. So
+/// the port of a killed server stays free until the server restarts.
 const PORTS: Range<u16> = 20_000..30_000;
 
 /// The ports of this process, each with a file that is locked until the process ends.
@@ -28,7 +28,7 @@ pub(crate) fn free_port() -> u16 {
     fs::create_dir_all(&folder).unwrap();
     let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
     let count = u32::from(PORTS.end - PORTS.start);
-    // Each process begins at another port.
+    // Each test process begins its search at another port.
     let first = std::process::id().wrapping_mul(7_919) % count;
     for step in 0..count {
         let port = PORTS.start + u16::try_from((first + step) % count).unwrap();
@@ -42,8 +42,8 @@ pub(crate) fn free_port() -> u16 {
     panic!("every port of {PORTS:?} is taken");
 }
 
-/// Stops a process, or with a negative number its group, and waits until all its threads have
-/// stopped: a signal takes effect some time after it was sent.
+/// Stops a process, or the process group if the number is negative, and waits until all of its
+/// threads have stopped: a signal takes effect some time after it is sent.
 pub(crate) fn freeze(whom: Pid) {
     kill(whom, Signal::SIGSTOP).unwrap();
     while !members(whom).iter().all(|process| stands(process)) {
@@ -55,7 +55,7 @@ pub(crate) fn thaw(whom: Pid) {
     kill(whom, Signal::SIGCONT).unwrap();
 }
 
-/// The folders in which the kernel describes these processes.
+/// The folders in `/proc` of these processes.
 fn members(whom: Pid) -> Vec<Box<Path>> {
     let number = whom.as_raw();
     if number > 0 {
@@ -67,7 +67,7 @@ fn members(whom: Pid) -> Vec<Box<Path>> {
     all.filter(|path| is_member(path)).map(Into::into).collect()
 }
 
-/// Whether every thread of the process is stopped, or has ended.
+/// Whether every thread of the process has stopped or ended.
 fn stands(process: &Path) -> bool {
     let Ok(threads) = fs::read_dir(process.join("task")) else { return true };
     threads.flatten().all(|thread| {
@@ -76,8 +76,8 @@ fn stands(process: &Path) -> bool {
     })
 }
 
-/// A field of a process or a thread after its name, which may have spaces: 0 is the state, 2 is the
-/// group.
+/// A field after the name in the `stat` file of a process or thread; the name may contain spaces. 0
+/// is the state, 2 is the group.
 fn field(path: &Path, index: usize) -> Option<String> {
     let text = fs::read_to_string(path.join("stat")).ok()?;
     let (_, fields) = text.rsplit_once(") ")?;

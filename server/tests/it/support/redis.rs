@@ -37,7 +37,7 @@ impl Redis {
         Self::started(Some(password), Vec::new()).await
     }
 
-    /// Starts a server that also speaks TLS; returns the port for that.
+    /// Starts a server that also accepts TLS; returns the port for TLS.
     pub(crate) async fn with_tls(certificate: &Path, key: &Path) -> (Self, u16) {
         let file = |path: &Path| path.to_str().unwrap().to_owned();
         let (pem, key) = (file(certificate), file(key));
@@ -63,8 +63,8 @@ impl Redis {
         panic!("redis-server ended by itself {TRIES} times");
     }
 
-    /// Starts a server on a port that was free a moment ago; `None` if another process has it by
-    /// now.
+    /// Starts a server on a port that was free a moment ago; `None` if another process has taken
+    /// the port since.
     async fn try_start(password: Option<&'static str>, args: Vec<String>) -> Option<Self> {
         let folder = tempfile::Builder::new().prefix("carillon-redis-").tempdir().unwrap();
         let mut redis = Self { port: free_port(), password, args, process: None, folder };
@@ -84,7 +84,7 @@ impl Redis {
         assert!(self.answers().await, "redis-server ended by itself");
     }
 
-    /// Starts the server; returns whether it answers, or exits by itself.
+    /// Waits for the server; returns whether it answers. It may also exit by itself.
     async fn answers(&mut self) -> bool {
         // If the test is killed, the kernel stops the server.
         let mut command = Command::new("setpriv");
@@ -98,7 +98,7 @@ impl Redis {
         self.process = Some(command.spawn().expect("start redis-server (scripts/packages redis)"));
         let clock = Clock::system();
         for _ in 0..3_000 {
-            // Checked first: another server may answer there.
+            // The process is checked first: another server may answer at this port.
             if self.process.as_mut().unwrap().try_wait().unwrap().is_some() {
                 return false;
             }

@@ -16,8 +16,8 @@ use super::{
     process::free_port,
 };
 
-/// A primary and a synchronous standby: committed data is on both. They end with the test's thread,
-/// however that ends.
+/// A primary and a synchronous standby: committed data is on both. Both servers end with the test's
+/// thread, however the thread ends.
 pub(crate) struct Replicas {
     first: Replica,
     second: Replica,
@@ -30,7 +30,7 @@ struct Replica {
 }
 
 impl Replicas {
-    /// Starts both; the first is the primary.
+    /// Starts both servers; the first one is the primary.
     pub(crate) async fn start() -> Self {
         let folder = tempfile::Builder::new().prefix("carillon-replicas-").tempdir().unwrap();
         let (first, second) = (folder.path().join("first"), folder.path().join("second"));
@@ -48,13 +48,13 @@ impl Replicas {
         for sql in ["ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"] {
             admin.execute_unprepared(sql).await.unwrap();
         }
-        // From here on no commit is acknowledged that the standby does not have.
+        // From here on, the primary acknowledges only commits that the standby has.
         until(&admin, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'").await;
         admin.close().await.unwrap();
         Self { first: primary, second: standby, folder }
     }
 
-    /// A URL that names both, the standby first.
+    /// A URL with the addresses of both servers, the standby's first.
     pub(crate) fn url(&self) -> String {
         format!(
             "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/carillon?target_session_attrs=read-write",
@@ -62,7 +62,7 @@ impl Replicas {
         )
     }
 
-    /// A URL that names only the standby.
+    /// A URL with the address of the standby only.
     pub(crate) fn url_of_standby(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/carillon", self.second.port)
     }
@@ -76,7 +76,7 @@ impl Replicas {
         self.first.end(Signal::SIGQUIT);
     }
 
-    /// Promotes the standby, whatever the first server believes.
+    /// Promotes the standby, even if the first server still believes that it is the primary.
     pub(crate) async fn promote_standby(&self) {
         let admin = self.second.admin().await;
         admin.execute_unprepared("SELECT pg_promote()").await.unwrap();
@@ -84,7 +84,7 @@ impl Replicas {
         admin.close().await.unwrap();
     }
 
-    /// The first server comes back under its address, as a standby with its old data.
+    /// Starts the first server again at its address, with its old data, as a standby.
     pub(crate) async fn revive_first_as_standby(&mut self) {
         let data = self.folder.path().join("first");
         std::fs::write(data.join("standby.signal"), "").unwrap();
@@ -124,7 +124,7 @@ impl Replica {
     }
 
     fn end(&mut self, signal: Signal) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = kill(Pid::from_raw(self.process.id().cast_signed()), signal);
         let _ = self.process.wait();
     }
@@ -143,7 +143,7 @@ async fn connect(port: u16, database: &str) -> Result<DatabaseConnection, sea_or
     Database::connect(options).await
 }
 
-/// Repeats the query until there is a row.
+/// Repeats a query until it returns a row.
 async fn until(connection: &DatabaseConnection, sql: &str) {
     let there = tokio::time::timeout(Duration::from_secs(60), async {
         let ask = || Statement::from_string(DbBackend::Postgres, sql);

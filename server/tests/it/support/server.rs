@@ -66,7 +66,7 @@ impl Server {
             log.read_to_string(&mut text).unwrap();
             panic!("the server did not start: {text}");
         };
-        // Read to its end: a full pipe would stop the server.
+        // The log is read to its end: if the pipe were full, the server would stop.
         let kept = Arc::new(Mutex::new(String::new()));
         let keep = kept.clone();
         std::thread::spawn(move || {
@@ -87,7 +87,7 @@ impl Server {
         self.http.post(format!("{}{path}", self.url))
     }
 
-    /// The log since the last call, as soon as it has a line with that part.
+    /// The log since the last call, once it has a line that contains `part`.
     pub(crate) async fn logged(&self, part: &str) -> String {
         let found = async {
             loop {
@@ -109,7 +109,7 @@ impl Server {
         self.post("/auth/login").json(&body).send().await.unwrap()
     }
 
-    /// The viewer as whom the server treats the sender of this request.
+    /// The viewer whom the server sees in the sender of this request.
     pub(crate) async fn who(&self, request: RequestBuilder) -> Value {
         let query = json!({ "query": "{ me { name kind role } }" });
         let answer = request.json(&query).send().await.unwrap();
@@ -117,7 +117,7 @@ impl Server {
         answer.json::<Value>().await.unwrap()["data"]["me"].take()
     }
 
-    /// The id of the server's process.
+    /// The process id of the server.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
@@ -128,7 +128,7 @@ impl Server {
         kill(pid, Signal::SIGTERM).unwrap();
     }
 
-    /// Waits for the server's end; returns the exit code.
+    /// Waits until the server has ended; returns the exit code.
     pub(crate) fn ended(mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap()
     }
@@ -142,24 +142,23 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The session's cookie that an answer sets, in the form in which a request sends it back.
+/// The session cookie that an answer sets, as a request would send it back.
 pub(crate) fn cookie(answer: &Response) -> String {
     set_cookie(answer, false).split(';').next().unwrap().to_owned()
 }
 
-/// The cookie that identifies a browser after a sign-in, in the form in which a request sends it
-/// back.
+/// The cookie that identifies a browser after a sign-in, as a request would send it back.
 pub(crate) fn device_cookie(answer: &Response) -> String {
     set_cookie(answer, true).split(';').next().unwrap().to_owned()
 }
 
-/// How an answer sets the session's cookie, or the device's.
+/// The `Set-Cookie` header of an answer for the session, or for the device.
 pub(crate) fn set_cookie(answer: &Response, of_device: bool) -> String {
     let all = answer.headers().get_all(header::SET_COOKIE).iter();
     let mut texts = all.map(|value| value.to_str().unwrap());

@@ -44,7 +44,7 @@ impl Socket {
         None
     }
 
-    /// Waits until the server closes, and returns its code.
+    /// Waits until the server closes the socket; returns the close code.
     pub(crate) async fn closed(&mut self) -> Option<u16> {
         while let Some(Ok(message)) = self.0.next().await {
             if let Message::Close(frame) = message {

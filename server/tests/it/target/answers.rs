@@ -1,4 +1,4 @@
-//! Invalid answers: whatever a receiver sends, the attempt ends and says how.
+//! Invalid answers: whatever a receiver sends, the attempt ends with a message about the answer.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const CASES: u64 = 2_000;
 
 const OUTPUT_LIMIT: usize = 10_000;
 
-/// Numbers that look random and are the same in each run.
+/// A generator of numbers that look random and are the same in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -38,7 +38,7 @@ impl Numbers {
     }
 }
 
-/// Something that may be an answer.
+/// Bytes that may or may not be a valid answer.
 fn answer(numbers: &mut Numbers) -> Vec<u8> {
     if numbers.below(8) == 0 {
         return numbers.bytes(3_000);

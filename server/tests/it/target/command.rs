@@ -34,7 +34,7 @@ async fn a_program_is_told_what_it_runs_for_and_nothing_of_the_server() {
     succeeded(outcome);
     let said = texts(&lines, Stream::Stdout);
     let (names, rest) = said.split_at(said.iter().position(|line| line.is_empty()).unwrap());
-    // The shell adds variables of its own.
+    // The shell itself adds these variables.
     let own = ["PWD", "OLDPWD", "SHLVL", "_"];
     let names: BTreeSet<&str> = names.iter().copied().filter(|name| !own.contains(name)).collect();
     let expected = [

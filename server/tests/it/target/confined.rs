@@ -1,4 +1,4 @@
-//! Programs that run as their own user. Only root may start them so: without it these tests say
+//! Programs that run as another user. Only root may start them so; without root, these tests report
 //! that they were skipped.
 
 use std::{
@@ -124,7 +124,8 @@ async fn a_program_has_limits_of_its_own_and_no_descriptor_of_the_server() {
         true => confined(limits),
         false => Policy { command: CommandPolicy { limits, ..CommandPolicy::default() }, ..open() },
     };
-    // Open without close-on-exec, like descriptors that a process inherits at its start.
+    // The file is opened without close-on-exec, like descriptors that a process inherits at its
+    // start.
     let file = tempfile::tempfile().unwrap();
     let leaked = nix::unistd::dup(&file).unwrap();
     let script = "ulimit -c; ulimit -n; ulimit -v; ls /proc/self/fd | sort -n | tail -1
@@ -133,7 +134,8 @@ async fn a_program_has_limits_of_its_own_and_no_descriptor_of_the_server() {
     succeeded(outcome);
     drop(leaked);
     let said = texts(&lines, Stream::Stdout);
-    // The fourth descriptor is the one with which ls reads the folder.
+    // The script's highest descriptor is the one with which `ls` reads the folder: nothing else is
+    // inherited.
     assert_eq!(said[..4], ["0", "256", "1048576", "3"]);
     assert!(said.contains(&"size 8192") && said.contains(&"500 500"), "{said:?}");
 }
@@ -176,7 +178,7 @@ async fn programs_of_namespaces_with_their_own_users_do_not_see_each_other() {
     succeeded(outcome);
     assert_eq!(texts(&lines, Stream::Stdout), ["nobody"]);
 
-    // A program of the other namespace, with a secret in its environment.
+    // A program of another namespace runs as well, with a secret in its environment.
     let mut other = std::process::Command::new("sleep");
     other.arg("600").env("SECRET", "hush");
     let daemon = nix::unistd::User::from_name("daemon").unwrap().unwrap();

@@ -9,7 +9,8 @@ async fn a_name_that_leads_to_this_machine_is_refused_before_it_is_connected_to(
     let port = address.port();
     let definition = json!({"http": {"url": format!("http://localhost:{port}/")}});
 
-    // The name alone does not reveal its address: it is accepted, and refused when it is resolved.
+    // The name does not reveal its address: it is accepted at first, and refused once it is
+    // resolved.
     executor(Policy::default()).check(&target(definition.clone())).unwrap();
     let (message, _) = failed(run(Policy::default(), definition.clone()).await.0);
     let start = format!(

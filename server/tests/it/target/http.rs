@@ -143,7 +143,7 @@ async fn a_closed_port_is_a_failure_to_connect() {
 
 #[tokio::test]
 async fn a_name_without_an_address_is_a_failure_to_resolve() {
-    // The label is too long for any name server: the answer comes from this machine.
+    // The label is too long to be sent to a name server, so the test needs no network.
     let name = "x".repeat(64);
     let (outcome, _) = run(open(), json!({"http": {"url": format!("http://{name}/")}})).await;
     let (message, _) = failed(outcome);

@@ -60,7 +60,7 @@ async fn an_answer_that_does_not_end_is_a_timeout() {
     let stuck = async || Body::from_stream(stream::pending::<Result<Vec<u8>, Infallible>>());
     let address = serve(Router::new().route("/", post(stuck))).await;
     let definition = json!({"http": {"url": format!("http://{address}/")}});
-    // Enough for the head on any machine.
+    // Five seconds are enough for the head of the answer on any machine.
     let patient = Invocation { timeout: Duration::from_secs(5), ..invocation() };
     let (outcome, _) = run_with(open(), definition, &patient).await;
     let Outcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };

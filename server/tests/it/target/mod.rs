@@ -1,4 +1,4 @@
-//! Targets against real servers, real names, real processes.
+//! Targets, tested against real servers, real names and real processes.
 
 mod answers;
 mod command;

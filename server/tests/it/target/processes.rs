@@ -1,7 +1,8 @@
 //! A program's life: no part of it may outlive its attempt.
 //!
-//! The clock is moved by hand, so no limit passes unless a test lets it pass. The end of a process
-//! is detected by the end of a named pipe that it held open: a read that waits, without polling.
+//! The test moves the clock by hand, so a time limit is exceeded only if the test says so. A
+//! process holds a named pipe open; the end of that pipe shows that the process has ended, without
+//! polling.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -85,8 +86,8 @@ fn patient() -> Invocation {
     }
 }
 
-/// A process that never ends by itself. It reports once it holds `life` open, not before: if it
-/// were killed earlier, the pipe's reader would wait for a first writer forever.
+/// A process that never ends by itself. It prints `ready` only once it holds `life` open: if it
+/// were killed earlier, the reader of the pipe would wait for a first writer forever.
 const HOLD_LIFE: &str = "(exec 3> \"$1/life\"; echo ready; exec tail -f /dev/null)";
 
 #[tokio::test]
@@ -169,7 +170,7 @@ async fn a_process_that_left_the_group_does_not_hold_up_the_attempt() {
     let mut attempt = Attempt::start(script);
     let runaway = attempt.stdout().await.parse().unwrap();
     fs::write(attempt.pipe("gate"), "end\n").await.unwrap();
-    // Only now does the attempt's time limit pass.
+    // From here on the attempt is over its time limit.
     let clock = attempt.clock.clone();
     let passing = tokio::spawn(async move {
         loop {
@@ -189,8 +190,8 @@ async fn a_log_that_is_behind_when_the_program_ends_gets_all_lines() {
     let mut attempt = Attempt::start("seq 1 5000; echo $$ > \"$1/gate\"");
     let pid = fs::read_to_string(attempt.pipe("gate")).await.unwrap();
     let pid = Pid::from_raw(pid.trim().parse().unwrap());
-    // The process is gone and has been waited for: the attempt knows that it has ended, and no line
-    // has been read.
+    // The process has ended and has been waited for, so the attempt knows its end. None of its
+    // lines has been read.
     while kill(pid, None).is_ok() {
         tokio::task::yield_now().await;
     }

@@ -48,7 +48,7 @@ async fn redirects_are_counted() {
     let (message, _) = failed(run(open(), json!({"http": {"url": url}})).await.0);
     assert_eq!(message, format!("more than 5 redirects, last by {address}"));
 
-    // A target that follows no redirects gets the redirect itself.
+    // If the target follows no redirects, the redirect itself is the answer.
     let none = json!({"http": {"url": url, "max_redirects": 0, "expected_status": 308}});
     assert_eq!(succeeded(run(open(), none).await.0)["headers"]["location"], "/");
 }

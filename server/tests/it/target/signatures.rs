@@ -1,4 +1,4 @@
-//! Signed requests, verified as a receiver does: by the specification's own library.
+//! Signed requests, verified as a receiver would verify them: with the specification's own library.
 
 use std::{
     io::Write,
@@ -34,7 +34,7 @@ async fn signed(secret: &str, at: DateTime<Utc>) -> (Map<String, Value>, String)
     (HEADERS.map(header).into_iter().collect(), body)
 }
 
-/// The receiver's verdict.
+/// The result of the verification by a receiver.
 fn verified(secret: &str, headers: &Map<String, Value>, body: &str) -> Result<Value, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../e2e/support/verify.mjs");
     let mut node = Command::new("node");
@@ -55,7 +55,8 @@ async fn a_request_that_was_forged_or_is_sent_again_later_is_known_by_its_receiv
     let now = Clock::system().now();
     let (headers, body) = signed(&secret, now).await;
     assert_eq!(verified(&secret, &headers, &body).unwrap(), json!({ "rows": 7 }));
-    // The identity is signed, too: a receiver that remembers it accepts no request twice.
+    // The signature also covers the id, so a receiver can remember ids and refuse a repeated
+    // request.
     assert_eq!(headers["webhook-id"], invocation().idempotency_key);
 
     let no_match = "No matching signature";
@@ -73,7 +74,7 @@ async fn a_request_that_was_forged_or_is_sent_again_later_is_known_by_its_receiv
     let other = format!("whsec_{}", STANDARD.encode([8; 32]));
     assert!(verified(&other, &headers, &body).unwrap_err().contains(no_match));
 
-    // A request that was recorded and is sent again some minutes later.
+    // An attacker has recorded a request, and sends it again some minutes later.
     let (headers, body) = signed(&secret, now - TimeDelta::minutes(10)).await;
     let refused = verified(&secret, &headers, &body).unwrap_err();
     assert!(refused.contains("timestamp too old"), "{refused}");

@@ -1,4 +1,4 @@
-//! One attempt, and a receiver to send it to.
+//! Helpers for a single attempt, and a receiver of its requests.
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
@@ -130,7 +130,8 @@ async fn keep(
     "accepted"
 }
 
-/// A named pipe: opening one end waits for the other, and its end means that all writers are gone.
+/// Creates a named pipe. Opening one end waits for the other; the reader sees the end of the pipe
+/// when all writers are gone.
 pub(super) fn fifo(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }

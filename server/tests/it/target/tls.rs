@@ -24,7 +24,8 @@ async fn server() -> (SocketAddr, String) {
     server_that_asks(WebPkiClientVerifier::no_client_auth()).await
 }
 
-/// The same; `verifier` checks clients' certificates.
+/// A server with a self-signed certificate; `verifier` checks the certificates of clients. Returns
+/// the certificate in PEM.
 async fn server_that_asks(verifier: Arc<dyn ClientCertVerifier>) -> (SocketAddr, String) {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -41,7 +42,7 @@ async fn server_that_asks(verifier: Arc<dyn ClientCertVerifier>) -> (SocketAddr,
         let acceptor = TlsAcceptor::from(Arc::new(config));
         loop {
             let (connection, _) = listener.accept().await.unwrap();
-            // A client that does not trust us disconnects.
+            // If a client does not trust the certificate, it disconnects.
             let Ok(mut stream) = acceptor.accept(connection).await else { continue };
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await.unwrap();

@@ -1,4 +1,4 @@
-//! A run that is started by hand for another instant: the instant reaches its target.
+//! A run that a user starts for another instant: the target receives that instant.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ on_both!(
     a_program_and_its_retry_receive_the_requested_instant,
 );
 
-/// An instant that is neither now nor one of the schedule's own.
+/// An instant at which the schedule does not fire, and which is not the present.
 const AS_OF: &str = "2026-02-03T04:05:06Z";
 
 struct Desk {
@@ -54,7 +54,7 @@ impl Desk {
         started["triggerSchedule"]["run"]["id"].clone()
     }
 
-    /// Waits until the run has failed and retries it; returns the new run's key.
+    /// Waits until the run has failed, and repeats it; returns the new run's key.
     async fn again(&self, run: &Value) -> Value {
         self.failed(run).await;
         let retry = "mutation($id: UUID!) { retryRun(id: $id) { run { id } } }";

@@ -47,7 +47,7 @@ async fn the_log_leaves_as_lines_and_as_cells(database: TestDatabase) {
     assert_eq!(answer.headers()[header::CONTENT_TYPE], "application/jsonl; charset=utf-8");
     let text = answer.text().await.unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // More than one batch, and no line twice.
+    // The export takes more than one batch, and no line occurs twice.
     assert_eq!(lines.len(), 602);
     let first = lines.iter().find(|line| line["subject"] == "a").unwrap();
     assert_eq!((&first["actor"], &first["source"]), (&json!("token/ci"), &json!("127.0.0.1")));
@@ -76,8 +76,8 @@ async fn the_shell_shows_the_same(database: TestDatabase) {
     assert!(audit(&["--namespace", "nowhere"]).refused(1).contains("nowhere"));
 }
 
-/// Writes so many entries that they do not fit into the buffers between a server and a client that
-/// does not read.
+/// Writes so many entries that they do not fit into the buffers between the server and a client
+/// that does not read.
 async fn fill(database: &TestDatabase) {
     let text = "x".repeat(200_000);
     let tx = database.store.begin().await.unwrap();
@@ -117,8 +117,8 @@ async fn an_export_does_not_outlive_the_right_to_it() {
     assert_eq!(first.status(), StatusCode::OK);
     Command::new(&["token", "revoke", "a"]).on(&database).run().done();
     assert!(first.text().await.is_err());
-    // The creations of the tokens, the filler entries, and the revocation, which is newer than the
-    // beginning.
+    // The export contains the creation of the tokens and the added entries, but also the
+    // revocation, which came after its beginning.
     let whole = second.text().await.unwrap();
     assert_eq!(whole.lines().count(), 202);
 }
@@ -142,7 +142,7 @@ async fn who_may_not_read_the_log_gets_none_of_it() {
     ] {
         assert_eq!(export(&server, &admin, query).await.status(), status, "{query}");
     }
-    // A path that only looks similar does not exist.
+    // Paths that only look similar do not exist.
     for path in ["/audit/export/", "//audit/export", "/audit/%65xport", "/audit/../audit/export"] {
         let answer = server.get(path).send().await.unwrap();
         let text = answer.text().await.unwrap();

@@ -1,4 +1,4 @@
-//! Calendars of upcoming runs, as read by a program that knows their address.
+//! Calendars of upcoming runs, read by a program that has their address.
 
 use std::collections::BTreeSet;
 
@@ -88,7 +88,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
 
     let (_, all) = feed(&server, &ada, json!({ "name": "all" })).await;
     let shown = events(&server, &all).await;
-    // Each fire of a schedule that fires rarely, according to the calculator.
+    // A schedule that seldom fires has an event for each fire that the calculator computes.
     let fires = ask(
         &server,
         &ada,
@@ -129,7 +129,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     let uids: BTreeSet<_> = shown.iter().map(|event| event.get_uid().unwrap()).collect();
     assert_eq!(uids.len(), shown.len(), "one event, one key");
 
-    // A feed of a tag, and one of a schedule.
+    // One feed is of a tag, another one of a schedule.
     let (_, tagged) = feed(&server, &ada, json!({ "name": "tag", "search": "tag:daily" })).await;
     assert_eq!(events(&server, &tagged).await.len(), each.len());
     let (id, single) = feed(&server, &ada, json!({ "name": "one", "schedule": "daily" })).await;
@@ -139,7 +139,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     let again = server.get(&single).header(header::IF_NONE_MATCH, &tag).send().await.unwrap();
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
 
-    // The key is stored as a hash, and is not valid as any other token.
+    // The database stores the key as a hash, and the key is not accepted as a token elsewhere.
     let token = single.split_once("token=").unwrap().1;
     let answer =
         server.post("/graphql").bearer_auth(token).json(&json!({ "query": "{ me { name } }" }));
@@ -158,7 +158,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     ask(&server, &ada, revoke, json!({ "id": id })).await;
     assert_eq!(server.get(&single).send().await.unwrap().status(), StatusCode::NOT_FOUND);
 
-    // A feed shows what its owner may see now.
+    // A feed shows only schedules that its owner may see at present.
     let bob = signed_in(&server, &database, "bob", "viewer").await;
     let (_, bobs) = feed(&server, &bob, json!({ "name": "all" })).await;
     assert!(!events(&server, &bobs).await.is_empty());
@@ -174,7 +174,8 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     Command::new(&["user", "disable", "bob"]).on(&database).run().done();
     assert_eq!(server.get(&bobs).send().await.unwrap().status(), StatusCode::NOT_FOUND);
 
-    // Guessing is limited; clients at other addresses with a valid key are not affected.
+    // Wrong keys are limited per address. Clients at other addresses, with a valid key, are not
+    // affected.
     let guess = |n: usize| server.get(&format!("/calendar.ics?token=carfeed_{n}")).send();
     let mut codes = BTreeSet::new();
     for n in 0..40 {
@@ -256,7 +257,7 @@ async fn a_badge_says_how_the_last_runs_went_to_whoever_has_its_address(database
     assert_eq!(said(&of_good).await, told("good", "deleted", "inactive"));
     assert_eq!(said(&of_all).await.1, "1 of 1 failing");
 
-    // A badge is not a calendar, and a calendar is not a badge.
+    // The key of a badge does not open a calendar, nor the other way round.
     let as_calendar = of_good.replace("badge.svg", "calendar.ics");
     assert_eq!(server.get(&as_calendar).send().await.unwrap().status(), StatusCode::NOT_FOUND);
     let (_, calendar) = feed(&server, &ada, json!({ "name": "calendar" })).await;

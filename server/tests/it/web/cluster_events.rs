@@ -1,4 +1,5 @@
-//! A follower of nodes whose socket drops misses nothing and sees nothing twice.
+//! A follower of nodes whose socket is closed several times: it misses no event and gets none
+//! twice.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -20,7 +21,7 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// A new socket, which continues where the last one ended.
+    /// Opens a new socket, which continues where the last one ended.
     async fn connect(&mut self) {
         let mut socket = Socket::open(Socket::request(self.server, "/graphql/ws")).await;
         let answer = socket.init(json!({ "token": self.token })).await.unwrap();
@@ -32,7 +33,7 @@ impl Follower<'_> {
         self.socket = Some(socket);
     }
 
-    /// Reads until a node of that name matches; returns it.
+    /// Reads until a node of that name matches; returns the node.
     async fn until(&mut self, name: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let socket = self.socket.as_mut().unwrap();
         let search = async {
@@ -77,7 +78,7 @@ async fn a_follower_of_nodes_misses_nothing_when_the_socket_drops(database: Test
     assert_eq!(joined["state"], "ALIVE");
     assert!(joined["firstShards"].as_i64().unwrap() > 50, "{joined}");
 
-    // Events while no client is connected are sent after reconnecting, in their current state.
+    // A client that reconnects gets the nodes that changed in the meantime, in their current state.
     drop(follower.socket.take());
     store.drain(beta).await.unwrap();
     let gamma = join("gamma").await;
@@ -89,7 +90,7 @@ async fn a_follower_of_nodes_misses_nothing_when_the_socket_drops(database: Test
     let gamma_now = follower.until("gamma", |_| true).await;
     assert_eq!(gamma_now["leases"], json!([{ "name": "bells" }]));
 
-    // A lease that moves changes both nodes.
+    // If a lease moves to another node, both nodes change.
     let delta = join("delta").await;
     store.leave(beta).await.unwrap();
     assert_eq!(follower.until("beta", |_| true).await["state"], "LEFT");

@@ -1,4 +1,4 @@
-//! Followers over real sockets that drop at random, while schedules fire and runs are at work.
+//! Followers whose sockets are closed at random, while schedules fire and runs are at work.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::support::{Command, Server, Socket, TestDatabase, on_both};
 on_both!(followers_whose_sockets_drop_at_random_under_load_miss_nothing_and_see_nothing_twice);
 
 const SCHEDULES: usize = 6;
-/// Runs that are started by hand while the schedules fire.
+/// The number of runs that are started by hand while the schedules fire.
 const BY_HAND: usize = 60;
 
 /// A server under load, and a viewer of it.
@@ -30,7 +30,7 @@ impl House {
         answer["data"].take()
     }
 
-    /// A socket that follows from a cursor on.
+    /// A socket that receives the events after a cursor.
     async fn follow(&self, query: &str, variables: Value) -> Socket {
         let mut socket = Socket::open(Socket::request(&self.server, "/graphql/ws")).await;
         let answer = socket.init(json!({ "token": self.token })).await.unwrap();
@@ -40,7 +40,7 @@ impl House {
         socket
     }
 
-    /// All events that a follower that reconnects repeatedly has received, once `is_all` holds.
+    /// All events received by a follower that reconnects repeatedly, once `is_all` holds.
     async fn join(
         &self,
         query: &str,
@@ -55,7 +55,7 @@ impl House {
             variables["since"] = since.clone();
             let mut socket = self.follow(query, variables).await;
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Some are dropped before they have seen anything.
+            // Some sockets are closed before they have received anything.
             for _ in 0..(random >> 16) % 9 {
                 let message = socket.next().await.unwrap();
                 if message["type"] == "complete" {
@@ -109,10 +109,10 @@ async fn followers_whose_sockets_drop_at_random_under_load_miss_nothing_and_see_
         let pause = "mutation { pauseSchedules(which: { search: \"name:tick\" }, reason: \"x\") {
             done } }";
         assert_eq!(house.ask(pause, json!({})).await["pauseSchedules"]["done"], SCHEDULES);
-        // Runs that wait for a node get their turn: then nothing changes any more.
+        // The runs that wait for a node get their turn. After that, nothing changes any more.
         let live = "{ overview { liveRuns } }";
         while house.ask(live, json!({})).await["overview"]["liveRuns"] != 0 {}
-        // The followers end at a run and a schedule that are created last.
+        // The followers stop at a run and a schedule that are created last.
         let cancelled = house.ask(trigger, json!({ "id": schedules[0] })).await;
         let end = text(&cancelled["triggerSchedule"]["run"]["id"]);
         let wait = "query($id: UUID!) { run(id: $id) { state } }";
@@ -171,7 +171,7 @@ async fn followers_whose_sockets_drop_at_random_under_load_miss_nothing_and_see_
 }
 
 impl House {
-    /// A log's lines, by a follower that reconnects until the log ends.
+    /// Reads the lines of a log, with a follower that reconnects until the log ends.
     async fn follow_log(&self, query: &str, variables: Value, lines: &mut Vec<String>) {
         let mut since = Value::Null;
         for turn in 0_usize.. {

@@ -103,7 +103,7 @@ async fn the_documentation_is_served_beside_the_console() {
     }
     let (status, _, page) = get("/docs/runbooks/CarillonDown.html").await;
     assert_eq!((status, &*page), (StatusCode::OK, "<title>down</title>"));
-    // The app has no page for it.
+    // The documentation has its own page for a missing page.
     let (status, _, page) = get("/docs/none").await;
     assert!(status == StatusCode::NOT_FOUND && page.contains("no such page"), "{page}");
 }

@@ -30,7 +30,7 @@ async fn probes_answer_until_the_end_of_a_drain(database: TestDatabase) {
     let trigger = format!("mutation {{ triggerSchedule(id: \"{id}\") {{ run {{ id }} }} }}");
     let begun: Value = graphql(trigger).await.unwrap().json().await.unwrap();
     assert!(begun["errors"].is_null(), "{begun}");
-    // The run is at work, and delays the shutdown.
+    // The run is at work, so the shutdown has to wait for it.
     let (mut work, _) = target.accept().await.unwrap();
     work.read_u8().await.unwrap();
     server.ask_to_stop();
@@ -41,7 +41,7 @@ async fn probes_answer_until_the_end_of_a_drain(database: TestDatabase) {
     for probe in ["/livez", "/metrics"] {
         assert_eq!(ask(probe).await, StatusCode::OK, "{probe}");
     }
-    // If the only node drains, nothing is scheduled, and it says so.
+    // `/healthz` says that nothing is scheduled, because the only node is draining.
     let health: Value = server.get("/healthz").send().await.unwrap().json().await.unwrap();
     assert!(health["checks"]["database"].is_null() && health["checks"].is_object(), "{health}");
     let refused = graphql("{ me { name } }".to_owned()).await.unwrap();

@@ -91,7 +91,7 @@ async fn a_socket_knows_who_opened_it() {
     assert_eq!(socket.init(json!({})).await.unwrap()["type"], "connection_ack");
     assert_eq!(socket.ask("{ me { name } }").await["data"]["me"]["name"], "ada");
 
-    // Both addresses take an upgrade, and a program sends its token along.
+    // WebSockets can be opened at both addresses. A program sends its token with the request.
     for path in ["/graphql", "/graphql/ws"] {
         let mut socket = Socket::open(Socket::request(&server, path)).await;
         let answer = socket.init(json!({ "token": token })).await.unwrap();
@@ -130,7 +130,7 @@ async fn a_socket_has_the_current_rights_of_its_opener() {
     Command::new(&["token", "revoke", "ci"]).on(&database).run().done();
     let refused = program.ask("{ schedules { totalCount } }").await;
     assert_eq!(refused["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
-    // A socket without credentials does not stay open either.
+    // A socket that never sends credentials does not stay open either.
     assert_eq!(person.closed().await, Some(4401));
     assert_eq!(program.closed().await, Some(4401));
 }
@@ -146,7 +146,7 @@ async fn refusals_of_the_library_over_a_socket_have_codes() {
         ("{ nothing }", "GRAPHQL_VALIDATION_FAILED"),
         ("subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"),
     ] {
-        // A message of type `error`, whose payload is the list.
+        // The server answers with a message of type `error`, whose payload is the list of errors.
         let answer = socket.ask(query).await;
         assert_eq!(answer[0]["extensions"]["code"], code, "{query}: {answer}");
     }
@@ -164,7 +164,7 @@ async fn a_socket_has_a_hundred_operations_at_the_most() {
         let id = id.to_string();
         socket.send(json!({ "id": id, "type": "subscribe", "payload": payload })).await;
     }
-    // No events occur, so the one message is the refusal.
+    // No events occur in this test, so the only message is the refusal.
     let answer = socket.next().await.unwrap();
     let error = answer["payload"].get(0).unwrap_or(&answer["payload"]["errors"][0]);
     assert_eq!(error["extensions"]["code"], "RATE_LIMITED", "{answer}");
@@ -180,7 +180,8 @@ async fn a_body_that_is_no_request_is_refused() {
     for (request, status) in [
         (post().body("{"), StatusCode::BAD_REQUEST),
         (post().body("[1]"), StatusCode::BAD_REQUEST),
-        // Several documents at once are refused: otherwise each would have the limits for itself.
+        // A request with several documents is refused: each document would have the limits of a
+        // request for itself.
         (post().body("[{\"query\": \"{ me { name } }\"}]"), StatusCode::BAD_REQUEST),
         (post().body(r#"{"query": 7}"#), StatusCode::BAD_REQUEST),
         (post().body(format!("{{\"a\": {}", "[".repeat(200))), StatusCode::BAD_REQUEST),
@@ -219,7 +220,7 @@ async fn a_method_that_is_not_taken_and_a_socket_that_is_none_are_refused_in_jso
     }
 }
 
-/// The page works without another network, and under the console's policy.
+/// The page loads nothing from other sites, and works under the console's security policy.
 #[tokio::test]
 async fn the_page_to_try_graphql_out_is_all_ours() {
     let database = TestDatabase::sqlite().await;
@@ -268,7 +269,7 @@ async fn a_reason_that_a_socket_opens_with_is_in_the_audit_log() {
     assert!(long.init(payload).await.is_none_or(|answer| answer["type"] != "connection_ack"));
 }
 
-/// Clients send the token in several ways.
+/// GraphQL clients send the token in several ways.
 #[tokio::test]
 async fn a_socket_is_opened_with_a_header_in_its_payload() {
     let database = TestDatabase::sqlite().await;
@@ -327,7 +328,7 @@ async fn a_query_comes_by_get_and_a_mutation_does_not() {
     assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(refused.headers()[header::ALLOW], "POST");
     assert_eq!(get("{ me { name } }", "{").send().await.unwrap().status(), StatusCode::BAD_REQUEST);
-    // Another site's page cannot send queries with a visitor's cookie.
+    // A page of another site cannot send queries with the cookie of its visitor.
     let foreign = server.get("/graphql").query(&[("query", "{ me { name } }")]);
     let foreign = foreign.header("sec-fetch-site", "cross-site").send().await.unwrap();
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);

@@ -21,8 +21,8 @@ fn add_ada(database: &TestDatabase) {
     Command::new(&add).on(database).input(PASSWORD).run().done();
 }
 
-/// How many wrong passwords are tried before a server says that there were too many; the servers
-/// take turns.
+/// The number of wrong passwords that are tried before a server says that there were too many. The
+/// servers take turns.
 async fn guesses(servers: &[&Server]) -> u64 {
     let mut refused = 0;
     for guess in 0..200 {
@@ -39,8 +39,8 @@ async fn guesses(servers: &[&Server]) -> u64 {
     panic!("nobody was refused");
 }
 
-/// The number of permitted guesses: five at once and one more every 30 s, however slow the machine
-/// is.
+/// The number of permitted guesses: five at once, and one more every 30 s. On a slow machine, more
+/// time passes.
 fn most(begun: Instant, clock: &Clock) -> u64 {
     5 + clock.instant().duration_since(begun).as_secs() / 30 + 1
 }
@@ -68,7 +68,7 @@ async fn two_nodes_count_the_same_guesses() {
     let begun = clock.instant();
     let guessed = guesses(&[&one, &two]).await;
     assert!((5..=most(begun, &clock)).contains(&guessed), "{guessed}");
-    // Other names have their own guesses, at either node.
+    // Other user names have their own guesses, on both nodes.
     for server in [&one, &two] {
         let answer = server.sign_in("bob", "wrong horse battery").await;
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
@@ -95,7 +95,7 @@ async fn a_browser_that_signed_in_before_is_not_locked_out_by_guesses(database: 
         assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{unknown}");
     }
     assert_eq!(try_with(&known, "ada", PASSWORD).await, StatusCode::NO_CONTENT);
-    // The browser is known only for its user, and has few guesses of its own.
+    // The browser is known only for the user who signed in there, and has few guesses of its own.
     for _ in 0..5 {
         try_with(&known, "ada", "wrong horse battery").await;
     }

@@ -20,7 +20,7 @@ async fn a_request_by_another_name_is_refused() {
         let (status, text) = ask("/livez", host).await;
         assert_eq!(status, StatusCode::OK, "{host}: {text}");
     }
-    // The answer does not repeat a long name.
+    // The answer repeats no long host name.
     let (_, text) = ask("/livez", &format!("{}.example", "evil".repeat(1_000))).await;
     assert!(text.len() < 1_000, "{text}");
     let log = server.logged("refused requests").await;

@@ -1,4 +1,4 @@
-//! `/metrics` is well-formed, matches the documentation, and has everything that the shipped
+//! `/metrics` is well-formed, matches the documentation, and has all metrics that the shipped
 //! dashboard and alert rules need.
 
 use std::{
@@ -28,7 +28,7 @@ const CONFIGURATION: &str = "
     canary.enabled = true
 ";
 
-/// A family of series: its type, and its labels without that of a histogram's bounds.
+/// A family of series: its type, and its labels except that of a histogram's buckets.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Family {
     pub(super) kind: String,
@@ -40,7 +40,7 @@ pub(super) type Families = BTreeMap<String, Family>;
 #[tokio::test]
 async fn metrics_match_the_documents_the_dashboard_and_the_alert_rules() {
     let database = TestDatabase::sqlite().await;
-    // A session that retention will remove.
+    // Retention will remove this session.
     let old = "INSERT INTO session (id, data, expires_at) VALUES ('old', '{}', 1)";
     let tx = database.store.begin().await.unwrap();
     tx.execute_unprepared(old).await.unwrap();
@@ -59,7 +59,7 @@ async fn metrics_match_the_documents_the_dashboard_and_the_alert_rules() {
     promtool(&["check", "metrics"], &scraped);
 
     let mut documented = documented();
-    // The metrics of the process itself, which OTLP does not carry.
+    // Metrics of the process, which OTLP does not carry.
     documented.extend(documented_as("process_"));
     for (name, family) in &shown {
         assert_eq!(documented.get(name), Some(family), "{name} in docs/metrics.md");
@@ -114,7 +114,7 @@ fn malformed_expositions_are_found() {
     }
 }
 
-/// Records a success of the canary, as if a minute had passed.
+/// Records a success of the canary schedule, as if a minute had passed.
 async fn canary_has_sung(database: &TestDatabase) {
     let store = &database.store;
     let made = async {
@@ -170,7 +170,7 @@ async fn canary_has_sung(database: &TestDatabase) {
     store.commit(tx).await.unwrap();
 }
 
-/// A schedule is created, requested in a scrape, and fires.
+/// Creates a schedule, requests `/metrics`, and lets the schedule fire.
 async fn two_runs_succeed(server: &Server, token: &str) {
     let mut socket = Socket::open(Socket::request(server, "/graphql/ws")).await;
     socket.init(json!({ "token": token })).await.unwrap();
@@ -183,7 +183,7 @@ async fn two_runs_succeed(server: &Server, token: &str) {
     let made = server.post("/graphql").bearer_auth(token).json(&json!({ "query": query }));
     let made: Value = made.send().await.unwrap().json().await.unwrap();
     assert!(made["errors"].is_null(), "{made}");
-    // From here on the schedule has its own series.
+    // From this request on, the schedule has its own series.
     server.get("/metrics").send().await.unwrap();
     let runs = async {
         let mut succeeded = 0;
@@ -230,7 +230,7 @@ pub(super) fn families(text: &str) -> Families {
     families
 }
 
-/// The family that a series of that name belongs to.
+/// The family to which a series with that name belongs.
 fn family_of<'a>(families: &'a Families, series: &str) -> Option<&'a str> {
     let of = |name: &str| families.get_key_value(name).map(|(name, family)| (&**name, family));
     let parts = ["_bucket", "_sum", "_count"].iter().filter_map(|part| series.strip_suffix(part));
@@ -309,7 +309,7 @@ fn metrics_in(expression: &str) -> BTreeSet<String> {
     words(expression).into_iter().filter(is_metric).collect()
 }
 
-/// The text in braces before a comparison, and after `by`.
+/// The labels in braces before a comparison, and those after `by`.
 fn labels_in(expression: &str) -> BTreeSet<String> {
     let mut labels = BTreeSet::new();
     for braces in expression.split('{').skip(1) {
@@ -323,7 +323,8 @@ fn labels_in(expression: &str) -> BTreeSet<String> {
     labels
 }
 
-/// The output of promtool for an input: `scripts/promtool` installs it.
+/// Passes an input to promtool, which `scripts/promtool` installs, and checks that promtool accepts
+/// it.
 fn promtool(args: &[&str], input: &str) {
     use std::{
         io::Write,

@@ -22,7 +22,7 @@ on_both!(probes_and_fires_go_on_while_the_api_is_stuck);
 
 const MODULE: &str = "module: often\nschedules:\n  second:\n    when: '* * * * * *'\n    task:\n      target:\n        noop: {}\n";
 
-/// Computes without yielding the thread: everything else on its runtime is stuck.
+/// Sends a request without yielding the thread, so everything else on its runtime stands still.
 fn ask(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -33,7 +33,7 @@ fn ask(address: SocketAddr, path: &str) -> String {
     answer
 }
 
-/// The number of succeeded runs, according to the metrics.
+/// The number of successful runs, according to the metrics.
 fn succeeded(address: SocketAddr) -> u64 {
     let metrics = ask(address, "/metrics");
     let line = metrics
@@ -46,7 +46,7 @@ async fn probes_and_fires_go_on_while_the_api_is_stuck(database: TestDatabase) {
     let mut config = Config { listen: "127.0.0.1:0".parse().unwrap(), ..Config::default() };
     config.database.url = database.url.as_str().into();
     let telemetry = Arc::new(Telemetry::unexported(Clock::system()).unwrap());
-    // This test's runtime has one thread, which the API uses.
+    // The runtime of this test has one thread, which serves the API.
     let app = App::start(config, telemetry, Clock::system()).await.unwrap();
     let grants = Grants::everywhere(Role::Admin);
     let editor = Viewer::new(Uuid::nil(), "test", ViewerKind::User, grants, "test").editor();
@@ -54,7 +54,7 @@ async fn probes_and_fires_go_on_while_the_api_is_stuck(database: TestDatabase) {
     app.commands().deploy(&editor.unwrap(), DeploymentSource::yaml(MODULE), &call).await.unwrap();
     let (address, clock) = (app.address(), Clock::system());
     let (start, before) = (clock.instant(), succeeded(address));
-    // From here on the API's only thread is in this loop.
+    // From here on, this loop occupies the API's only thread.
     while succeeded(address) < before + 3 {
         assert!(start.elapsed() < Duration::from_secs(60), "no fires");
         for probe in ["/livez", "/readyz", "/healthz"] {

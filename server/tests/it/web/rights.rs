@@ -1,4 +1,4 @@
-//! A change of a user's rights counts from its answer on, whatever was cached before.
+//! A change of a user's rights applies as soon as it is answered, whatever servers have cached.
 
 use std::cell::Cell;
 
@@ -12,21 +12,21 @@ on_both!(what_a_token_may_is_what_the_last_answer_said);
 /// An administrator who calls one server, and a program that calls another.
 struct Pair {
     here: Server,
-    /// The other server; none on SQLite, whose file has one server.
+    /// The other server; `None` on SQLite, where only one server may use the file.
     there: Option<Server>,
     root: String,
     robot: String,
 }
 
 impl Pair {
-    /// A mutation by the administrator, while the program sends requests without a pause.
+    /// Sends a mutation of the administrator, while the program sends requests without a pause.
     async fn order(&self, order: &str, variables: Value) -> Value {
         let answer = self.during(ask(&self.here, &self.root, order, variables)).await.1;
         assert!(answer["errors"].is_null(), "{answer}");
         answer["data"].clone()
     }
 
-    /// A command on the machine itself, while the program sends requests without a pause.
+    /// Runs a command on the server's machine, while the program sends requests without a pause.
     async fn shell(&self, database: &TestDatabase, args: &'static [&'static str]) {
         let command = Command::new(args).on(database);
         self.during(tokio::task::spawn_blocking(|| command.run().done())).await.unwrap();
@@ -47,7 +47,7 @@ impl Pair {
         tokio::join!(ordered, asked).0
     }
 
-    /// The program's own viewer; `None` if it is refused.
+    /// The viewer whom the server sees in the program; `None` if the program is refused.
     async fn me(&self) -> Option<Value> {
         let server = self.there.as_ref().unwrap_or(&self.here);
         let query = "{ me { roleEverywhere grants { role } } }";
@@ -127,7 +127,7 @@ async fn other_token(pair: &Pair, name: &str) -> String {
     token(&pair.here, &pair.root, name).await["secret"].as_str().unwrap().to_owned()
 }
 
-/// Another token of the robot's.
+/// Creates another token of the user `robot`.
 async fn token(server: &Server, root: &str, name: &str) -> Value {
     let made = "mutation ($name: String!) {
         createApiToken(input: { name: $name, role: ADMIN, serviceAccount: \"robot\" }) {

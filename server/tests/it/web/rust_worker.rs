@@ -1,5 +1,5 @@
-//! Programs that carry their own schedules, written with `carillon-worker`, against the built
-//! server. Each program is a process of its own: this test's executable once more.
+//! Programs that declare their own schedules, written with `carillon-worker`, against the built
+//! server. Each program is a separate process: the test's own executable, started once more.
 
 use std::{
     collections::BTreeSet,
@@ -33,7 +33,7 @@ on_both!(
     a_rolling_deploy_loses_and_doubles_nothing,
 );
 
-/// What a program needs to know, on its standard input.
+/// The input of a program, on its standard input.
 #[derive(Deserialize)]
 struct Order {
     program: String,
@@ -71,7 +71,7 @@ mod one {
         Ok(())
     }
 
-    /// Ends when the test says so.
+    /// Ends when the test opens the gate.
     #[scheduled(cron = "@daily", queue = "rolled")]
     pub(super) async fn late(gate: Gate) -> Result<Value, Failure> {
         let told = TcpStream::connect(&gate.address).await?.read_u8().await?;
@@ -79,7 +79,7 @@ mod one {
     }
 }
 
-/// The new version.
+/// The new version of the program.
 mod two {
     use super::{Failure, Number, Value, json, scheduled};
 
@@ -119,7 +119,7 @@ async fn as_a_process() {
     worker.run().await.unwrap();
 }
 
-/// A program at work.
+/// A running program.
 struct AtWork(Child);
 
 impl AtWork {
@@ -134,7 +134,7 @@ impl AtWork {
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -231,7 +231,7 @@ async fn the_example_deploys_its_schedule_runs_it_and_leaves(database: TestDatab
     assert_eq!(ended["state"], "SUCCEEDED", "{ended}");
     assert_eq!(ended["output"], json!({ "day": "friday", "attempt": 1 }), "{ended}");
 
-    // A schedule that is created by hand calls its other function.
+    // A schedule that was created by hand calls the program's other function.
     let target = json!({ "worker": {
         "queue": "emails", "task": "send_one", "input": { "address": "ada" },
     } });
@@ -269,7 +269,7 @@ async fn a_job_that_is_at_work_is_finished_after_sigterm(database: TestDatabase)
     assert_eq!((&ended["state"], &ended["attempt"]), (&json!("SUCCEEDED"), &json!(1)), "{ended}");
     assert_eq!(ended["output"], json!({ "told": 7 }), "{ended}");
     assert!(setup.has_no_worker().await, "it has left");
-    // What came meanwhile waits for another.
+    // The run that was created during the shutdown waits for the next program.
     let next = setup.start("2");
     assert_eq!(setup.desk.ended(&more).await["output"]["version"], "2");
     next.ask_to_stop();
@@ -283,8 +283,8 @@ async fn a_rolling_deploy_loses_and_doubles_nothing(database: TestDatabase) {
     let old = setup.start("1");
     setup.declares(OLD).await;
     let mut runs = setup.roll(0..20).await;
-    // The last to deploy wins: functions that it no longer has take their schedules along. The old
-    // program keeps working on the queue.
+    // The program that deploys last wins: schedules of functions that it no longer has are deleted.
+    // The old program keeps working on the queue.
     let new = setup.start("2");
     setup.declares(NEW).await;
     runs.extend(setup.roll(20..60).await);
@@ -297,10 +297,10 @@ async fn a_rolling_deploy_loses_and_doubles_nothing(database: TestDatabase) {
         assert_eq!(ended["output"]["number"], number, "{ended}");
         let attempts = ended["tasks"][0]["attempts"].as_array().map(Vec::len);
         assert_eq!((&ended["attempt"], attempts), (&json!(1), Some(1)), "{ended}");
-        // Once the old program has left, the new one does everything.
+        // After the old program has left, the new one executes everything.
         assert!(number < 60 || ended["output"]["version"] == "2", "{ended}");
     }
-    // An old process that starts again deploys its old module.
+    // If the old program starts again, it deploys its old module.
     let again = setup.start("1");
     setup.declares(OLD).await;
     for program in [again, new] {

@@ -1,4 +1,4 @@
-//! Sessions: how long they last, how they are ended, and what ends with them.
+//! Sessions: how long they last, how they are ended, and which other access ends with them.
 
 use entity::session::{ActiveModel, Column, Entity};
 use reqwest::header;
@@ -80,7 +80,7 @@ async fn a_key_that_was_signed_out_or_planted_opens_nothing(database: TestDataba
     let logout = server.post("/auth/logout").header(header::COOKIE, &first).send().await.unwrap();
     assert!(logout.status().is_success());
     assert!(!is_signed_in(&server, &first).await);
-    // A key planted by an attacker is not used for the new session, nor is it returned.
+    // A key that an attacker has planted is neither used for the new session nor returned.
     for planted in [&*first, "carillon-0=AAAAAAAAAAAAAAAAAAAAAA"] {
         let body = json!({ "name": "ada", "password": PASSWORD });
         let login = server.post("/auth/login").header(header::COOKIE, planted).json(&body);
@@ -121,7 +121,7 @@ async fn changing_the_password_ends_the_other_sessions(database: TestDatabase) {
     assert!(!is_signed_in(&server, &elsewhere).await);
     assert_eq!(server.sign_in("ada", PASSWORD).await.status(), 401);
     assert_eq!(server.sign_in("ada", OTHER).await.status(), 204);
-    // Guessing from an open session is limited like guessing at the sign-in.
+    // Guesses at the current password in an open session are limited like those at the sign-in.
     let mut last = Value::Null;
     for _ in 0..6 {
         last = ask(&server, &here, CHANGE, json!({ "old": "a guess of many", "new": OTHER })).await;
@@ -273,7 +273,7 @@ async fn a_right_that_was_taken_ends_what_was_opened_with_it(database: TestDatab
     let role = "mutation ($id: UUID!) { setUserRole(userId: $id, role: null) { user { id } } }";
     let taken = ask(&server, &root, role, json!({ "id": id })).await;
     assert!(taken["errors"].is_null(), "{taken}");
-    // The client reconnects, and is authenticated again.
+    // The server closes the socket, so that the client reconnects and is authenticated again.
     assert_eq!(socket.closed().await, Some(1012));
     let refused = ask(&server, &ada, "{ schedules { totalCount } }", json!({})).await;
     assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN", "{refused}");

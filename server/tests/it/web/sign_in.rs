@@ -118,8 +118,8 @@ async fn a_refusal_says_the_same_whatever_was_wrong() {
     }
 }
 
-/// The response time would reveal which users exist. One computation takes nearly all of that time,
-/// and the test counts it.
+/// The response time could reveal which users exist. Nearly all of it is spent on hashing the
+/// password, so the test counts hashes.
 #[tokio::test]
 async fn no_name_costs_less_than_another() {
     let database = TestDatabase::sqlite().await;
@@ -167,7 +167,7 @@ async fn guessing_is_limited() {
         let answer = server.sign_in("ada", "wrong horse battery").await;
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     }
-    // The right password no longer helps: it may be a guess that is right by chance.
+    // From here on even the right password is refused, because it may be a guess.
     let answer = server.sign_in("ada", PASSWORD).await;
     assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
     let seconds: u64 = answer.headers()[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();

@@ -1,4 +1,4 @@
-//! OTLP, as a collector receives it.
+//! Traces and metrics over OTLP, as a collector receives them.
 
 use std::{
     collections::BTreeMap,
@@ -91,7 +91,7 @@ impl Collector {
         format!("http://{address}")
     }
 
-    /// The same over HTTP.
+    /// Listens for OTLP over HTTP; returns its address.
     async fn start_http(&self) -> String {
         let spans = async |State(collector): State<Self>, body: Bytes| {
             let request = ExportTraceServiceRequest::decode(body).unwrap();
@@ -117,7 +117,7 @@ async fn a_collector_may_be_spoken_to_over_http(database: TestDatabase) {
     let endpoint = collector.start_http().await;
     let settings = format!("[otlp]\nendpoint = '{endpoint}'\nprotocol = 'http'\n");
     let server = Server::start_configured(&database, &settings);
-    // Data that was not sent yet is sent at the end.
+    // At its end, the server sends the data that it has not sent yet.
     let stopped = tokio::task::spawn_blocking(|| server.stop()).await.unwrap();
     assert_eq!(stopped, 0);
     let heard = collector.0.lock().unwrap();
@@ -129,7 +129,7 @@ async fn a_collector_may_be_spoken_to_over_http(database: TestDatabase) {
     assert!(heard.resources.iter().all(|of| of.contains("carillon")), "{:?}", heard.resources);
 }
 
-/// Accepts requests, and remembers their `traceparent`s; returns its address.
+/// A receiver of requests that remembers their `traceparent`s; returns its address.
 async fn receiver(seen: Arc<Mutex<Vec<String>>>) -> String {
     let take = async |State(seen): State<Arc<Mutex<Vec<String>>>>, headers: HeaderMap| {
         seen.lock().unwrap().push(headers["traceparent"].to_str().unwrap().to_owned());
@@ -187,7 +187,7 @@ workflows:
     };
     tokio::time::timeout(Duration::from_secs(60), both).await.unwrap();
     let scraped = server.get("/metrics").send().await.unwrap().text().await.unwrap();
-    // Data that was not sent yet is sent at the end.
+    // At its end, the server sends the data that it has not sent yet.
     let stopped = tokio::task::spawn_blocking(|| server.stop()).await.unwrap();
     assert_eq!(stopped, 0);
 
@@ -202,7 +202,8 @@ workflows:
     assert!(!format!("{:?}", heard.spans).contains("kept-to-itself"));
 }
 
-/// The metrics in a collector serve the same dashboard and the same rules as those of a scrape.
+/// The dashboard and the alert rules work with the metrics in a collector as they do with those of
+/// a scrape.
 fn the_metrics_are_those_of_a_scrape(heard: &[Metric], scraped: &str) {
     let heard: BTreeMap<String, &str> = heard.iter().map(in_prometheus).collect();
     let documented = documented();
@@ -212,15 +213,15 @@ fn the_metrics_are_those_of_a_scrape(heard: &[Metric], scraped: &str) {
     }
     let shown = families(scraped);
     assert!(shown.len() > 15, "{shown:?}");
-    // Metrics that only a scrape has: the resource, and the figures of the process.
+    // Only a scrape has these metrics: the resource, and the figures of the process.
     let is_sent = |name: &str| name != "target_info" && !name.starts_with("process_");
     for (name, family) in shown.iter().filter(|(name, _)| is_sent(name)) {
         assert_eq!(heard.get(name), Some(&&*family.kind), "{name} in {heard:?}");
     }
 }
 
-/// The name that Prometheus gives a metric that comes over OTLP, by its default strategy
-/// (`UnderscoreEscapingWithSuffixes`): the unit in words, and `_total` after a counter.
+/// The name that Prometheus gives a metric received over OTLP with its default strategy
+/// (`UnderscoreEscapingWithSuffixes`): the unit is written out, and counters get `_total`.
 fn in_prometheus(metric: &Metric) -> (String, &'static str) {
     let unit = match &*metric.unit {
         "" => "",
@@ -237,14 +238,14 @@ fn in_prometheus(metric: &Metric) -> (String, &'static str) {
             panic!("{} is {other:?}", metric.name)
         }
     };
-    // Prometheus does not accept deltas.
+    // Prometheus accepts only cumulative values, no deltas.
     let cumulative = AggregationTemporality::Cumulative;
     assert!(temporality.is_none_or(|of| of == cumulative), "{}", metric.name);
     let name = metric.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     (format!("{name}{unit}{total}"), kind)
 }
 
-/// Checks the trace from the fire to the target, which received `traceparent`.
+/// Checks that the spans form one trace, from the fire to the target, which received `traceparent`.
 fn the_spans_make_one_trace(spans: &[Span], traceparent: &str, target: &str) {
     let hex = |id: &[u8]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let parts: Vec<&str> = traceparent.split('-').collect();

@@ -64,7 +64,7 @@ async fn missed_fires_make_it_unhealthy(database: TestDatabase) {
     assert_eq!(health["checks"]["missed"]["value"], "11");
     let asked = Command::new(&["healthcheck", "--server", &server.url]).run().refused(1);
     assert!(asked.contains("11 fires were missed"), "{asked}");
-    // These runs belong to no schedule with that tag.
+    // The missed fires belong to no schedule with the tag `billing`.
     let token = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);
     let token = token.run().done().trim().to_owned();
     let narrowed = server.get("/healthz?tag=billing").bearer_auth(token).send().await.unwrap();
@@ -86,7 +86,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
     let token = token.run().done().trim().to_owned();
     let server = Server::start_with(&database, &["--node-name", "alpha-7"]);
     let member = member_of_shop(&database, &server).await;
-    // This node computes with other zone data.
+    // The other node computes with other zone data.
     let other = Joining {
         id: Uuid::now_v7(),
         name: "beta-9".to_owned(),
@@ -95,7 +95,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
         ..Joining::default()
     };
     database.store.join(&other).await.unwrap();
-    // This node sends no heartbeats, and counts as alive for as long as the test takes.
+    // The other node sends no heartbeats, but counts as alive for as long as the test takes.
     let alive = "UPDATE node SET heartbeat_at = heartbeat_at + 3600000 WHERE name = 'beta-9'";
     database.store.read().execute_unprepared(alive).await.unwrap();
 
@@ -117,8 +117,8 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
     let asked = ["healthcheck", "--server", &server.url, "--token", &token];
     let asked = Command::new(&asked).run().refused(1);
     assert!(asked.contains("1999a on beta-9"), "{asked}");
-    // About all namespaces, a member of one is told as much as a stranger; another namespace does
-    // not exist for them.
+    // Without a namespace, a member of one namespace gets the same answer as a stranger. Other
+    // namespaces do not exist for members.
     let of_other = server.get("/healthz?namespace=default").bearer_auth(&member);
     assert_eq!(of_other.send().await.unwrap().status(), StatusCode::NOT_FOUND);
     for (path, is_told) in [("/healthz?namespace=shop", true), ("/healthz", false)] {
@@ -127,7 +127,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
         assert_eq!(told.contains("beta-9"), is_told, "{path}: {told}");
         assert!(told.contains("zone data"), "{path}: {told}");
     }
-    // A monitor with an expired token is told as much as one without.
+    // A monitor with an invalid token gets the same answer as one without a token.
     for nobody in [ask().bearer_auth("none"), ask().basic_auth("ada", Some(PASSWORD))] {
         let nobody = nobody.send().await.unwrap();
         assert_eq!(nobody.status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -136,7 +136,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
     }
 }
 
-/// The token of a user with a role only in the namespace `shop`, which is created.
+/// Creates the namespace `shop` and a user with a role only there; returns a token of that user.
 async fn member_of_shop(database: &TestDatabase, server: &Server) -> String {
     let root = Command::new(&["token", "create", "root", "--role", "admin"]).on(database);
     let root = root.run().done().trim().to_owned();
@@ -170,7 +170,7 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         (answer.status(), answer.text().await.unwrap())
     };
 
-    // Strangers see whether the process is up and ready, and one word.
+    // Strangers see whether the process is up and ready, and nothing more than one word.
     for path in ["/livez", "/readyz"] {
         assert_eq!(ask(path, None).await.0, StatusCode::OK, "{path}");
     }
@@ -179,14 +179,14 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         let told: Value = serde_json::from_str(&text).unwrap();
         let word = json!({ "status": "healthy", "issues": [] });
         assert_eq!((status, told), (StatusCode::OK, word));
-        // Existing and missing objects get the same answer.
+        // Strangers get the same answer for existing and for missing objects.
         let narrowed = ask("/healthz?namespace=default", nobody).await;
         assert_eq!(narrowed.0, StatusCode::UNAUTHORIZED, "{}", narrowed.1);
         for path in ["/healthz?namespace=nowhere", "/healthz?tag=x", "/metrics"] {
             assert_eq!(ask(path, nobody).await, narrowed, "{path}");
         }
     }
-    // The same answer for what does not exist and for what is not theirs.
+    // A member gets the same answer for a namespace that does not exist and for one of others.
     let (status, of_default) = ask("/healthz?namespace=default", Some(&member)).await;
     let (_, of_nowhere) = ask("/healthz?namespace=nowhere", Some(&member)).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
@@ -199,7 +199,7 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         assert_eq!(ask(path, Some(&member)).await.0, status, "{path}");
     }
     assert!(!ask("/healthz", Some(&member)).await.1.contains("checks"));
-    // A monitor, and a user with a role everywhere.
+    // A monitor and a user with a role in all namespaces see everything.
     for known in [TOKEN, &*viewer] {
         for path in ["/healthz", "/healthz?namespace=default", "/healthz?tag=x"] {
             let (status, text) = ask(path, Some(known)).await;
@@ -208,11 +208,11 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         let (status, text) = ask("/metrics", Some(known)).await;
         assert!(status == StatusCode::OK && text.contains("carillon_sign_ins_total{"), "{text}");
     }
-    // The token gives no access to anything else.
+    // The monitor's token gives access to nothing else.
     let asked =
         server.post("/graphql").bearer_auth(TOKEN).json(&json!({ "query": "{ me { name } }" }));
     assert_eq!(asked.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
-    // Probes need no token; with one they are told more.
+    // A probe needs no token; with a token, its answer has more details.
     let probe = ["healthcheck", "--server", &server.url];
     assert_eq!(Command::new(&probe).run().done(), "healthy\n");
     let told = [&probe[..], &["--json", "--tag", "x", "--token", TOKEN]].concat();
@@ -221,8 +221,7 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
     assert!(refused.contains("watch.token") && !refused.contains(TOKEN), "{refused}");
 }
 
-/// The answer of `/healthz`, once it says that something is wrong: a cached answer may be a moment
-/// old.
+/// The answer of `/healthz`, once it reports a problem: the cached answer may be a moment old.
 async fn unhealthy(server: &Server) -> Value {
     let asked = async {
         loop {
@@ -248,11 +247,11 @@ async fn a_missing_namespace_or_tag_is_not_healthy() {
     for missing in ["/healthz?namespace=nowhere", "/healthz?tag=typo"] {
         let answer = server.get(missing).bearer_auth(&token).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{missing}");
-        // Strangers do not learn what exists.
+        // Strangers do not learn which objects exist.
         let answer = server.get(missing).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{missing}");
     }
-    // A member of one namespace: what is only in another one does not exist for them.
+    // For a member of one namespace, objects of other namespaces do not exist.
     let member = member_of_shop(&database, &server).await;
     let admin = Command::new(&["token", "create", "ci", "--role", "admin"]).on(&database);
     let admin = admin.run().done().trim().to_owned();
@@ -315,7 +314,8 @@ async fn probes_answer_from_memory_while_tables_are_locked() {
     lock.execute_unprepared(held).await.unwrap();
     let tables = "LOCK TABLE schedule, fire, run, api_token IN ACCESS EXCLUSIVE MODE";
     lock.execute_unprepared(tables).await.unwrap();
-    // With a token that cannot be looked up or without one: no answer takes long.
+    // Requests are answered quickly, whether or not they have a token, although no token can be
+    // looked up.
     let ask = async |path: &str| {
         let ask = server.get(path).bearer_auth(&token).timeout(Duration::from_secs(5));
         let answer = ask.send().await.unwrap();
@@ -338,7 +338,7 @@ async fn probes_answer_from_memory_while_tables_are_locked() {
     drop(lock);
     let well = async { while ask("/healthz").await.0 != StatusCode::OK {} };
     tokio::time::timeout(Duration::from_secs(60), well).await.unwrap();
-    // The outage was logged once, however often it was queried.
+    // The log mentions the outage once, however many requests there were.
     let log = server.logged("listening").await;
     assert!(!log.contains("response failed") && !log.contains("failed to answer"), "{log}");
 }
@@ -352,7 +352,7 @@ async fn a_scrape_does_not_wait_for_a_database_that_does_not_answer() {
     lock.execute_unprepared(held).await.unwrap();
     lock.execute_unprepared("LOCK TABLE schedule IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let scrape = async || {
-        // The lock is kept for longer than a scrape may take.
+        // The test holds the lock for longer than a scrape may take.
         let scraped = server.get("/metrics").timeout(Duration::from_secs(10)).send();
         let text = scraped.await.unwrap().text().await.unwrap();
         assert!(text.contains("carillon_executions_per_minute 0"), "what it knows itself:\n{text}");

@@ -1,4 +1,4 @@
-//! Programs that pull tasks, over the real protocol of the built server.
+//! Programs that pull tasks from the built server, over the real protocol.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -76,7 +76,7 @@ impl Desk {
         registered["workerId"].clone()
     }
 
-    /// Creates a schedule whose task goes to the queue `emails`, and runs it; returns the run's
+    /// Creates a schedule whose task goes to the queue `emails`, and triggers it; returns the run's
     /// key.
     pub(super) async fn run(&self, name: &str, task: Value) -> Value {
         let made = self
@@ -162,7 +162,7 @@ async fn a_worker_pulls_a_task_logs_and_completes_it(database: TestDatabase) {
     desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
     let done = of(&worker, &job, json!({ "output": { "sent": 3 } }));
     desk.ok("complete", done.clone()).await;
-    // The answer may have been lost.
+    // A worker that got no answer repeats its report.
     desk.ok("complete", done).await;
     let (status, answer) =
         desk.word("complete", of(&worker, &job, json!({ "output": { "sent": 4 } }))).await;
@@ -203,7 +203,7 @@ async fn of_a_long_output_the_beginning_and_the_end_are_kept(database: TestDatab
     assert!(texts.contains(&"line 07999") && !texts.contains(&"line 08000"));
     let mark = texts.iter().position(|text| text.ends_with("left out ...")).unwrap();
     assert_eq!(texts[mark], "... 2,001 lines (22 kB) left out ...");
-    // The last 2,000 lines: those of the errors among them.
+    // The last 2,000 lines are kept, the lines about errors among them.
     assert_eq!(texts[mark + 1], "line 10001");
     assert_eq!(texts[texts.len() - 2..], ["line 11999", "the disk is full"]);
     let printed = texts.iter().filter(|text| text.starts_with("line ")).count();
@@ -219,7 +219,7 @@ async fn the_end_of_a_long_output_is_kept_although_the_worker_does_not_stop(
     task["killGraceSeconds"] = json!(0);
     let run = desk.run("stubborn", task).await;
     let job = desk.job(&worker).await;
-    // Together more than the beginning that is kept.
+    // Together these lines are longer than the part that is kept as the beginning.
     let lines = json!(vec![json!({ "text": "x".repeat(16 * 1024) }); 16]);
     for _ in 0..16 {
         desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
@@ -239,7 +239,7 @@ async fn of_an_endless_output_no_more_is_stored(database: TestDatabase) {
     let worker = desk.worker("mailer", 1).await;
     desk.run("endless", task(json!({}))).await;
     let job = desk.job(&worker).await;
-    // As if it had printed much before.
+    // Makes the attempt look as if it had already printed much.
     let tx = database.store.begin().await.unwrap();
     let line_bytes = Set(64 * 1024 * 1024 - 3);
     let row = job::ActiveModel { line_bytes, ..job::ActiveModel::default() };
@@ -314,8 +314,8 @@ async fn a_job_is_one_workers_however_many_pull(database: TestDatabase) {
     }
 }
 
-/// The reports share a transaction: a report of a job that is not the worker's changes nothing for
-/// others.
+/// Reports share a transaction. A report about a job of another worker is refused, without an
+/// effect on the other reports.
 async fn reports_at_once_count_each_for_itself(database: TestDatabase) {
     const JOBS: usize = 40;
     let desk = Desk::open(&database);
@@ -343,7 +343,7 @@ async fn reports_at_once_count_each_for_itself(database: TestDatabase) {
                 |(status, answer): (StatusCode, Value)| (status, answer["error"]["code"].clone());
             match index % 4 {
                 0 => desk.ok("fail", of(worker, job, failed)).await,
-                // The same report twice at once, as after an answer that was lost.
+                // The worker sends the same report twice at once, as it would after a lost answer.
                 1 => {
                     let twice = [
                         desk.word("complete", completed.clone()),
@@ -389,7 +389,7 @@ async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: Test
     let job = desk.job(&worker).await;
     let cancel = "mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }";
     desk.graphql(cancel, json!({ "id": run })).await;
-    // Workers that wait for jobs are notified at once.
+    // Workers that wait for jobs learn of the cancellation at once.
     let ask = json!({ "workerId": worker, "free": 0, "waitSeconds": 20 });
     let named = json!([{ "id": job["id"], "token": job["token"] }]);
     let polled = desk.ok("poll", ask).await;
@@ -401,7 +401,7 @@ async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: Test
     assert_eq!((status, &answer["error"]["code"]), (StatusCode::CONFLICT, &json!("STALE")));
     let beat = desk.ok("heartbeat", json!({ "workerId": worker, "jobs": named })).await;
     assert_eq!(beat["lost"][0], job["id"]);
-    // Another worker's request does not end it either.
+    // A request with another worker's key does not end the job either.
     let forged = json!({ "id": job["id"], "token": "carjob_forged" });
     let (status, _) = desk.word("complete", of(&worker, &forged, json!({}))).await;
     assert_eq!(status, StatusCode::CONFLICT);

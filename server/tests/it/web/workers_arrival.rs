@@ -1,4 +1,4 @@
-//! Jobs that are handed to a worker and do not arrive, and which workers may report on a job.
+//! Jobs whose handover is lost on the way to the worker, and the workers that may report on a job.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -18,7 +18,7 @@ async fn a_job_that_did_not_arrive_is_handed_over_once_more(database: TestDataba
     let worker = desk.worker("mailer", 2).await;
     let run = desk.run("nightly", task(json!({}))).await;
     let job = desk.job(&worker).await;
-    // The worker does not know the job: the answer was lost in transit.
+    // The worker does not name the job, so the answer that handed it over was lost.
     let poll = async |has: serde_json::Value| {
         let ask = json!({ "workerId": worker, "free": 1, "waitSeconds": 0, "jobs": has });
         desk.ok("poll", ask).await["jobs"].clone()
@@ -53,7 +53,7 @@ async fn a_job_that_never_arrived_returns_to_its_queue_when_the_worker_leaves(
     let (begun, again) = (of_run(&begun).unwrap(), of_run(&again).unwrap());
     let ended = desk.ended(&runs[again]).await;
     assert_eq!((&ended["state"], &ended["attempt"]), (&json!("SUCCEEDED"), &json!(1)), "{ended}");
-    // The worker's jobs are lost.
+    // All jobs that the worker held are lost.
     let ended = desk.ended(&runs[begun]).await;
     assert_eq!(ended["state"], "FAILED", "{ended}");
 }
@@ -93,7 +93,7 @@ async fn a_stopped_job_can_only_fail(database: TestDatabase) {
     assert_eq!(polled["stop"][0], job["id"], "{polled}");
     let (status, _) = desk.word("complete", of(&worker, &job, json!({}))).await;
     assert_eq!(status, StatusCode::CONFLICT);
-    // The report ends the job at once, not after the grace.
+    // The report ends the job at once, before the grace is over.
     desk.ok("fail", of(&worker, &job, json!({ "message": "stopped" }))).await;
     assert_eq!(desk.ended(&run).await["state"], "CANCELLED");
 }

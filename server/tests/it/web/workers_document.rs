@@ -1,4 +1,5 @@
-//! docs/workers.md against the server: its words, their fields and answers, and the errors.
+//! Compares docs/workers.md with the server: the words of the protocol, their fields and answers,
+//! and the errors.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +21,7 @@ fn file(path: &str) -> String {
     fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// The cells of the rows of the table with this heading.
+/// The cells of the table with this heading, row by row.
 fn table(document: &str, heading: &str) -> Vec<Vec<String>> {
     let lines = document.lines().skip_while(|line| *line != heading).skip(2);
     let rows = lines.map_while(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
@@ -35,7 +36,7 @@ fn codes(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// The JSON that a cell begins with; what it leaves out is empty.
+/// The JSON with which a cell begins; a cell without JSON means an empty object.
 fn example(cell: &str) -> Value {
     let text = codes(cell)[0].replace("{...}", "{}").replace("[...]", "[]");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -53,7 +54,7 @@ fn fields(value: &Value) -> BTreeSet<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-/// The document's request about this job of this worker.
+/// The document's example of a request, with the keys of this worker and this job.
 fn filled(request: &Value, worker: &Value, job: &Value) -> Value {
     let mut filled = request.clone();
     for (field, value) in filled.as_object_mut().unwrap() {
@@ -62,7 +63,7 @@ fn filled(request: &Value, worker: &Value, job: &Value) -> Value {
             "id" | "token" => *value = job[field.as_str()].clone(),
             "jobs" if value[0].is_string() => *value = json!([job["id"]]),
             "jobs" => *value = json!([{ "id": job["id"], "token": job["token"] }]),
-            // Nothing is awaited.
+            // The poll must not wait for a job.
             "waitSeconds" => *value = json!(0),
             _ => {}
         }
@@ -88,7 +89,7 @@ async fn each_word_takes_the_fields_that_the_document_shows_and_answers_as_it_sh
         assert_eq!(registered[field], told[field], "{field}");
     }
     let worker = registered["workerId"].clone();
-    // It ends the worker.
+    // `leave` comes last, because it ends the worker.
     let leave = words.remove("leave").unwrap();
     let shown = document.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
     let shown: Value = serde_json::from_str(shown).unwrap();
@@ -98,7 +99,7 @@ async fn each_word_takes_the_fields_that_the_document_shows_and_answers_as_it_sh
         assert_eq!(fields(&job), fields(&shown));
         assert_eq!(fields(&job["run"]), fields(&shown["run"]));
         let request = filled(&request, &worker, &job);
-        // A field that the server does not know could have any type. The output may.
+        // Each field that the server knows has a type. Only the output may have any type.
         for field in fields(&request).into_iter().filter(|field| *field != "output") {
             let mut wrong = request.clone();
             wrong[field] = json!({ "of": "no such type" });
@@ -113,7 +114,7 @@ async fn each_word_takes_the_fields_that_the_document_shows_and_answers_as_it_sh
     }
 }
 
-/// Statuses and codes.
+/// Error statuses with their codes.
 type Errors = BTreeSet<(u16, String)>;
 
 fn documented() -> Errors {
@@ -162,7 +163,7 @@ async fn each_error_has_the_status_and_the_code_of_the_document(database: TestDa
     ] {
         errors.insert(told(send(token, word, said).await).await);
     }
-    // One of the token's 250 workers is there.
+    // One of the token's 250 workers is registered already.
     for number in 1..250 {
         desk.worker(&format!("worker-{number}"), 1).await;
     }
@@ -173,7 +174,7 @@ async fn each_error_has_the_status_and_the_code_of_the_document(database: TestDa
     assert_eq!(unknown.status(), StatusCode::UNAUTHORIZED);
     let error: Value = unknown.json().await.unwrap();
     assert!(error["error"].is_string(), "{error}");
-    // What is left takes a database that is away.
+    // The remaining error occurs only while the database is unreachable.
     let rest: Errors = documented().difference(&errors).cloned().collect();
     assert_eq!(rest, Errors::from([(503, "UNAVAILABLE".to_owned())]));
     assert!(errors.is_subset(&documented()), "{errors:?}");

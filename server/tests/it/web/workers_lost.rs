@@ -1,4 +1,4 @@
-//! Jobs whose node is killed while a worker is at work on them.
+//! Jobs whose node is killed while a worker works on them.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -13,15 +13,15 @@ async fn a_job_whose_node_was_killed_is_done_again_and_its_worker_is_too_late(
 ) {
     let desk = Desk::open(&database);
     let worker = desk.worker("mailer", 1).await;
-    // One attempt is enough: what recovery takes over is no failure of the task.
+    // The task permits only one attempt: a takeover by recovery does not count as a failure.
     let run = desk.run("nightly", task(json!({}))).await;
     let job = desk.job(&worker).await;
     let Desk { server, token } = desk;
-    // By SIGKILL: the node settles nothing and takes nothing back.
+    // SIGKILL ends the node before it can settle or release anything.
     drop(server);
 
     let desk = Desk { server: Server::start(&database), token };
-    // The worker is alive all the time, and still has its lease.
+    // The worker was alive throughout, and its lease has not expired.
     desk.ok("heartbeat", json!({ "workerId": worker })).await;
     let other = desk.worker("other", 1).await;
     let again = desk.job(&other).await;

@@ -1,4 +1,4 @@
-//! Requests of workers that the built server refuses.
+//! Requests that the built server refuses to workers.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ async fn a_token_limited_to_queues_allows_nothing_else(database: TestDatabase) {
     let (status, answer) = desk.word_by(token, "register", other).await;
     assert_eq!((status, &answer["error"]["code"]), (StatusCode::FORBIDDEN, &json!("FORBIDDEN")));
     assert!(answer["error"]["message"].as_str().unwrap().contains("invoices"), "{answer}");
-    // Another program cannot act as this worker.
+    // Another program cannot act as this worker, because it has another token.
     let (status, _) = desk.word("poll", json!({ "workerId": worker, "free": 1 })).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     let asked = json!({ "query": "{ schedules { nodes { id } } }" });
@@ -94,7 +94,7 @@ async fn a_refusal_names_the_field_that_is_wrong(database: TestDatabase) {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{word}: {answer}");
         assert_eq!(answer["error"]["field"], field, "{word}: {answer}");
     }
-    // None of these requests has ended the job.
+    // After all these requests, the job has not ended.
     desk.ok("complete", of(&worker, &job, json!({}))).await;
     for (target, field) in [
         (json!({ "queue": "No!", "task": "send" }), "task.target.worker.queue"),

@@ -1,7 +1,8 @@
 //! Terminal colours in the lines that programs write.
 //!
 //! Only sequences that change the style of text are kept (`ESC [ … m`); every other sequence is dropped. A colour of
-//! the large palettes is mapped to the nearest of the eight named ones: those keep their contrast in light and dark.
+//! the large palettes is mapped to the nearest of the eight named ones, because only those have enough contrast in
+//! both themes.
 
 /// The style of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(super) struct Pen {
     pub(super) is_swapped: bool,
 }
 
-/// The style of the text from a byte on, until the next stroke.
+/// A change of style: the style of the text from a byte on, until the next stroke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stroke {
     pub(super) from: usize,
@@ -30,7 +31,7 @@ pub(in crate::pages) fn plain(raw: &str) -> String {
 
 const ESCAPE: char = '\u{1b}';
 
-/// The text without sequences, and where the pen changes. The pen carries over from line to line.
+/// The text without sequences, and its changes of style. The style carries over from line to line.
 pub(super) fn read(raw: &str, pen: &mut Pen) -> (String, Vec<Stroke>) {
     let mut strokes = Vec::new();
     if *pen != Pen::default() {
@@ -66,7 +67,7 @@ pub(super) fn read(raw: &str, pen: &mut Pen) -> (String, Vec<Stroke>) {
     (text, strokes)
 }
 
-/// Reads one sequence to its end; returns its numbers if it changes the pen.
+/// Reads one sequence to its end; returns its numbers if it changes the style.
 fn sequence(letters: &mut std::str::Chars<'_>) -> Option<Vec<u16>> {
     match letters.next()? {
         '[' => {
@@ -83,7 +84,7 @@ fn sequence(letters: &mut std::str::Chars<'_>) -> Option<Vec<u16>> {
             }
             None
         }
-        // A title or a link: ends with the bell, or with ESC \.
+        // A title or a link ends with the bell character, or with `ESC \`.
         ']' => {
             while let Some(letter) = letters.next() {
                 if letter == '\u{7}' {
@@ -128,7 +129,7 @@ impl Pen {
         }
     }
 
-    /// The CSS classes of this style.
+    /// The CSS classes of a style.
     pub(super) fn class(self) -> String {
         let (ink, ground) =
             if self.is_swapped { (self.ground, self.ink) } else { (self.ink, self.ground) };
@@ -152,7 +153,7 @@ fn named(colour: u16) -> Option<u8> {
     u8::try_from(colour).ok()
 }
 
-/// One of the 256 colours, or a true colour.
+/// Reads one of the 256 colours, or a true colour.
 fn large(codes: &mut impl Iterator<Item = u16>) -> Option<u8> {
     match codes.next()? {
         5 => {

@@ -1,5 +1,5 @@
-//! The lines of a log, which of them are shown, and the matches of a search. Pure. Everything here grows with the log
-//! and is never recomputed for a new line.
+//! The lines of a log, the visible lines among them, and the matches of a search (pure). Each value here grows with
+//! the log, and a new line never causes it to be recomputed.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     time::Moment,
 };
 
-/// One line as it is drawn.
+/// One line of the log, ready to be drawn.
 pub(super) struct LogLine {
     pub(super) task: String,
     pub(super) attempt: i64,
@@ -19,7 +19,7 @@ pub(super) struct LogLine {
     pub(super) strokes: Vec<Stroke>,
 }
 
-/// Which lines are shown; an empty field does not filter.
+/// Decides which lines are visible; an empty field does not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     pub(super) task: String,
@@ -47,7 +47,7 @@ pub(super) struct Hit {
 #[derive(Default)]
 pub(super) struct Log {
     lines: Vec<LogLine>,
-    /// The pen of each attempt's streams.
+    /// The current style of each stream of each attempt.
     pens: BTreeMap<(String, i64, bool), Pen>,
     filter: Filter,
     /// Indices of the visible lines.
@@ -58,7 +58,7 @@ pub(super) struct Log {
     ends: Vec<usize>,
     query: String,
     hits: Vec<Hit>,
-    /// Whether the log contains lines of more than one attempt: then each line names its attempt.
+    /// Whether the log contains lines of more than one attempt. If so, each line names its attempt.
     is_mixed: bool,
 }
 
@@ -160,26 +160,26 @@ impl Log {
         self.hits.get(number).copied()
     }
 
-    /// The matches in the line at a place, each with its number among all matches.
+    /// The matches in the visible line at a place, each with its number among all matches.
     pub(super) fn hits_at(&self, place: usize) -> Vec<(usize, Hit)> {
         let first = self.hits.partition_point(|hit| hit.place < place);
         let rest = self.hits.iter().enumerate().skip(first);
         rest.take_while(|(_, hit)| hit.place == place).map(|(number, hit)| (number, *hit)).collect()
     }
 
-    /// The first match at or after a place, or else the first of all.
+    /// The first match at or after a place, or else the first match of all.
     pub(super) fn hit_from(&self, place: usize) -> usize {
         let number = self.hits.partition_point(|hit| hit.place < place);
         if number < self.hits.len() { number } else { 0 }
     }
 
-    /// The line at a place, and its number in the whole log, from 1.
+    /// The visible line at a place, and its number in the whole log, from 1.
     pub(super) fn line(&self, place: usize) -> Option<(usize, &LogLine)> {
         let index = *self.shown.get(place)?;
         Some((index + 1, self.lines.get(index)?))
     }
 
-    /// The place of the line with this number, or of the next visible one.
+    /// The place of the line with this number; if it is not visible, of the next visible one.
     pub(super) fn place_of(&self, number: usize) -> Option<usize> {
         let index = number.checked_sub(1)?;
         let place = self.shown.partition_point(|shown| *shown < index);
@@ -191,12 +191,12 @@ impl Log {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The first row of a line.
+    /// The first row of the visible line at a place.
     pub(super) fn row_of(&self, place: usize) -> usize {
         place.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0)
     }
 
-    /// The places of the lines in rows `from` to `to`.
+    /// The places of the visible lines in rows `from` to `to`.
     pub(super) fn between(&self, from: usize, to: usize) -> std::ops::Range<usize> {
         let first = self.ends.partition_point(|end| *end <= from);
         let last = self.ends.partition_point(|end| *end < to);

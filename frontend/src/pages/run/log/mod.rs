@@ -1,12 +1,12 @@
 //! The log, line by line while it is written.
 //!
-//! All lines are kept, but only the visible ones are drawn: a log of any length costs the page the same. While
+//! All lines are kept, but only those in view are drawn, so a log of any length costs the page the same. While
 //! `Follow` is set, the last line stays in view; scrolling up unsets it, as in a terminal. The number of a line is a
-//! link to it.
+//! link to the line.
 //!
 //! - `lines`: the lines, the visible ones, the matches (pure)
 //! - `ansi`: the colours that programs write (pure)
-//! - `segments`: a line cut into pieces of one style (pure)
+//! - `segments`: cuts a line into pieces of one style (pure)
 //! - `sight`: the part of the log that is in view
 //! - `tools`: the search, the filters and the switches above the log
 
@@ -60,9 +60,9 @@ impl Kept {
 enum Arrival {
     /// There may be more lines.
     Expected,
-    /// The server does not send it: the caller may not see payloads, or the server has no room.
+    /// The server does not send the log: the caller may not see payloads, or the server has no capacity.
     Refused,
-    /// The run is over and all lines are here.
+    /// The run is over and all lines have arrived.
     Complete,
 }
 
@@ -81,13 +81,13 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
     use_ending_feed(
         move || Feed::log(id.clone()),
         move |batch| {
-            // A feed that the server had refused works again.
+            // A feed that the server had refused now works.
             if arrival.get_untracked() == Arrival::Refused {
                 arrival.set(Arrival::Expected);
             }
             kept.change(|log| log.push(batch));
         },
-        // After a gap the feed starts again from the first line.
+        // After a gap, the feed starts again from the first line.
         move || {
             arrival.set(Arrival::Refused);
             kept.change(Log::clear);
@@ -142,7 +142,7 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
     panel("Log", aside, body)
 }
 
-/// An invisible line that measures how many characters fit into a row.
+/// An invisible line for measuring how many characters fit into a row.
 fn probe(sight: Sight) -> AnyView {
     view! {
         <div class="log-line log-probe" aria-hidden="true">
@@ -217,7 +217,7 @@ impl LineDrawing {
     /// The text of the line, with its matches marked.
     fn text(self, number: usize) -> AnyView {
         let current = self.search.current.get();
-        // Redrawn when the search changes, but not when lines arrive.
+        // The line is redrawn when the search changes, but not when further lines arrive.
         self.search.query.track();
         self.kept.log.with_value(|log| {
             let Some(place) = log.place_of(number) else { return ().into_any() };

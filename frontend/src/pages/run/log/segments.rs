@@ -1,4 +1,4 @@
-//! A line cut into pieces of one style: at each change of the pen, and at each match.
+//! Cuts a line into pieces of one style: at each change of style, and at each match.
 
 use super::{ansi::Stroke, lines::Hit};
 

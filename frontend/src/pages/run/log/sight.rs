@@ -1,26 +1,26 @@
-//! The part of the log that is in view: which lines are drawn, and where.
+//! The part of the log that is in view: the drawn lines, and their position.
 
 use leptos::{ev, html, prelude::*};
 
 use super::{Kept, lines::Log};
 
-/// The height of a row; the style sheet sets the same.
+/// The height of a row in pixels; the style sheet sets the same value.
 const ROW: usize = 18;
-/// Rows that are drawn above and below the visible part.
+/// Number of rows that are drawn above and below the visible part.
 const BEYOND: usize = 20;
 /// Number of characters in the probe.
 const LETTERS: i32 = 20;
-/// Maximum number of lines to print, the last ones; a longer log can be downloaded instead.
+/// Maximum number of lines to print. The last lines are printed; a longer log can be downloaded instead.
 const PRINTED: usize = 5_000;
-/// Within this distance of the end, the log counts as followed.
+/// Within this distance of the end, in pixels, the log counts as followed.
 const NEAR: i32 = 24;
 
-/// The scrolling frame, and its position.
+/// The scrolling frame of the log, and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Sight {
     kept: Kept,
     pub(super) frame: NodeRef<html::Div>,
-    /// The text column of the probe, and the characters in it.
+    /// The text column of the probe line, which contains `LETTERS` characters.
     pub(super) cell: NodeRef<html::Span>,
     pub(super) letters: NodeRef<html::Span>,
     pub(super) follow: RwSignal<bool>,
@@ -60,7 +60,7 @@ pub(super) fn use_sight(kept: Kept) -> Sight {
     };
     let count = Memo::new(move |_| kept.with(Log::rows));
     Effect::new(move |_| {
-        // A memo that is not read does not follow its signals.
+        // A memo only tracks its signals while it is read.
         if count.get() > 0 && sight.follow.get() {
             request_animation_frame(move || sight.to_end());
         }
@@ -76,7 +76,8 @@ pub(super) fn use_sight(kept: Kept) -> Sight {
     sight
 }
 
-/// Tracks whether the page is being printed: paper has no scrolling frame. Afterwards the frame is measured again.
+/// Tracks whether the page is being printed, because paper has no scrolling frame. After printing, the frame is
+/// measured again.
 fn follow_printing(sight: Sight, prints: RwSignal<bool>) {
     let event = |name| ev::Custom::<ev::Event>::new(name);
     let before = window_event_listener(event("beforeprint"), move |_| prints.set(true));
@@ -142,7 +143,7 @@ impl Sight {
     }
 
     fn to_end(self) {
-        // By the next frame, the page may have been left.
+        // The page may have been left before the next frame.
         if let Some(frame) = self.frame.try_get_untracked().flatten() {
             self.scroll(frame.scroll_height());
         }
@@ -156,7 +157,7 @@ impl Sight {
         }
     }
 
-    /// The frame was scrolled. New lines do not end the following: only the user's scrolling does.
+    /// Handles scrolling of the frame. Only the user's scrolling ends the following, not new lines.
     pub(super) fn scrolled(self) {
         let Some(frame) = self.frame.get_untracked() else { return };
         self.look();
@@ -189,7 +190,7 @@ impl Sight {
     }
 }
 
-/// The number of characters that fit into a cell of this width, if `LETTERS` of them take `taken`.
+/// The number of characters that fit into a cell of this width, if `LETTERS` characters are `taken` wide.
 fn columns(width: i32, taken: i32) -> Option<usize> {
     (width > 0 && taken > 0).then(|| pixels(width * LETTERS / taken).max(8))
 }

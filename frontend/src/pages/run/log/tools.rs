@@ -21,7 +21,7 @@ pub(super) struct Tools {
     pub(super) run: Load<RunDetail>,
 }
 
-/// The streams by their names in the address.
+/// The streams, by their names in the address.
 const LEVELS: [(&str, &str); 4] =
     [("", "All lines"), ("stdout", "Output"), ("stderr", "Errors"), ("system", "Carillon's own")];
 
@@ -76,7 +76,7 @@ fn switch(words: &'static str, is_on: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The task or attempt that filters the log, and a button that shows all again.
+/// The task or attempt that filters the log, and a button that removes the filter.
 fn chosen(looking: Looking) -> AnyView {
     let (task, attempt) = looking.chosen();
     if task.is_empty() {

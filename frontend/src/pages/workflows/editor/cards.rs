@@ -38,7 +38,7 @@ pub(super) fn cards(draft: Draft, errors: Errors) -> AnyView {
     .into_any()
 }
 
-/// Scrolls to the card of a task, once it is drawn.
+/// Scrolls to the card of a task, once the card is drawn.
 pub(super) fn show(key: u32) {
     request_animation_frame(move || {
         if let Some(field) = element(&format!("t{key}-head")) {
@@ -145,10 +145,10 @@ fn fields(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {
     .into_any()
 }
 
-/// A check box for each other task that this task may need; and the condition, once it needs one.
+/// A check box for each other task that this task may need. Once it needs one, also the condition.
 fn needs(draft: Draft, task: TaskDraft, place: Place) -> AnyView {
     let wrong = place.errors.of(&["needs"]);
-    // Only changed names redraw the boxes, so a ticked box keeps the focus.
+    // The boxes are only redrawn when names change, so a ticked box keeps the focus.
     let names = Memo::new(move |_| {
         let nodes = draft.nodes().into_iter();
         nodes.map(|node| (node.key, node.name)).collect::<Vec<_>>()
@@ -221,7 +221,7 @@ fn need_box(task: TaskDraft, place: Place, need: Need, name: String, note: &str)
             }
         });
     };
-    // Only a selected box can be wrong.
+    // Only a selected box can be an error.
     let is_wrong = {
         let is_in = is_in.clone();
         move || (wrong.with(Option::is_some) && is_in()).then_some("true")

@@ -1,11 +1,12 @@
-//! Whether a text of YAML has comments (pure). They are not stored, which the page says.
+//! Detects comments in a YAML text (pure). Comments are not stored, and the page says so.
 //!
-//! This is no parser: it only knows where a number sign does not begin a comment, in quotes and in blocks.
+//! This is not a parser: it only knows the places where a number sign does not begin a comment, in quotes and in
+//! blocks.
 
 /// Whether the text has a comment.
 pub(super) fn has_comment(text: &str) -> bool {
     let mut quote = None;
-    // The indent of the key whose block of lines is being read.
+    // The indent of the key whose block scalar is being read.
     let mut block = None;
     for line in text.lines() {
         let indent = line.len() - line.trim_start_matches(' ').len();
@@ -38,7 +39,7 @@ fn quote_after(line: &str, mut quote: Option<char>) -> Option<Option<char>> {
             (Some(open), _) if letter == open => quote = None,
             (Some(_), _) => {}
             (None, '#') if before.is_whitespace() => return None,
-            // Two of them are an apostrophe in single quotes; elsewhere, one is.
+            // Two single quotes in a row stand for an apostrophe, so the quoted text continues.
             (None, '\'') if before == '\'' => quote = Some(letter),
             (None, '"' | '\'') if before.is_whitespace() || "[{,:(".contains(before) => {
                 quote = Some(letter);
@@ -50,7 +51,7 @@ fn quote_after(line: &str, mut quote: Option<char>) -> Option<Option<char>> {
     Some(quote)
 }
 
-/// Whether the lines below, indented, are a text: the line ends with a bar or an angle bracket.
+/// Whether the indented lines below this line are a text: the line ends with a bar or an angle bracket.
 fn opens_block(line: &str) -> bool {
     let Some(last) = line.split_whitespace().next_back() else { return false };
     let mut letters = last.chars();
@@ -58,12 +59,12 @@ fn opens_block(line: &str) -> bool {
     is_mark && letters.all(|letter| letter.is_ascii_digit() || "+-".contains(letter))
 }
 
-/// The indent of a line's key, behind the dashes before it.
+/// The indent of a line's key, after any dashes.
 fn key_indent(line: &str) -> usize {
     let mut rest = line.trim_start_matches(' ');
     while let Some(inner) = rest.strip_prefix("- ") {
         let inner = inner.trim_start_matches(' ');
-        // The dash itself has the text.
+        // The text belongs to the dash itself.
         if inner.starts_with(['|', '>']) {
             break;
         }

@@ -1,6 +1,6 @@
 //! A workflow's definition in the shape that the API accepts.
 //!
-//! Values that equal the default are left out, and may be omitted where it is typed as JSON.
+//! Default values are left out. In JSON that the user types, they may be omitted, too.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ fn some_seconds<S: Serializer>(limit: &Option<f64>, serializer: S) -> Result<S::
     }
 }
 
-/// Where a text cannot be parsed, and why. The line and the column, in bytes, are counted from one.
+/// Why a text cannot be parsed, and the position. The line and the column, in bytes, are counted from one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Broken {
     pub(super) line: usize,
@@ -173,8 +173,8 @@ impl Definition {
         }
     }
 
-    /// Reads a text that is JSON in the shape of the API, which the editor took before it took YAML. `None` if it is
-    /// something else.
+    /// Parses a text that is JSON in the shape of the API, which earlier versions of the editor used instead of YAML.
+    /// `None` if the text is not JSON.
     pub(super) fn read_json(text: &str) -> Option<Result<Self, Broken>> {
         let value: Value = serde_json::from_str(text).ok()?;
         let is_ours = value.get("tasks").is_some_and(Value::is_array);
@@ -182,7 +182,7 @@ impl Definition {
     }
 
     /// # Errors
-    /// The position from which on the text is not such JSON.
+    /// The position from which on the text is not JSON of that shape.
     pub(super) fn read(text: &str) -> Result<Self, Broken> {
         serde_json::from_str(text).map_err(|wrong| {
             let (line, column) = (wrong.line(), wrong.column());
@@ -201,7 +201,7 @@ impl Definition {
         input
     }
 
-    /// The fields of an update's input. An absent field keeps its current value there, so fields that this definition
+    /// The fields of an update's input. An absent field would keep its current value, so fields that this definition
     /// does not have are sent as null.
     pub(super) fn to_update(&self) -> Value {
         let mut input = self.limits();

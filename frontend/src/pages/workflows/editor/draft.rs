@@ -1,4 +1,4 @@
-//! The state of the editor: the fields of the workflow, and for each task its fields and its place among the others.
+//! The state of the editor: the fields of the workflow, and for each task its fields and its position.
 //!
 //! A need is stored as the key of a task, so that renaming the task does not break it.
 
@@ -16,7 +16,7 @@ use crate::{
 
 type Text = RwSignal<String>;
 
-/// Something that a task needs.
+/// A task that another task needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Need {
     Task(u32),
@@ -24,7 +24,7 @@ pub(super) enum Need {
     Unknown(String),
 }
 
-/// One task. Copying it copies handles.
+/// One task. A copy contains the same handles.
 #[derive(Clone, Copy)]
 pub(super) struct TaskDraft {
     pub(super) key: u32,
@@ -35,7 +35,7 @@ pub(super) struct TaskDraft {
     pub(super) allow_failure: RwSignal<bool>,
 }
 
-/// The whole workflow. Copying it copies handles.
+/// The whole workflow. A copy contains the same handles.
 #[derive(Clone, Copy)]
 pub(super) struct Draft {
     pub(super) name: Text,
@@ -66,7 +66,7 @@ impl TaskDraft {
     }
 
     fn set(&self, task: &TaskDefinition, need: impl Fn(&String) -> Need) {
-        // Another task stands here now: what the one before it has lost is not missed any more.
+        // The card now shows another task, which does not miss the credentials that the previous task lost.
         if untrack(|| self.name()) != task.name {
             self.fields.set_lost(&[]);
         }
@@ -150,7 +150,7 @@ impl Draft {
         self.chosen.set(Some(task.key));
     }
 
-    /// Inserts a copy of the task after it, under a new name, and shows it.
+    /// Inserts a copy of a task after it, under a new name, and shows the copy.
     pub(super) fn duplicate(&self, key: u32) {
         let Some(original) = untrack(|| self.task(key)) else { return };
         let copy = TaskDraft::new(self.take_key());
@@ -196,7 +196,7 @@ impl Draft {
         });
     }
 
-    /// `task-2`: a name that no task has yet.
+    /// A name that no task has yet: `task-2`.
     fn free_name(&self, base: &str) -> String {
         let taken: Vec<String> =
             untrack(|| self.nodes()).into_iter().map(|node| node.name).collect();

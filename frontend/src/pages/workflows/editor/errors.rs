@@ -1,5 +1,5 @@
-//! Which error belongs under which field: the server's answer to the workflow that was sent, or an error in its graph
-//! while it is edited.
+//! Assigns errors to fields. They come from the server's answer to the sent workflow, or from its graph while the
+//! user edits it.
 
 use leptos::prelude::*;
 
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{model::Failure, pages::task_form::FieldErrors};
 
-/// The errors from both sources.
+/// The errors of the sent workflow and of its graph.
 #[derive(Clone, Copy)]
 pub(super) struct Errors {
     draft: Draft,
-    /// The error of the sent workflow, and its task: the task may be moved before the error is corrected.
+    /// The error of the sent workflow, and its task, because the task may be moved before the error is corrected.
     sent: RwSignal<Option<(Option<u32>, Failure)>>,
     graph: Memo<Vec<Problem>>,
 }
@@ -46,7 +46,7 @@ impl Errors {
         }
     }
 
-    /// The error of the sent workflow. If no field shows it, it names its field; tracked.
+    /// The error of the sent workflow. If no field shows the error, its text names the field; tracked.
     pub(super) fn sent(self) -> Option<Failure> {
         let (key, failure) = self.sent.get()?;
         let task = key.and_then(|key| untrack(|| self.draft.task(key).map(|task| task.name())));
@@ -66,7 +66,7 @@ impl Errors {
         Some(format!("Task {}: {message}", shown(&name)))
     }
 
-    /// The same as a failure, about the visible task if it has an error.
+    /// An error in the graph as a failure, for the visible task if that has one; tracked.
     pub(super) fn graph_failure(self) -> Option<Failure> {
         let chosen = self.draft.chosen.get_untracked();
         let problem = self.graph.with_untracked(|graph| {
@@ -113,14 +113,14 @@ impl Errors {
     }
 }
 
-/// Splits `tasks[2].target.http.url` into the index of the third task and its field `target.http.url`.
+/// Splits `tasks[2].target.http.url` into the index of the task, 2, and its field `target.http.url`.
 fn task_field(field: &str) -> Option<(usize, &str)> {
     let (index, field) = field.strip_prefix("tasks[")?.split_once(']')?;
     Some((index.parse().ok()?, field.strip_prefix('.').unwrap_or(field)))
 }
 
-/// Whether the control called `name` shows an error of `field`: a list shows those of its items. The target and the
-/// broker as a whole show only their own.
+/// Whether the control called `name` shows an error of `field`. A list shows the errors of its items, but the target
+/// and the broker as a whole show only their own.
 fn is_within(name: &str, field: &str) -> bool {
     let Some(rest) = field.strip_prefix(name) else { return false };
     let is_whole = name == "target.publish.to" || name.matches('.').count() < 2;

@@ -1,12 +1,12 @@
-//! Checks the dependencies of a workflow's tasks during editing: names must be unique, needs must exist, and there
-//! must be no cycle. The server checks the same again.
+//! Checks the dependencies of a workflow's tasks during editing: names must be unique, needed tasks must exist, and
+//! there must be no cycle. The server makes the same checks again.
 
 /// A task as a node of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub(super) key: u32,
     pub(super) name: String,
-    /// Names of other tasks.
+    /// Names of the tasks that this one needs.
     pub(super) needs: Vec<String>,
 }
 
@@ -14,12 +14,12 @@ pub(super) struct Node {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Problem {
     pub(super) key: u32,
-    /// `name` or `needs`.
+    /// The wrong field: `name` or `needs`.
     pub(super) field: &'static str,
     pub(super) message: String,
 }
 
-/// All errors. A cycle is an error of each task in it, since changing any of them may break it.
+/// All errors. A cycle is an error of each task in it, because changing any of these tasks may break it.
 pub(super) fn problems(nodes: &[Node]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
@@ -51,13 +51,13 @@ fn wrong_name(nodes: &[Node], index: usize, name: &str) -> Option<String> {
     (first < index).then(|| "Another task has this name. Choose another one.".to_owned())
 }
 
-/// The shortest cycle through a task, along the needs.
+/// The shortest cycle through a task, along its needs.
 fn circle(nodes: &[Node], start: usize) -> Option<String> {
     let before = |index: usize| {
         let needs = nodes.get(index).map(|node| node.needs.as_slice()).unwrap_or_default();
         needs.iter().filter_map(|need| nodes.iter().position(|node| node.name == *need))
     };
-    // The task from which each task was reached.
+    // For each task, the task from which the search reached it.
     let mut came = vec![None; nodes.len()];
     let mut queue = std::collections::VecDeque::from([start]);
     while let Some(index) = queue.pop_front() {
@@ -74,7 +74,7 @@ fn circle(nodes: &[Node], start: usize) -> Option<String> {
     None
 }
 
-/// `a → b → a`: each task before the one that needs it.
+/// The cycle as text: `a → b → a`, each task before the one that needs it.
 fn path(nodes: &[Node], came: &[Option<usize>], start: usize, last: usize) -> String {
     let mut names = Vec::new();
     let mut say = |index: usize| names.extend(nodes.get(index).map(|node| node.name.clone()));

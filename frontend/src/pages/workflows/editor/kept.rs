@@ -1,4 +1,4 @@
-//! The editor's state as one text, for the guard that saves it. Credentials are saved only if they reveal nothing.
+//! The editor's state as one text, in which it is saved. Credentials are saved only if they reveal nothing.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::pages::task_form::{lost_sentence, reveals_nothing};
 const LOST_TEXT: &str = "The text that could not be read was not kept, because it may contain a credential: the form \
     has what could be read before.";
 
-/// The saved state. Tasks are saved as typed, since a number in them may still be incomplete.
+/// The saved state. Tasks are saved as typed, because a number in a field may still be incomplete.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     name: String,
@@ -24,10 +24,10 @@ struct Kept {
     max_parallel: String,
     runs_on: String,
     tasks: Vec<KeptTask>,
-    /// A text that was typed: with its comments, or before it can be read.
+    /// The typed text, if it has comments or cannot be read yet.
     #[serde(default, alias = "broken")]
     text: Option<String>,
-    /// Whether there was a text that could not be read and was not saved, since it may contain a credential.
+    /// Whether a text could not be read and was not saved, because it may contain a credential.
     #[serde(default)]
     lost_text: bool,
 }
@@ -72,10 +72,10 @@ pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
     serde_json::to_string(&kept).unwrap_or_default()
 }
 
-/// Restores the state from such a text; a text that cannot be read changes nothing.
+/// Restores the state from a saved text; a text that cannot be read changes nothing.
 pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
     let Ok(kept) = serde_json::from_str::<Kept>(text) else { return };
-    // First the tasks and their needs, by name; then the typed fields of each.
+    // First the tasks and their needs are restored by name, and then the typed fields of each.
     let blank = |task: &KeptTask| TaskDefinition {
         needs: task.needs.clone(),
         ..TaskDefinition::blank(task.fields.get("task_name").cloned().unwrap_or_default())
@@ -87,7 +87,7 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
                 field.set(text.clone());
             }
         }
-        // A task may be at the position of another one: it must not keep that one's credentials.
+        // A task may now be at the position of another one, whose credentials it must not keep.
         for (name, field) in task.fields.secrets() {
             field.set(kept.fields.get(name).cloned().unwrap_or_default());
         }
@@ -108,7 +108,7 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
     }
 }
 
-/// What a restored form misses, as sentences; tracked.
+/// Sentences about the parts that are missing in a restored form; tracked.
 pub(super) fn lost(draft: Draft, pane: TextPane) -> String {
     let of_task = |task: &TaskDraft| {
         let name = shown(&task.name()).to_owned();
@@ -143,7 +143,7 @@ mod tests {
             let pane = TextPane::beside(draft, None);
             restore(draft, pane, &text);
             assert_eq!(untrack(|| draft.definition()), Ok(definition));
-            // The server reads it once more.
+            // The server must read the text once more.
             assert_eq!(untrack(|| pane.pending_text()).as_deref(), Some(typed));
         });
     }
@@ -211,7 +211,7 @@ mod tests {
             let [fetch, send] = draft.tasks.get_untracked()[..] else { panic!("two tasks") };
             fetch.fields.secret.set("typed".to_owned());
             assert_eq!(said(), "The password of task send was not kept: enter it again.");
-            // A copy misses what the original misses.
+            // A copied task misses the same credentials as its original.
             draft.duplicate(send.key);
             assert!(said().contains("password of task send-1"), "{}", said());
         });

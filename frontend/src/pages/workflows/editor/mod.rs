@@ -1,14 +1,15 @@
-//! The workflow editor: a form and a text of the same content, and the graph of the tasks beside both.
+//! The workflow editor: a form and a text with the same content, and the graph of the tasks beside both.
 //!
-//! - `definition`: a workflow's definition, as the API accepts it (pure); `yaml`: as a module file has it (pure)
+//! - `definition`: a workflow's definition in the API's shape (pure); `yaml`: the same in a module file's shape
+//!   (pure)
 //! - `graph`: the tasks' dependencies, and errors in them (pure)
 //! - `draft`: the fields of the workflow and of its tasks
-//! - `kept`: the editor's state as one text, saved until it is sent
-//! - `errors`: which error belongs under which field
+//! - `kept`: saves the editor's state as one text until it is sent
+//! - `errors`: assigns errors to fields
 //! - `cards`: the tasks on the page
 //! - `picture`: the graph
-//! - `text`: the text, and what is known about it; `reader`: has the server read it; `text_view`: its tab
-//! - `comments`: whether a text has comments (pure)
+//! - `text`: the text, and the state of its reading; `reader`: lets the server read it; `text_view`: its tab
+//! - `comments`: detects comments in a text (pure)
 
 mod cards;
 mod comments;
@@ -49,7 +50,7 @@ use crate::{
 
 const TABS: &[Tab] = &[Tab { name: "", words: "Form" }, Tab { name: "text", words: "Text" }];
 
-/// Turns a definition into a change, under its own idempotency key, and the notice once it is done.
+/// A function from a definition and an idempotency key to the change, and to the notice after it.
 type Save = Arc<dyn Fn(Definition, String) -> (Ask<SavedWorkflow>, String) + Send + Sync>;
 
 /// The initial state of an editor.
@@ -93,7 +94,8 @@ pub(crate) fn EditWorkflow(id: String) -> impl IntoView {
     let load = use_load(move || Some(api::planning::workflow_definition(id.clone())));
     view! {
         <AsyncView loading=load.loading what="the workflow">
-            // The change is based on the version that was read: a newer one is a conflict, and is not overwritten.
+            // The change is based on the version that was read, so that a newer version is a conflict and is not
+            // overwritten.
             {untrack(|| load.with(edit))}
         </AsyncView>
     }
@@ -126,7 +128,7 @@ fn edit(before: &WorkflowDefinition) -> AnyView {
     view! { {head}{editor(start, save)} }.into_any()
 }
 
-/// The form and the text of a workflow, and the graph of its tasks. Copying it copies handles.
+/// The form and the text of a workflow, and the graph of its tasks. A copy contains the same handles.
 #[derive(Clone, Copy)]
 struct Editor {
     draft: Draft,
@@ -135,12 +137,12 @@ struct Editor {
     errors: Errors,
     address: Address,
     kept: KeptDraft,
-    /// The workflow was saved, but the server warns.
+    /// A workflow that was saved with warnings from the server.
     warned: RwSignal<Option<SavedWorkflow>>,
     busy: RwSignal<bool>,
 }
 
-/// The editor with its initial state, restored if it was left before.
+/// The editor with its initial state, or with the state that was saved when the user left it.
 fn use_editor(key: &str, workflow: Option<(String, Definition)>) -> Editor {
     let (id, definition) = workflow.unzip();
     let draft = definition.as_ref().map_or_else(Draft::new, Draft::of);
@@ -178,7 +180,7 @@ fn editor(start: Start, save: Save) -> AnyView {
             reader.check_now();
         }
     });
-    // What was just typed is read before it is saved.
+    // A text that was just typed must be read before the workflow is saved.
     let wants_save = RwSignal::new(false);
     let send = use_save(editor, save);
     Effect::new(move |_| {
@@ -208,8 +210,8 @@ fn editor(start: Start, save: Save) -> AnyView {
         <form class="editor-grid" on:submit=submit novalidate>
             <div class="editor-main" hidden=move || tab.get() != "">
                 {unread_note(editor)}
-                // What the text says would replace what is typed here meanwhile. The note is outside: what is inert
-                // is not announced.
+                // While the text is being read, the fields are inert, because its content will replace theirs. The
+                // note is outside, because inert content is not announced.
                 <div class="editor-fields" inert=move || pane.is_pending()>
                     {workflow_fields(draft, errors, is_new)}
                     {cards::cards(draft, errors)}
@@ -234,7 +236,7 @@ fn editor(start: Start, save: Save) -> AnyView {
     .into_any()
 }
 
-/// Sends what is in the editor, and shows the outcome.
+/// Sends the content of the editor, and shows the outcome.
 fn use_save(editor: Editor, save: Save) -> Callback<()> {
     let (actor, once) = (use_actor(), use_once());
     let Editor { address, kept, warned, busy, .. } = editor;
@@ -267,8 +269,8 @@ fn use_save(editor: Editor, save: Save) -> Callback<()> {
     })
 }
 
-/// The view that replaces the form once the workflow is saved, if the server warns: another change
-/// would have to begin with the saved version.
+/// The view that replaces the form if the server saved the workflow with warnings. Another change would have to begin
+/// with the saved version.
 fn with_warnings(saved: &SavedWorkflow) -> AnyView {
     let (id, name) = (saved.workflow.id.clone(), saved.workflow.name.clone());
     let secrets =
@@ -312,7 +314,7 @@ fn fail(editor: Editor, wrong: Failure) {
     show_wrong_field();
 }
 
-/// The note above the form while the form does not have what the text says.
+/// The note above the form while the form does not have the content of the text.
 fn unread_note(editor: Editor) -> AnyView {
     let Editor { pane, reader, address, .. } = editor;
     live(move || {

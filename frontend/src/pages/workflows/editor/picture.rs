@@ -1,11 +1,11 @@
-//! The tasks as a graph beside the form. Selecting a task there shows its fields.
+//! The graph of the tasks beside the form. Selecting a task in it shows the task's fields.
 
 use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
 use crate::components::{DagNode, dag, live, panel, use_dag_view};
 
-/// The graph while it is being edited.
+/// The graph of the draft.
 pub(super) fn picture(draft: Draft, errors: Errors) -> AnyView {
     let look = use_dag_view();
     let nodes = Memo::new(move |_| nodes(draft, errors));
@@ -45,7 +45,7 @@ fn nodes(draft: Draft, errors: Errors) -> Vec<DagNode> {
     tasks.iter().zip(draft.nodes()).map(node).collect()
 }
 
-/// The name to show, also for a task that has none yet.
+/// The name to show, even for a task that has none yet.
 pub(super) fn shown(name: &str) -> &str {
     if name.is_empty() { "without a name" } else { name }
 }

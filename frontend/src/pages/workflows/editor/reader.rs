@@ -1,4 +1,5 @@
-//! Has the server read the text, a moment after the last key. An answer counts only while the text is what was sent.
+//! Lets the server read the text, a moment after the last key. An answer counts only if the text has not changed
+//! since.
 
 use std::time::Duration;
 
@@ -11,10 +12,10 @@ use crate::{
     pages::kit,
 };
 
-/// Keys that follow each other within this time are read together.
+/// Keys that follow each other within this time cause one reading.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Reads the text of one pane. Copying it copies handles.
+/// Reads the text of one pane. A copy contains the same handles.
 #[derive(Clone, Copy)]
 pub(super) struct Reader {
     pane: TextPane,
@@ -22,13 +23,13 @@ pub(super) struct Reader {
     namespace: Memo<String>,
     /// The workflow that is edited.
     workflow_id: StoredValue<Option<String>>,
-    /// Runs while further keys may follow.
+    /// The timer; it runs while further keys may follow.
     timer: StoredValue<Option<TimeoutHandle>>,
     /// The text that the server is reading.
     sent: StoredValue<Option<String>>,
 }
 
-/// Reads what is typed from now on.
+/// Reads the text whenever it changes from now on.
 pub(super) fn use_reader(pane: TextPane, workflow_id: Option<String>) -> Reader {
     let reader = Reader {
         pane,
@@ -47,7 +48,7 @@ pub(super) fn use_reader(pane: TextPane, workflow_id: Option<String>) -> Reader 
 }
 
 impl Reader {
-    /// Reads the text now, if it has not been read or could not be.
+    /// Reads the text now, if it was not read or could not be read.
     pub(super) fn check_now(self) {
         self.pane.retry();
         if let Some(text) = untrack(|| self.pane.pending_text()) {
@@ -76,7 +77,7 @@ impl Reader {
         let (id, namespace) = (self.workflow_id.get_value(), self.namespace.get_untracked());
         let ask = api::planning::read_workflow(text.clone(), id, namespace);
         self.actor.send(ask, move |outcome| {
-            // After an answer that does not count, the same text may have to be read again.
+            // If the answer was outdated, the same text may have to be read again.
             let _gone = self.sent.try_update_value(|sent| {
                 let is_of_this = sent.as_ref() == Some(&text);
                 if is_of_this {

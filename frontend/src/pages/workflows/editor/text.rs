@@ -1,8 +1,8 @@
 //! The workflow as YAML, beside the form.
 //!
-//! A typed text is read by the server (`reader`), and then the form has what it says; changes in the form are written
-//! into the text. What was typed stays as it is, with its comments, until the form is changed. A text that cannot be
-//! read stays until it is corrected or discarded.
+//! The server reads a typed text (`reader`), and then its content is put into the form. Changes in the form are
+//! written into the text. A typed text stays unchanged, with its comments, until the user changes the form. A text
+//! that cannot be read stays until it is corrected or discarded.
 
 use leptos::prelude::*;
 
@@ -13,49 +13,49 @@ use super::{
 };
 use crate::model::{Failure, TextProblem, WorkflowReading, explain};
 
-/// What is known about the text.
+/// The state of the reading of the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reading {
-    /// The form has what it says.
+    /// The form has the content of the text.
     Read,
     /// The server has not read it yet.
     Pending,
     Unreadable,
-    /// The server could not be asked.
+    /// The server could not be reached.
     Unanswered(Failure),
 }
 
-/// What is wrong with the text, and where.
+/// A problem of the text, with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Problem {
     /// Line and column, in characters, both counted from one.
     pub(super) place: Option<(usize, usize)>,
-    /// What is wrong and what to do, in sentences.
+    /// Sentences with the problem and the advice.
     pub(super) message: String,
 }
 
-/// What the form and the text agreed on last.
+/// The content on which the form and the text last agreed.
 struct Agreed {
-    /// The content of the form: while it has it, the text stays as it is.
+    /// The content of the form. As long as the form has this content, the text stays unchanged.
     form: Result<Definition, Failure>,
-    /// Exactly what the text says: the form cannot hold everything, such as an argument of two lines.
+    /// The exact content of the text. The form cannot hold everything, such as an argument of two lines.
     said: Option<Definition>,
 }
 
-/// The text, and what is known about it. Copying it copies handles.
+/// The text, and the state of its reading. A copy contains the same handles.
 #[derive(Clone, Copy)]
 pub(super) struct TextPane {
     draft: Draft,
     text: RwSignal<String>,
     reading: RwSignal<Reading>,
-    /// Of the text that was read last: they stay while a newer one is read.
+    /// The problems of the last text that was read. They stay visible while a newer text is read.
     problems: RwSignal<Vec<Problem>>,
-    /// Whether the text was typed, and not written by the form.
+    /// Whether the user typed the text, so that it does not come from the form.
     is_typed: RwSignal<bool>,
     agreed: StoredValue<Option<Agreed>>,
     /// The name of an existing workflow, which cannot change.
     fixed_name: StoredValue<Option<String>>,
-    /// Whether a draft was restored without the text that could not be parsed.
+    /// Whether a draft was restored without its text, which could not be parsed.
     lost: RwSignal<bool>,
 }
 
@@ -74,20 +74,21 @@ impl TextPane {
         }
     }
 
-    /// Begins with what the form was made from.
+    /// Sets the definition with which the form and the text begin.
     pub(super) fn begin(self, definition: Definition) {
         self.text.set(yaml::of(&definition));
         self.agree(definition);
     }
 
-    /// Writes the form's content, unless the text already has it or is not read. Tracks the form.
+    /// Writes the form's content into the text, unless the text already has it or is still to be read. Tracks the
+    /// form.
     pub(super) fn follow_form(self) {
         let held = self.draft.definition();
         let is_read = self.reading.with_untracked(|reading| *reading == Reading::Read);
         let is_same = self
             .agreed
             .with_value(|agreed| agreed.as_ref().is_some_and(|agreed| agreed.form == held));
-        // A field that cannot be parsed is marked in the form.
+        // The form marks a field that cannot be parsed.
         let Ok(definition) = &held else { return };
         if !is_read || is_same {
             return;
@@ -98,7 +99,7 @@ impl TextPane {
         self.agreed.set_value(Some(Agreed { form: held, said: None }));
     }
 
-    /// Handles typed text. JSON in the shape of the API is read at once, everything else by the server.
+    /// Handles typed text. JSON in the shape of the API is parsed at once; the server reads everything else.
     pub(super) fn type_text(self, text: String) {
         let read = Definition::read_json(&text);
         let read = read.map(|read| {
@@ -162,7 +163,7 @@ impl TextPane {
         self.agreed.set_value(Some(Agreed { form, said: Some(said) }));
     }
 
-    /// The definition to send: exactly what the text says, unless the form was changed since; tracked.
+    /// The definition to send: the exact content of the text, unless the form was changed since; tracked.
     ///
     /// # Errors
     /// The first field of the form that cannot be parsed, by its name in the API.
@@ -175,8 +176,8 @@ impl TextPane {
         said.map_or(held, Ok)
     }
 
-    /// Why the workflow cannot be saved, as far as the text is concerned; tracked. Where the form is shown, it shows
-    /// what is wrong with a text that can be read.
+    /// The reason for which the text prevents saving; tracked. If the text can be read and `is_shown` says that the
+    /// form is visible, the form shows the problems instead.
     pub(super) fn refusal(self, is_shown: bool) -> Option<Failure> {
         let first = self.problems.with(|problems| problems.first().map(Problem::sentence));
         match self.reading.get() {
@@ -203,19 +204,19 @@ impl TextPane {
         untrack(|| self.follow_form());
     }
 
-    /// Has a text read again that the server could not be asked about.
+    /// Lets the server read a text again that it could not read because it was unreachable.
     pub(super) fn retry(self) {
         if self.reading.with_untracked(|reading| matches!(reading, Reading::Unanswered(_))) {
             self.reading.set(Reading::Pending);
         }
     }
 
-    /// The text that is to be read; tracked.
+    /// The text that must still be read; tracked.
     pub(super) fn pending_text(self) -> Option<String> {
         self.is_pending().then(|| self.text.get())
     }
 
-    /// Whether an answer about `sent` is still waited for. False if the page was left.
+    /// Whether the pane still waits for the answer about `sent`; false if the page was left.
     pub(super) fn waits_for(self, sent: &str) -> bool {
         self.reading.try_with_untracked(|reading| *reading == Reading::Pending) == Some(true)
             && self.text.try_with_untracked(|text| text == sent) == Some(true)
@@ -237,14 +238,14 @@ impl TextPane {
         self.text.get()
     }
 
-    /// The text if it was typed: the form alone could not restore it; tracked.
+    /// The text if the user typed it, because the form alone could not restore it; tracked.
     pub(super) fn typed_text(self) -> Option<String> {
         self.is_typed.get().then(|| self.text.get())
     }
 }
 
 impl Problem {
-    /// With its place, in one sentence or two.
+    /// The problem with its position, in one or two sentences.
     pub(super) fn sentence(&self) -> String {
         match self.words_of_place() {
             Some(place) => format!("{place}: {}", self.message),

@@ -1,7 +1,7 @@
-//! The tab with the text: line numbers, errors at their lines, and what becomes of comments.
+//! The tab with the text: line numbers, errors at their lines, and a note about comments.
 //!
-//! Tab and Shift+Tab leave the text, as everywhere: who works with the keyboard alone must be able to. A new line
-//! begins where the one before it does instead.
+//! Tab and Shift+Tab leave the text, as everywhere, because users who only have a keyboard must be able to leave it.
+//! Instead, a new line gets the indent of the line before it.
 
 use js_sys::{Function, Reflect};
 use leptos::{ev::KeyboardEvent, prelude::*};
@@ -80,7 +80,8 @@ pub(super) fn text_view(pane: TextPane, reader: Reader, graph: Signal<Option<Str
     .into_any()
 }
 
-/// What the server found, or else what is wrong with the graph: the server checks that as well.
+/// The problems to show: those that the server found, or else the error in the graph, which the server would also
+/// refuse.
 fn shown(pane: TextPane, graph: Option<String>) -> Vec<Problem> {
     let found = pane.problems();
     if !found.is_empty() || pane.reading() != Reading::Read {
@@ -89,7 +90,7 @@ fn shown(pane: TextPane, graph: Option<String>) -> Vec<Problem> {
     graph.into_iter().map(|message| Problem { place: None, message }).collect()
 }
 
-/// A problem: its line with the place marked, and a button that leads there.
+/// A problem: its line with the position marked, and a button that leads there.
 fn line(pane: TextPane, problem: &Problem) -> AnyView {
     let Some((number, column)) = problem.place else {
         return view! { <p>{problem.message.clone()}</p> }.into_any();
@@ -177,7 +178,7 @@ fn go_to(text: &str, line: usize) {
     let _gone = area.set_selection_range(start, end);
 }
 
-/// The range of a line, in the units in which browsers count.
+/// The range of a line in UTF-16 units, in which browsers count.
 fn range_of(text: &str, line: usize) -> (u32, u32) {
     let units = |text: &str| text.encode_utf16().count() as u32;
     let before = text.split('\n').take(line.saturating_sub(1));
@@ -186,7 +187,7 @@ fn range_of(text: &str, line: usize) -> (u32, u32) {
     (start, start + length)
 }
 
-/// Begins a new line below the first letter of the one before it.
+/// Begins a new line with the indent of the line before it.
 fn continue_line(event: &KeyboardEvent) {
     let is_combined = event.ctrl_key() || event.meta_key() || event.alt_key() || event.shift_key();
     if event.key() != "Enter" || is_combined || event.is_composing() {
@@ -206,7 +207,7 @@ fn continue_line(event: &KeyboardEvent) {
     }
 }
 
-/// Inserts a text at the caret in a way that the browser can undo; whether it did.
+/// Inserts a text at the caret so that the browser can undo it; returns whether that worked.
 fn insert(text: &str) -> Result<bool, JsValue> {
     let document = document();
     let command: Function = Reflect::get(&document, &"execCommand".into())?.dyn_into()?;
@@ -214,12 +215,12 @@ fn insert(text: &str) -> Result<bool, JsValue> {
     Ok(done.is_truthy())
 }
 
-/// The indent of a line that is begun after this text: what a key opens stands deeper.
+/// The indent of a line that begins after this text. A line after a key that opens an object is indented further.
 fn indent_after(before: &str) -> String {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let own = line.len() - line.trim_start_matches(' ').len();
     let opens = line.trim_end().ends_with(':');
-    // Behind a dash, the keys of an item stand below its first one.
+    // After a dash, the further keys of an item are aligned with its first key.
     let behind_dash = if line.trim_start().starts_with("- ") { 2 } else { 0 };
     " ".repeat(own + behind_dash + if opens { 2 } else { 0 })
 }

@@ -1,7 +1,8 @@
-//! Tells the two forms of a crontab apart: with a user before each command, or without.
+//! Distinguishes the two forms of a crontab: with a user before each command, or without.
 //!
-//! In the wrong form, every entry would run something else: `root` as a program, or a program as a
-//! user. So a file that looks like the other form is refused as a whole, with the evidence.
+//! If a crontab is read in the wrong form, every entry runs something else: `root` as a program, or
+//! a program as a user. So a file that looks like the other form is refused as a whole, with the
+//! evidence.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -41,13 +42,13 @@ pub(super) struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// The sixth word, and what follows it.
+    /// The sixth word, and the text after it.
     fn split(&self) -> Option<(&'a str, &'a str)> {
         first(self.text)
     }
 
-    /// Whether the entry begins with a program rather than with a user: what follows the word is
-    /// none that a user could run.
+    /// Whether the entry begins with a program rather than with a user, because the text after its
+    /// first word is not a program that a user could run.
     fn begins_with_program(&self) -> bool {
         let Some((word, behind)) = self.split() else { return true };
         let has_arguments = behind.is_empty()
@@ -81,7 +82,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The evidence that a file names users, if it is read as if it did not.
+/// The evidence that a file names users, although it is read as one without users.
 pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     let folder = file.parent().and_then(Path::file_name);
     let in_folder = |name: &str| folder.is_some_and(|folder| folder == name);
@@ -105,8 +106,8 @@ pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     known.or_else(|| before_paths(entries)).or_else(|| common(entries))
 }
 
-/// The evidence that a file names no users, if it is read as one that does: most of its entries
-/// begin with a program, and nothing suggests users.
+/// The evidence that a file names no users, although it is read as one with users: most of its
+/// entries begin with a program, and nothing suggests users.
 pub(super) fn names_programs(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     if names_users(file, entries).is_some() {
         return None;
@@ -122,8 +123,8 @@ pub(super) fn names_programs(file: &Path, entries: &[Rest<'_>]) -> Option<String
     })
 }
 
-/// A bare word before the path of a program: a user with an unknown name. A single such entry
-/// indicates nothing beside entries that certainly have no user.
+/// A bare word before the path of a program, which may be a user with an unknown name. A single
+/// such entry is no evidence if others certainly have no user.
 fn before_paths(entries: &[Rest<'_>]) -> Option<String> {
     let mut words: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for entry in entries {
@@ -144,8 +145,8 @@ fn before_paths(entries: &[Rest<'_>]) -> Option<String> {
     (!is_refuted).then(|| format!("'{word}' in line {line} stands before the path of a program"))
 }
 
-/// A sixth word that most entries share and that is a user: programs follow it, or anything follows
-/// it if it is a common account.
+/// A sixth word that most entries share and that is a user, because programs follow it. After some
+/// common accounts, any word may follow.
 fn common(entries: &[Rest<'_>]) -> Option<String> {
     let mut words: BTreeMap<&str, usize> = BTreeMap::new();
     for (word, behind) in entries.iter().filter_map(Rest::split) {
@@ -178,7 +179,7 @@ pub(super) fn is_user(word: &str) -> bool {
     is_name && !known::is_only_program(word)
 }
 
-/// Whether a word looks like an account name: a dot or a capital letter belongs to a program.
+/// Whether a word looks like an account name: dots and capital letters occur in programs instead.
 fn is_account_name(word: &str) -> bool {
     let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b);
     is_user(word) && word.bytes().all(is_part)
@@ -206,7 +207,7 @@ fn is_command(text: &str) -> bool {
     }
 }
 
-/// Whether a text begins with a path of what is no program: a folder, or a file that one reads.
+/// Whether a text begins with the path of something that is not a program: a folder or a data file.
 fn is_data(text: &str) -> bool {
     let path = first(text).map_or("", |(path, _)| path);
     path.starts_with('/') && !is_program_path(path) && !is_script(path)

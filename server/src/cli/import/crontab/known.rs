@@ -42,16 +42,16 @@ const ACCOUNTS: [&str; 34] = [
 const DAEMONS: [&str; 9] =
     ["postgres", "nginx", "redis", "mongodb", "prometheus", "oracle", "nagios", "icinga", "httpd"];
 
-/// Accounts whose names are also programs that take words, so that a following word proves nothing.
+/// Accounts whose names are also programs that take words, so that the next word proves nothing.
 const EITHER: [&str; 11] = [
     "mail", "mysql", "git", "backup", "news", "man", "deploy", "proxy", "games", "http", "postfix",
 ];
 
-/// The programs among these that usually take a word, which differs between entries.
+/// Programs of `EITHER` that usually take a word, which differs between entries.
 const TAKE_WORDS: [&str; 5] = ["mail", "mysql", "git", "man", "http"];
 
-/// Programs that take another program or a file as their first argument, so that many entries may
-/// begin with the same program. None of them is a user.
+/// Programs whose first argument is another program or a file, so that many entries may begin with
+/// the same program. None of them is a user.
 const PROGRAMS: [&str; 38] = [
     "cd",
     "bash",
@@ -94,7 +94,7 @@ const PROGRAMS: [&str; 38] = [
 ];
 
 /// More programs that may precede a path or follow a user, by purpose. Some are also names of
-/// accounts, so only PROGRAMS can refute a user.
+/// accounts, so only `PROGRAMS` can rule out a user.
 const MORE_PROGRAMS: [&str; 8] = [
     // Shells, their words, and interpreters.
     "ash awk busybox bun csh deno dotnet elixir erl expect fish gawk go groovy guile if jq julia \
@@ -147,8 +147,8 @@ pub(super) enum UserCertainty {
     UnlessOption,
     /// The word is a user if a program follows.
     BeforeProgram {
-        /// Whether the name is also a user if several entries have it with different words after
-        /// it.
+        /// Whether the name is also a user if it occurs in several entries with different words
+        /// after it.
         counts_when_common: bool,
     },
 }
@@ -167,7 +167,7 @@ pub(super) fn account(name: &str) -> Option<UserCertainty> {
     }
 }
 
-/// Whether a program's name is here an argument of the program that has the account's name.
+/// Whether `word`, although it is a program's name, is an argument of the program `account`.
 pub(super) fn is_argument(account: &str, word: &str) -> bool {
     match account {
         "git" => ["bundle", "diff", "grep", "mv", "rm"].contains(&word),

@@ -23,35 +23,36 @@ use crate::{
     target::{Command, Secret, Target},
 };
 
-/// The facts about a file that it does not state itself.
+/// Facts about a crontab file that the file does not state.
 #[derive(Clone, Copy)]
 pub(super) struct Form<'a> {
     /// Whether a user precedes each command; None to detect it from the file.
     pub(super) system: Option<bool>,
     /// The dialect of the times, if it is not cron's.
     pub(super) dialect: Option<Dialect>,
-    /// The owner of the crontab.
+    /// The user who owns the crontab.
     pub(super) user: Option<&'a str>,
     /// The machine's time zone.
     pub(super) zone: &'a str,
 }
 
-/// Cron has no time limit; this is the longest that we support.
+/// Timeout of imported commands: the longest that Carillon supports, because cron has none.
 const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// What the lines above an entry have set.
+/// The settings from the lines above an entry.
 struct Settings {
     zone: Result<String, String>,
     env: BTreeMap<String, String>,
     note: Vec<String>,
 }
 
-/// Why a file was not read: it looks like the other form than the caller said or left open. The
-/// text is the evidence.
+/// Why a file was not read: the caller requested or assumed one form, and the file looks like the
+/// other. The text is the evidence.
 pub(super) enum WrongForm {
-    /// Users seem to precede its commands.
+    /// The commands in the file seem to be preceded by users.
     NamesUsers(String),
-    /// No users seem to precede its commands, although the caller said that they do.
+    /// The commands in the file seem not to be preceded by users, although the caller requested
+    /// that form.
     NamesPrograms(String),
 }
 
@@ -142,7 +143,7 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
         Err(why) => return gathered.refuse(origin, why),
     };
     let mut changes = Vec::new();
-    // A leading hyphen prevents cron from writing to the system log; Carillon does not write to it.
+    // A leading hyphen tells cron not to write to the system log, which Carillon never does.
     let line = origin.entry.strip_prefix('-').unwrap_or(origin.entry);
     let (when, rest) = match timing(line, form.dialect, &mut changes) {
         Ok(found) => found,
@@ -247,7 +248,8 @@ fn timing<'a>(
     Ok((fields.join(" "), rest))
 }
 
-/// The same in another dialect, which has six fields, or seven if the seventh is a year.
+/// The expression of an entry in another dialect, which has six fields, or seven if the seventh is
+/// a year.
 fn translated(line: &str, dialect: Dialect) -> Result<(String, &str), String> {
     let end = |fields: usize| {
         let mut rest = line;
@@ -273,7 +275,7 @@ fn translated(line: &str, dialect: Dialect) -> Result<(String, &str), String> {
     Ok((when, rest.trim_start_matches([' ', '\t'])))
 }
 
-/// A field in our dialect: cronie's `0~59` is a value that is chosen once.
+/// Converts a field to our dialect: cronie's `0~59` becomes a value that is chosen once.
 fn spread(field: &str, changes: &mut Vec<String>) -> String {
     let item = |item: &str| {
         let Some((low, high)) = item.split_once('~') else { return item.to_owned() };

@@ -10,8 +10,8 @@ const MAX_WORDS: usize = 4;
 /// Maximum number of words that are compared to tell two commands apart.
 const MAX_ALL_WORDS: usize = 12;
 
-/// Names, shortest first: the program, then with its first arguments, then with its options, and
-/// finally with what follows the command.
+/// Possible names, shortest first: the program, then with its first arguments, then with its
+/// options, and finally with the words after the command.
 pub(super) fn names(command: &str) -> Vec<String> {
     let behind_cd = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
     let command = behind_cd.map_or(command, |(_, rest)| rest);
@@ -48,15 +48,15 @@ fn longer(all: &mut Vec<String>, words: impl Iterator<Item = String>) {
     }
 }
 
-/// The words of a simple command, and those of the redirections and commands that follow it. A word
-/// after an option or header for a credential is left out: `--token hush`.
+/// The words of a simple command, and those of the redirections and commands after it. A word after
+/// an option or header for a credential is left out: `--token hush`.
 fn arguments(mut text: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut own, mut behind, mut is_own) = (Vec::new(), Vec::new(), true);
     let mut is_credential = false;
     loop {
         is_own &= !text.trim_start().starts_with(END);
         let Some((word, end)) = next(&mut text) else { return (own, behind) };
-        // The number of a file before a redirection.
+        // The word is the file descriptor of a redirection.
         let is_file = end == Some('>') && word.bytes().all(|byte| byte.is_ascii_digit());
         let is_next = word.starts_with('-') || word.contains("://");
         is_credential &= is_own && !is_next;
@@ -94,8 +94,8 @@ fn plain(word: &str) -> Option<String> {
     says.then_some(name)
 }
 
-/// A word for a name that tells two commands apart: options and numbers are allowed, but nothing
-/// that may be a credential.
+/// A word that may be part of a name to distinguish two commands: options and numbers are allowed,
+/// but no word that may be a credential.
 fn full(word: &str) -> Option<String> {
     if let Some(name) = plain(word) {
         return Some(name);
@@ -109,7 +109,7 @@ fn full(word: &str) -> Option<String> {
             if is_secret(name) { name.to_owned() } else { format!("{name}-{}", last(value)) };
         return Some(shown);
     }
-    // A value that directly follows its letter may be a password: `-ps3cret`.
+    // A value directly after a short option may be a password: `-ps3cret`.
     let is_short = word.starts_with('-') && !word.starts_with("--");
     let is_letters = option.len() <= 3 && option.bytes().all(|byte| byte.is_ascii_alphabetic());
     let shown = match option.chars().next() {
@@ -119,7 +119,7 @@ fn full(word: &str) -> Option<String> {
     (!shown.is_empty()).then_some(shown)
 }
 
-/// The host and the end of the path of a URL: queries may contain tokens.
+/// The host and the end of the path of a URL. Its query is left out, because it may contain tokens.
 fn place(address: &str) -> String {
     let bare = address.split(['?', '#']).next().unwrap_or(address);
     let rest = bare.split_once("://").map_or(bare, |(_, rest)| rest);

@@ -71,8 +71,8 @@ impl Wrapper {
         }
     }
 
-    /// Whether an option has its value in the next word, either alone or as the last of several
-    /// letters.
+    /// Whether the value of an option is the next word. The option is alone, or the last one of
+    /// several letters.
     fn takes_next(&self, option: &str) -> bool {
         let is_long = option.starts_with("--");
         let takes = |letter: char| self.values.contains(&&*format!("-{letter}"));

@@ -29,7 +29,7 @@ pub(super) fn documents(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Whether a document is a Helm template: it has control lines, or its name or schedule is a
-/// placeholder. Braces elsewhere may be arguments of a program.
+/// placeholder. Braces elsewhere are no sign, because they may be arguments of a program.
 pub(super) fn is_helm(document: &str) -> bool {
     let fills = |line: &str| {
         let line = line.trim_start().trim_start_matches("- ");

@@ -8,7 +8,7 @@ use crate::target::Command;
 
 /// How long, in seconds, a job may wait for its pod in addition to its own deadline.
 pub(super) const SLACK: i64 = 10 * 60;
-/// How many characters of the CronJob's name a job's name keeps, in addition to those of the run.
+/// Number of characters of the CronJob's name in a job's name, which also contains the run's id.
 const MAX_NAME: usize = 45;
 
 /// The CronJob to create jobs from.
@@ -19,8 +19,8 @@ pub(super) struct CronJob<'a> {
     pub(super) account: Option<&'a str>,
 }
 
-/// A run has one job, which is named after the run. So a second attempt waits for the first one's
-/// job instead of creating another. Cancelling the run ends its job.
+/// The script of a run. A run has one job, which is named after the run. So a second attempt waits
+/// for the first one's job instead of creating another. Cancelling the run ends the job.
 const SCRIPT: &str = r#"set -eu
 kube() { kubectl NAMESPACE "$@"; }
 name=NAME
@@ -47,7 +47,7 @@ exit $status
 "#;
 
 impl CronJob<'_> {
-    /// The command that creates a job from it and waits until the job ends.
+    /// The command that creates a job from this CronJob and waits until the job ends.
     pub(super) fn command(&self, gathered: &mut Gathered) -> Result<Command, String> {
         if !is_name(self.name) || !self.namespace.is_none_or(is_name) {
             return Err("its name or namespace is none that Kubernetes would take".to_owned());

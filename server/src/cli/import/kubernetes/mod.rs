@@ -1,9 +1,9 @@
 //! Kubernetes CronJob manifests.
 //!
-//! Either the CronJob stays in the cluster, and each fire creates a job from it, so that its image,
-//! volumes and everything else about the pod keep their meaning. Or its pod becomes a command on a
-//! node. In that case the image is not used, and everything else without an equivalent is listed,
-//! so that nobody assumes that it was imported.
+//! There are two ways to import a CronJob. In one, it stays in the cluster, and each fire creates a
+//! job from it, so that the image, volumes and all other properties of the pod keep their meaning.
+//! In the other, the pod becomes a command on a node: its image is not used, and every property
+//! without an equivalent is listed, so that no one assumes that it was imported.
 //!
 //! - `job`: creates a job from the CronJob; `container`: the command of a container
 //! - `documents`: the documents of a file, and detecting Helm templates
@@ -48,7 +48,7 @@ pub(super) enum Runs {
     Command,
 }
 
-/// The facts that manifests do not state themselves.
+/// Facts about the cluster that manifests do not state.
 #[derive(Clone, Copy)]
 pub(super) struct Cluster<'a> {
     /// The zone of manifests that do not name one.
@@ -154,7 +154,7 @@ fn cron_job(
         let account = pod.get("serviceAccountName").and_then(Value::as_str);
         let cron_job = job::CronJob { name, namespace, account };
         let mut task = Task::new("main", Target::Command(cron_job.command(gathered)?));
-        // The cluster retries, as the CronJob specifies.
+        // The cluster itself retries, as the CronJob specifies.
         let deadline = number(job, "activeDeadlineSeconds")?;
         let limit = deadline.map_or(LONGEST, |seconds| seconds.saturating_add(job::SLACK));
         (task.retry.max_attempts, task.timeout_ms) = (1, limit.clamp(1, LONGEST) * 1_000);
@@ -168,7 +168,7 @@ fn cron_job(
     if attempts != limit.saturating_add(1) {
         changes.push(format!("backoffLimit {limit}: a task has at most {MAX_ATTEMPTS} attempts"));
     }
-    // Checked to be in range.
+    // The number was checked to be in range.
     task.retry.max_attempts = i32::try_from(attempts).unwrap_or(1);
     if attempts > 1 {
         (task.retry.initial_ms, task.retry.max_ms, task.retry.jitter) = (10_000, 360_000, 0.0);
@@ -213,7 +213,7 @@ fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntr
     let mut schedule = ScheduleEntry::new(when);
     zone.clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" && schedule.zone != "Etc/UTC" {
-        // Times that the clock skips do not run at all, and times that it repeats run twice.
+        // Kubernetes does not run times that the clock skips, and runs times that it repeats twice.
         schedule.dst = DstEntry {
             gap: Some(entity::schedule::DstGap::Skip),
             overlap: Some(entity::schedule::DstOverlap::Both),
@@ -222,9 +222,9 @@ fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntr
     Ok(schedule)
 }
 
-/// The expression in our dialect. In Kubernetes, a day field with steps does not count as `*`: if
-/// both day fields are restricted, either may match, whereas here both must. Two expressions
-/// preserve that meaning.
+/// The expressions in our dialect. In Kubernetes, a day field with steps does not count as `*`: if
+/// both day fields are restricted, either may match, whereas in our dialect both must. So the
+/// result may be two expressions.
 pub(super) fn expressions(when: &str) -> Vec<String> {
     let fields: Vec<&str> = when.split_whitespace().collect();
     let is_stepped = |field: &str| field.strip_prefix("*/").is_some_and(|step| step != "1");
@@ -273,7 +273,7 @@ fn policies(
     Ok(())
 }
 
-/// Lists the rest of a manifest.
+/// Lists the properties of a manifest that are not imported.
 fn left_out(
     spec: &Map<String, Value>,
     job: &Map<String, Value>,

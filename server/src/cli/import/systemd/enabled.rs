@@ -20,12 +20,12 @@ pub(super) struct Timer {
     pub(super) name: String,
     pub(super) file: PathBuf,
     pub(super) enabled: bool,
-    /// Whether it can never start, because its file masks it.
+    /// Whether the timer can never start, because its file masks it.
     pub(super) is_masked: bool,
 }
 
-/// Whether a unit file masks its unit, because it is empty or a link to `/dev/null`. It still hides
-/// the unit of the same name in later folders.
+/// Whether a unit file masks its unit, because the file is empty or a link to `/dev/null`. Such a
+/// file still hides units of the same name in later folders.
 pub(super) fn is_masked(file: &Path) -> bool {
     let null = Path::new("/dev/null");
     let leads_to_null = file.read_link().is_ok_and(|target| target == null)
@@ -38,9 +38,9 @@ pub(super) fn is_unit(file: &Path) -> bool {
     file.is_file() || is_masked(file)
 }
 
-/// The timers in these folders and the single ones, by name, and all folders that may contain
-/// units. A unit in an earlier folder hides those of the same name in later ones. If no folder says
-/// which timers are enabled, all of them are.
+/// Returns the timers in these folders and the single ones, by name, and all folders that may
+/// contain units. A unit in an earlier folder hides those of the same name in later ones. If no
+/// folder shows which timers are enabled, all of them count as enabled.
 pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), CliError> {
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut found: BTreeMap<String, (PathBuf, bool)> = BTreeMap::new();
@@ -69,7 +69,7 @@ pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), Cl
     }
     for (name, link) in linked {
         let known = forms(&name).find_map(|form| found.get(&form).map(|(file, _)| file.clone()));
-        // A link to a unit that is in none of the given folders may still lead to a file.
+        // A link to a unit outside the given folders may still lead to a file.
         let file = known.or_else(|| link.is_file().then_some(link));
         if let Some(file) = file {
             found.entry(name).or_insert((file, true)).1 = true;
@@ -86,7 +86,7 @@ pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), Cl
     let timers = found.into_iter().filter(|(name, _)| !is_used(name)).map(|(name, place)| {
         let (file, enabled) = place;
         let is_masked = is_masked(&file);
-        // A template must be reported, because it cannot be enabled itself.
+        // A template is included, although it cannot be enabled itself, so that it is reported.
         let enabled = enabled || !says_enabled || name.ends_with("@.timer");
         Timer { name, file, enabled, is_masked }
     });

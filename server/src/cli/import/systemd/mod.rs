@@ -22,7 +22,7 @@ use self::{
 use super::gathered::{ForeignEntry, Gathered};
 use crate::cli::CliError;
 
-/// Imports the timers of folders, and single ones. If the folders say which timers are enabled,
+/// Imports the timers of folders, and single ones. If the folders show which timers are enabled,
 /// only these are imported, unless `all` is set.
 pub(super) fn gather(
     gathered: &mut Gathered,
@@ -70,7 +70,7 @@ pub(super) fn gather(
 /// Why a timer is not imported.
 enum Trouble {
     Unsupported(String),
-    /// The timer's unit starts nothing.
+    /// The timer's unit is masked, so it starts nothing.
     Masked(String),
     Unreadable(CliError),
 }
@@ -130,7 +130,8 @@ fn one(
     Ok((schedule, workflow, changes))
 }
 
-/// The file of a unit or of its template: searched in the folders in order, and beside the timer.
+/// Finds the file of a unit or of its template: first in the folders, in order, and then beside the
+/// timer.
 fn found(timer: &Path, name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     // A name with a slash could lead out of the folder.
     let is_name = !name.contains('/') && !name.contains('\0');

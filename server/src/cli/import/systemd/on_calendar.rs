@@ -1,7 +1,7 @@
 //! Converts `OnCalendar=` expressions to cron.
 //!
-//! If systemd restricts both the weekday and the date, both must match. So the day of week gets a
-//! `+`, which has the same effect here.
+//! If an expression restricts both the weekday and the date, systemd requires both to match. So the
+//! day of week gets a `+`, which has the same effect in our dialect.
 
 /// A systemd expression in our dialect.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Default for Fields {
 }
 
 impl Fields {
-    /// `2026-01-01`, `*-*-01`, `01-01`, `*-02~01`.
+    /// Parses a date: `2026-01-01`, `*-*-01`, `01-01`, `*-02~01`.
     fn date(&mut self, word: &str) -> Result<(), String> {
         let (rest, day) = match word.rsplit_once('~') {
             Some(parts) => {
@@ -111,7 +111,7 @@ impl Fields {
         Ok(())
     }
 
-    /// `02:00`, `*:0/15`, `02:00:30`.
+    /// Parses a time: `02:00`, `*:0/15`, `02:00:30`.
     fn time(&mut self, word: &str) -> Result<(), String> {
         let parts: Vec<&str> = word.split(':').collect();
         let (hour, minute, second) = match parts[..] {
@@ -130,7 +130,7 @@ impl Fields {
             let is_one_day = self.weekday.len() == 1 && self.weekday != "*";
             match &*self.day {
                 "1" => self.day = "L".to_owned(),
-                // The last seven days contain each weekday once.
+                // Each weekday occurs once among the last seven days.
                 "7/1" | "1-7" if is_one_day => {
                     self.weekday.push('L');
                     self.day = "*".to_owned();
@@ -151,7 +151,7 @@ impl Fields {
     }
 }
 
-/// Days counted from the end of the month, where 1 is the last day: `5` is `L-4`.
+/// Converts days counted from the end of the month, where 1 is the last day: `5` becomes `L-4`.
 fn before_last(text: &str) -> Result<String, String> {
     let day = |text: &str| match text.parse::<u16>() {
         Ok(1) => Ok("L".to_owned()),
@@ -165,7 +165,7 @@ fn before_last(text: &str) -> Result<String, String> {
     Ok(days?.join(","))
 }
 
-/// `*`, `5`, `1..5`, `0/15`, `8..18/2`, and lists of these.
+/// Parses the values of a field: `*`, `5`, `1..5`, `0/15`, `8..18/2`, and lists of these.
 fn values(text: &str) -> Result<String, String> {
     let items: Result<Vec<String>, String> = text.split(',').map(item).collect();
     Ok(items?.join(","))
@@ -199,7 +199,7 @@ fn number(text: &str) -> Result<u16, String> {
     })
 }
 
-/// `Mon..Fri`, `Sat,Sun`.
+/// Parses weekdays: `Mon..Fri`, `Sat,Sun`.
 fn weekdays(text: &str) -> Result<String, String> {
     let list = text.trim_end_matches(',');
     let item = |item: &str| -> Result<String, String> {

@@ -10,7 +10,8 @@ use crate::{
     target::{Command, Secret, Target},
 };
 
-/// A service may run forever; this is the longest timeout that we support.
+/// Timeout of imported services: the longest that Carillon supports, because a service may run for
+/// ever.
 const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 const MAX_GRACE_MS: i64 = 60 * 60 * 1000;
 /// How long systemd waits by default before it kills a process that does not stop.
@@ -210,7 +211,7 @@ fn environment(
 
 fn directory(service: &Unit, changes: &mut Vec<String>) -> Option<String> {
     let given = service.value("Service", "WorkingDirectory")?.trim_start_matches('-');
-    // A command without a working directory runs in the user's home.
+    // Without a working directory, Carillon starts a command in the user's home.
     (given != "~").then(|| plain(&specified(service, given, changes)))
 }
 
@@ -222,7 +223,7 @@ fn user(service: &Unit, changes: &mut Vec<String>) -> Option<String> {
     user
 }
 
-/// How long an attempt may take, and how long stopping it may take.
+/// The timeout of an attempt, and how long it may take to stop.
 fn limits(service: &Unit, changes: &mut Vec<String>) -> Result<(i64, i64), String> {
     let of = |key: &str| match service.value("Service", key) {
         None | Some("infinity") => Ok(None),
@@ -241,7 +242,7 @@ fn limits(service: &Unit, changes: &mut Vec<String>) -> Result<(i64, i64), Strin
     Ok((timeout, stop.clamp(0, MAX_GRACE_MS)))
 }
 
-/// Lists what else the service contains.
+/// Lists the properties of a service that are not imported.
 fn left_out(service: &Unit, changes: &mut Vec<String>) {
     let known = [
         "Type",

@@ -1,6 +1,7 @@
 //! Durations in systemd's format: `90`, `5min 20s`, `1h30m`, `2 days`.
 
-/// Milliseconds; None if the text is not a duration. A number without a unit means seconds.
+/// Parses a duration to milliseconds; `None` if the text is not one. A number without a unit means
+/// seconds.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (mut rest, mut total) = (text.trim(), 0_f64);
     if rest.is_empty() {
@@ -16,7 +17,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         total += number.parse::<f64>().ok()? * scale(unit)?;
         rest = after.trim_start();
     }
-    // Far beyond any duration used here, and well within the exact range of a float.
+    // The bound is far beyond any duration used here, and well within the exact range of a float.
     (total <= 1e15).then_some(total.round() as i64)
 }
 

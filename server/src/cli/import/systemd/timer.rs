@@ -17,7 +17,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// The longest catch-up window.
 const WINDOW: i64 = 30 * DAY;
 
-/// The timer's schedule, without its work.
+/// The schedule of a timer, without its task or workflow.
 pub(super) fn schedule(
     timer: &Unit,
     zone: &str,
@@ -39,7 +39,7 @@ pub(super) fn schedule(
     let mut schedule = ScheduleEntry::new(when);
     schedule.zone = zones.pop().unwrap_or_else(|| zone.to_owned());
     if schedule.zone != "UTC" {
-        // systemd waits for the next matching time that exists.
+        // systemd waits for the next matching time that exists, so it skips times in a gap.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
         if let Some(at) = repeated(&schedule) {
             changes.push(format!(
@@ -85,7 +85,7 @@ pub(super) fn schedule(
     Ok(schedule)
 }
 
-/// Triggers that count from an event other than a calendar time.
+/// The timer's triggers that count from an event instead of naming a calendar time.
 fn monotonic(
     timer: &Unit,
     is_alone: bool,
@@ -131,7 +131,7 @@ fn monotonic(
 
 /// The next fire within 400 days that falls into the second pass of a repeated hour.
 fn repeated(schedule: &ScheduleEntry) -> Option<DateTime<Utc>> {
-    /// The largest backward clock change that is considered.
+    /// The largest backward change of the clock that is considered.
     const PASS: TimeDelta = TimeDelta::hours(3);
     /// Maximum number of fires examined in one pass: one per second.
     const MAX_FIRES: usize = 3 * 3_600;
@@ -147,7 +147,7 @@ fn repeated(schedule: &ScheduleEntry) -> Option<DateTime<Utc>> {
         seed: [0; 16],
     };
     let second = |fire: &timetable::Fire| fire.kind == FireKind::SecondOfTwo;
-    // Expressions that count seconds do not depend on a zone.
+    // Expressions like `@every` do not depend on a zone.
     let texts = schedule.when.0.iter().filter(|text| !text.starts_with('@'));
     let asked = Timetable::new(&definition(texts.cloned().collect())).ok()?;
     let clock = Timetable::new(&definition(vec!["*/15 * * * *".to_owned()])).ok()?;

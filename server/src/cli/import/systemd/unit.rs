@@ -90,8 +90,7 @@ impl Unit {
         }
     }
 
-    /// The values of a key that may be given several times. An empty value clears the previous
-    /// ones.
+    /// The values of a key that may occur several times. An empty value clears the previous ones.
     pub(super) fn values<'a>(&'a self, section: &str, key: &str) -> Vec<&'a str> {
         let mut values = Vec::new();
         for setting in self.of(section).filter(|setting| setting.key == key) {
@@ -104,7 +103,7 @@ impl Unit {
         values
     }
 
-    /// The value of a key; the last one counts.
+    /// The value of a key. If the key occurs several times, the last value counts.
     pub(super) fn value<'a>(&'a self, section: &str, key: &str) -> Option<&'a str> {
         let last = self.of(section).filter(|setting| setting.key == key).last();
         last.map(|setting| &*setting.value).filter(|value| !value.is_empty())

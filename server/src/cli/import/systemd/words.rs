@@ -23,7 +23,7 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// The character of an escape sequence, after the backslash.
+/// The characters that an escape sequence stands for, read after the backslash.
 fn escaped(chars: &mut Peekable<Chars<'_>>) -> String {
     let Some(c) = chars.next() else { return "\\".to_owned() };
     let mut code = |digits: usize, radix: u32| {

@@ -132,7 +132,8 @@ impl ChannelEntry {
         }
     }
 
-    /// The same from the displayable part of a channel, which needs no key.
+    /// The entry that declares a channel, made from the channel's displayable part, so that no key
+    /// is needed.
     pub(in super::super) fn of_shown(kind: Kind, shown: &serde_json::Value) -> Self {
         let text = |key: &str| shown[key].as_str().map(Secret::new);
         let address = || Some(Secret::new(format!("{}/{MASK}", shown["origin"].as_str()?)));
@@ -160,7 +161,7 @@ impl ChannelEntry {
         }
     }
 
-    /// The secrets that it names, in order, each once.
+    /// The secrets that the entry names, in order, each once.
     pub(in super::super) fn secret_names(&self) -> Vec<String> {
         let Some(receiver) = Receiver::of(self.kind) else { return vec![] };
         let usual = || receiver.usual_url().map(Secret::new);
@@ -169,8 +170,8 @@ impl ChannelEntry {
         Hidden { url, signing_secret, key }.request(receiver).secret_names()
     }
 
-    /// The input that the file gives for the channel. `there` is the existing channel, if any, as a
-    /// file would show it.
+    /// The input for the channel that the file declares. `there` is the existing channel, if any,
+    /// as a file would show it.
     ///
     /// A mask in its original position keeps the stored value. Any other secret must be given by
     /// name, because files have many readers and are kept for ever.
@@ -249,8 +250,8 @@ fn check_key(field: &str, key: &Secret) -> Result<(), BadInput> {
 }
 
 impl RuleEntry {
-    /// The rule that it declares. `channels` are the keys of its channels, in the order of their
-    /// names.
+    /// The rule that the entry declares. `channels` are the keys of its channels, in the order of
+    /// their names.
     pub(in super::super) fn spec(self, name: &str, channels: Vec<Uuid>) -> RuleSpec {
         let seconds = |span: Option<Seconds>, usual: i64| span.map_or(usual, |span| span.0);
         let rule = Rule {
@@ -278,7 +279,7 @@ impl RuleEntry {
         Self { channels, ..entry }
     }
 
-    /// The entry as a file would contain it, without default values.
+    /// This entry without default values.
     pub(in super::super) fn usual(self) -> Self {
         let channels = self.channels.clone();
         Self { channels, ..Self::plain(self.spec("", vec![])) }

@@ -6,9 +6,9 @@
 //!
 //! - `schedule`, `workflow`, `calendar`, `alerts`: the entries
 //! - `scalars`: durations and expressions as text
-//! - `reading`: from text, with the place of a mistake; `saying`: in words that have nothing of the
-//!   file but its keys; `writing`: to text
-//! - `single`: one workflow as text; `place`: where a key of a text stands
+//! - `reading`: parses text, with the position of a mistake; `saying`: error messages that repeat
+//!   nothing of the file but its keys; `writing`: writes text
+//! - `single`: one workflow as text; `place`: the position of a key in a text
 
 mod alerts;
 mod calendar;
@@ -98,7 +98,7 @@ impl File {
         }
     }
 
-    /// The number of objects that it declares, groups aside.
+    /// The number of objects that the module declares, groups aside.
     pub(crate) fn entries(&self) -> usize {
         let alerts = self.alert_channels.len() + self.alert_rules.len();
         self.calendars.len() + self.workflows.len() + self.schedules.len() + alerts
@@ -192,7 +192,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
         assert!(File::read(&deep, Format::Yaml).is_err());
         let deep = format!("module = 'm'\nschedules = {}", "[".repeat(100_000));
         assert!(File::read(&deep, Format::Toml).is_err());
-        // A small text that expands to a billion values.
+        // This small text expands to a billion values.
         let mut bomb = "module: m\na: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
         for (new, old) in ('b'..='k').zip('a'..) {
             bomb += &format!("{new}: &{new} [*{old},*{old},*{old},*{old},*{old},*{old},*{old}]\n");

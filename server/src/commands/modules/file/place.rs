@@ -1,16 +1,16 @@
-//! Where a key or an item of a YAML text stands.
+//! Finds the position of a key or an item in a YAML text.
 //!
-//! The text has been read before: its nesting and its aliases are within the reader's bounds. An
-//! alias is not followed, so what is inside has the place of the alias.
+//! The text has already been parsed, so its nesting and its aliases are within the parser's limits.
+//! Aliases are not followed: a value inside an alias has the position of the alias.
 
 use serde_saphyr::granit_parser::{Event, Parser, Span};
 
 /// A place in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TextPlace {
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub(crate) line: u64,
-    /// Counted from 1, in characters.
+    /// The column, counted from 1, in characters.
     pub(crate) column: u64,
 }
 
@@ -42,7 +42,8 @@ pub(super) fn parts(path: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Where a path leads: to its last part that is there; `None` if not even the first one is.
+/// The position at the end of a path, or of the last part of it that exists; `None` if not even the
+/// first part does.
 pub(super) fn find(text: &str, path: &[Part<'_>]) -> Option<TextPlace> {
     let mut events = Parser::new_from_str(text)
         .map_while(Result::ok)
@@ -89,7 +90,7 @@ fn follow<'a>(
     }
 }
 
-/// Passes over the rest of the node that begins with `first`.
+/// Skips the rest of the node that begins with `first`.
 fn skip<'a>(events: &mut impl Iterator<Item = (Event<'a>, Span)>, first: &Event<'a>) {
     let mut open = usize::from(is_start(first));
     while open > 0 {

@@ -43,7 +43,7 @@ fn read_toml(source: &str) -> Result<File, Unreadable> {
     File::deserialize(toml::Deserializer::from(table)).map_err(Unreadable::Value)
 }
 
-/// TOML has a type for instants. Here they become texts, as in YAML and JSON.
+/// Converts instants, for which TOML has a type, to texts, as in YAML and JSON.
 fn spell_instants(table: &mut DeTable<'_>) {
     for (_, value) in table.iter_mut() {
         spell_instant(value.get_mut());
@@ -90,7 +90,7 @@ fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
     at_place(line, column, Some(span.start), &said)
 }
 
-/// A message with a position. The line itself is not repeated, because the mistake in it may be a
+/// An error with a position. The line itself is not repeated, because the mistake in it may be a
 /// secret.
 fn at_place(line: u64, column: u64, position: Option<usize>, said: &str) -> BadInput {
     let problem = format!("line {line}, column {column}: {said}");

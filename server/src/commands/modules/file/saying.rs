@@ -1,8 +1,8 @@
-//! Error messages for a file: the key, and what was expected; never the value.
+//! Error messages for a file: they name the key and the expected type, but never the value.
 //!
-//! A value in the wrong place may be a secret, and errors are seen in more places than files: in
-//! the logs of a pipeline, a terminal, a ticket. So a message is taken apart, and only the parts
-//! that come from the format itself are kept. A message of unknown form is not repeated at all.
+//! A value in the wrong place may be a secret, and more people see errors than files: in the logs
+//! of a pipeline, a terminal, a ticket. So a message is taken apart, and only the parts that come
+//! from the format itself are kept. A message of unknown form is not repeated at all.
 
 use serde::de::IgnoredAny;
 use serde_saphyr::Error as Yaml;

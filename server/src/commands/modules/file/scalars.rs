@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::config::Span;
 
-/// The pattern of a duration. An editor learns of limits, such as whole seconds, from the server.
+/// The pattern of a duration. Further limits, such as whole seconds, are only checked by the
+/// server.
 const DURATION: &str = r"^(([0-9]+\.?[0-9]*|\.[0-9]+)(ms|s|m|h|d|w))+$";
 
 /// A duration in whole seconds, for schedules: a fraction is refused, not truncated.

@@ -169,8 +169,8 @@ impl MisfireEntry {
 }
 
 impl ScheduleEntry {
-    /// A schedule that is due at `when`, with defaults for everything else. The caller must add
-    /// what it runs.
+    /// A schedule that is due at `when`, with defaults for everything else. The caller must add its
+    /// task or workflow.
     pub(crate) fn new(when: Vec<String>) -> Self {
         Self {
             when: Expressions(when),
@@ -242,7 +242,7 @@ impl ScheduleEntry {
         }
     }
 
-    /// The entry that declares the definition, without what it runs.
+    /// The entry that declares the definition, without its task or workflow.
     pub(in super::super) fn of(spec: Spec) -> Self {
         let timing = spec.timing;
         Self {

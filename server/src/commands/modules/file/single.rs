@@ -1,7 +1,7 @@
-//! One workflow as text: what stands under `workflows:` of a module's file.
+//! One workflow as text: a single entry of `workflows:` in a module's file.
 //!
-//! The console's editor shows and takes such a text. The line `workflows:` and the head of a file
-//! may stand above it, so that what was copied from a file can be pasted as it is.
+//! The console's editor shows and accepts such a text. The line `workflows:` and the head of a file
+//! may precede the entry, so that a part of a file can be pasted unchanged.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct WorkflowText<'a> {
     above: Above,
 }
 
-/// What stands above the workflow's name.
+/// The lines above the workflow's name.
 #[derive(Clone, Copy, Debug)]
 enum Above {
     Nothing,
@@ -33,7 +33,7 @@ enum Above {
     File,
 }
 
-/// Why a text cannot be read, and where.
+/// Why a text cannot be read, and the position of the mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misread {
     pub(crate) place: Option<TextPlace>,
@@ -43,7 +43,7 @@ pub(crate) struct Misread {
 
 type Named = BTreeMap<String, WorkflowEntry>;
 
-/// The parts of a module's file that may stand around a workflow.
+/// The keys of a module's file that may surround a workflow.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Around {
@@ -55,7 +55,7 @@ struct Around {
 }
 
 impl<'a> WorkflowText<'a> {
-    /// Reads a text, with the bounds of a module's file.
+    /// Reads a text within the limits of a module's file.
     pub(crate) fn read(text: &'a str) -> Result<Self, Misread> {
         if text.len() > MAX_BYTES {
             let problem = format!("has {} bytes; the limit is {MAX_BYTES}", text.len());
@@ -65,7 +65,7 @@ impl<'a> WorkflowText<'a> {
             Ok(named) => return Self::only(text, Above::Nothing, named),
             Err(error) => error,
         };
-        // The keys at the top show what was pasted.
+        // The keys at the top show how much of a file was pasted.
         let keys: BTreeMap<String, IgnoredAny> = serde_saphyr::from_str(text).unwrap_or_default();
         if keys.contains_key("workflows") {
             let around = serde_saphyr::from_str::<Around>(text);
@@ -96,7 +96,8 @@ impl<'a> WorkflowText<'a> {
                 help: "write its name and a colon, and its keys below, indented",
             }),
             (Some(_), Some(_)) => Err(Misread {
-                // The places of two, as each costs a walk through the text.
+                // Finds the positions of two names only, because each requires a walk through the
+                // text.
                 place: two.iter().filter_map(|name| place_in(text, above, name, "name")).max(),
                 problem: format!("there are {count} workflows; only one fits here"),
                 help: "leave the others out, or deploy them together as a module",
@@ -104,8 +105,8 @@ impl<'a> WorkflowText<'a> {
         }
     }
 
-    /// Where a field of the workflow stands, or else what it would be in. Fields have the names
-    /// that they have in the API; `name` is the workflow's own.
+    /// The position of a field of the workflow, or of the nearest existing object around it. Fields
+    /// have the names that they have in the API; `name` is the workflow's own.
     pub(crate) fn place_of(&self, field: &str) -> Option<TextPlace> {
         place_in(self.text, self.above, &self.name, &naming::in_module(field))
     }
@@ -129,8 +130,8 @@ fn misread(text: &str, error: &serde_saphyr::Error) -> Misread {
     Misread { place, problem: saying::of_yaml(text, error), help: HELP }
 }
 
-/// The workflow as such a text, with its secrets masked. `None` if it is larger than a module's
-/// file may be.
+/// The workflow as a text of this form, with its secrets masked. `None` if the text is larger than
+/// a module's file may be.
 pub(crate) fn write_workflow(name: &str, definition: &Definition) -> Option<String> {
     let named = Named::from([(name.to_owned(), WorkflowEntry::of(definition).masked())]);
     // Writing YAML and reading it back takes long for a large definition. Escapes make JSON longer
@@ -140,7 +141,7 @@ pub(crate) fn write_workflow(name: &str, definition: &Definition) -> Option<Stri
     }
     let fits = |text: &String| text.len() <= MAX_BYTES;
     let yaml = serde_saphyr::to_string(&named).ok().filter(fits);
-    // JSON is YAML as well, and no text is hard to write in it.
+    // JSON is also YAML, and every text can be written in it.
     yaml.filter(|text| reads_back(text, &named))
         .or_else(|| serde_json::to_string_pretty(&named).ok().filter(fits))
 }
@@ -216,7 +217,7 @@ mod tests {
                 assert!(line.contains(part), "{field} of {text}: {place:?}");
             }
         }
-        // It may even have that name itself.
+        // The workflow itself may be named like the key.
         let read = WorkflowText::read("workflows: {tasks: [{target: {noop: {}}}]}").unwrap();
         assert_eq!(read.name, "workflows");
     }
@@ -259,7 +260,7 @@ mod tests {
         for text in [deep(100), deep(100_000), "a: [".repeat(100_000), "a:\n ".repeat(10_000)] {
             refused(&text);
         }
-        // A small text that expands to a billion values.
+        // This small text expands to a billion values.
         let mut bomb = "a:\n  tasks: [x]\nb: &b [x,x,x,x,x,x,x,x,x]\n".to_owned();
         for (new, old) in ('c'..='l').zip('b'..) {
             bomb += &format!("{new}: &{new} [*{old},*{old},*{old},*{old},*{old},*{old},*{old}]\n");

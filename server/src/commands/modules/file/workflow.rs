@@ -142,7 +142,7 @@ pub(super) fn unless<T: PartialEq>(value: T, usual: T) -> Option<T> {
 }
 
 impl WorkflowEntry {
-    /// The fields that contain a credential in plain text, each with its task.
+    /// The fields of all tasks that contain a credential in plain text.
     pub(crate) fn literal_credentials(&self) -> Vec<String> {
         let of_task = |task: &TaskEntry| {
             let name = task.name.clone();
@@ -152,7 +152,7 @@ impl WorkflowEntry {
         self.tasks.iter().flat_map(of_task).collect()
     }
 
-    /// Whether a task is a program that is to run as root.
+    /// Whether a task is a program that must run as root.
     pub(crate) fn needs_root(&self) -> bool {
         self.tasks.iter().any(TaskEntry::needs_root)
     }
@@ -222,7 +222,7 @@ impl TaskEntry {
         secrets::literal::literals(&self.target)
     }
 
-    /// Whether it is a program that is to run as root, which no server accepts.
+    /// Whether the task is a program that must run as root, which no server accepts.
     pub(crate) fn needs_root(&self) -> bool {
         matches!(&self.target, Target::Command(command) if command.user.as_deref() == Some("root"))
     }

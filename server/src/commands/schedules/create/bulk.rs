@@ -1,4 +1,4 @@
-//! Many schedules in one request: either all are created, or none.
+//! Creates many schedules in one request: either all of them or none.
 
 use std::collections::HashMap;
 

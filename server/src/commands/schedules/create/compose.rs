@@ -34,12 +34,12 @@ pub(in crate::commands) struct Composed {
     row: schedule::ActiveModel,
     version: schedule_version::ActiveModel,
     entry: audit_event::ActiveModel,
-    /// The new workflow for its own task, if any.
+    /// The new workflow for the schedule's own task, if any.
     pub(in crate::commands) work: Option<(Uuid, NewRows)>,
 }
 
 impl Composed {
-    /// The namespace and name of the new workflow for its own task.
+    /// The namespace and name of the new workflow for the schedule's own task.
     pub(in crate::commands) fn own_work(&self) -> Option<(Uuid, &str)> {
         self.work.as_ref().map(|_| (self.namespace, &*self.name))
     }
@@ -134,7 +134,7 @@ impl Commands {
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: &spec.name,
-            // The store adds the definition to the entry: it copies it from the history row.
+            // The store copies the definition from the history row into the audit entry.
             ..Entry::default()
         };
         let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();

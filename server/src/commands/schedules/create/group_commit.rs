@@ -3,7 +3,8 @@
 //! A transaction costs more than its rows. Each caller checks and composes its own schedule, which
 //! is then written together with all others that are waiting by then. On PostgreSQL, unless there
 //! are new workflows, that is a single statement with its own transaction, in one round trip. The
-//! statement checks again what each schedule was composed from, so those lookups may be old.
+//! statement checks again the objects from which each schedule was composed, so those lookups may
+//! be old.
 //!
 //! If a schedule cannot be written with the others (its name is taken, the database refuses a
 //! value), it must be created alone in its own transaction. So no caller is refused because of
@@ -49,7 +50,7 @@ pub(in crate::commands) type CreateBatcher = Batcher<QueuedSchedule, CommitAnswe
 /// A schedule whose caller is waiting.
 pub(in crate::commands) struct QueuedSchedule {
     composed: Composed,
-    /// The lookups that it was composed from.
+    /// The lookups from which the schedule was composed.
     expected: Expected,
 }
 
@@ -59,12 +60,12 @@ pub(in crate::commands) enum CommitAnswer {
     Row(Box<Model>),
     /// The schedule must be created alone.
     Alone,
-    /// The database did not answer for as long as a caller waits; creating the schedule alone would
-    /// take as long again.
+    /// The database did not answer within the time that a caller waits. Creating the schedule alone
+    /// would take as long again.
     Unavailable,
 }
 
-/// If the database takes this long to fail, it is not tried again for the same caller.
+/// If the database takes this long to fail, no second try is made for the same caller.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a schedule is not created together with others.
@@ -109,15 +110,16 @@ impl Commands {
         }
         let workflow = match work {
             Work::Workflow(name) => &**name,
-            // No workflow has an empty name. When the schedule is written, it is checked whether a
-            // workflow has its name.
+            // No workflow has an empty name. Whether a workflow has the schedule's name is checked
+            // when the schedule is written.
             Work::Task(_) => "",
             Work::Past { .. } => return None,
         };
-        // If it is not found, the transaction for this schedule alone reports why.
+        // If the namespace or workflow is not found, the transaction for this schedule alone
+        // reports why.
         let place = self.places.find(&self.store, namespace, workflow).await.ok()??;
         if right.permit().over(place.namespace_id, "namespace", namespace).is_err() {
-            // By now, the name may belong to another namespace.
+            // Meanwhile the name may belong to another namespace.
             self.places.forget(namespace, workflow);
             return None;
         }
@@ -133,7 +135,7 @@ impl Commands {
     ) -> Result<(Composed, Saved), NotTogether> {
         self.check_spec(&spec)?;
         if matches!(self.cluster.standing(&self.clock), NodeReadiness::ClockOff(_)) {
-            // A transaction will check whether this is still wrong.
+            // The transaction for this schedule alone checks again whether the definition is wrong.
             return Err(NotTogether::Alone);
         }
         let begin = self.begin();
@@ -167,7 +169,7 @@ impl Commands {
         Ok(self.composed(who, spec, parts)?)
     }
 
-    /// The row once it is written, or why there is none.
+    /// The row once it is written, or the reason why it is not.
     async fn write_together(
         &self,
         composed: Composed,
@@ -189,7 +191,8 @@ impl Commands {
         let ids: Vec<Uuid> = orders.iter().map(|order| order.composed.id).collect();
         for QueuedSchedule { composed, expected: one } in orders {
             if (now - composed.made_at).abs() > FRESH {
-                // Its first fire may have passed by now, or the clock was set: it is created alone.
+                // Its first fire may have passed by now, or the clock was set, so the schedule is
+                // created alone.
                 continue;
             }
             all.push(composed);
@@ -197,7 +200,7 @@ impl Commands {
         }
         expected.sort();
         expected.dedup();
-        // If this fails, each caller finds out why on its own.
+        // If this fails, each caller creates its schedule alone and gets its own error.
         let begun = self.clock.instant();
         let made = self.make_together(all, &expected).await;
         let is_silent = made.as_ref().is_err_and(|error| error.unavailable().is_some())
@@ -235,7 +238,8 @@ impl Commands {
         let brings_work = |one: &Composed| one.own_work().is_some();
         if dialect.is_postgres() && !all.iter().any(brings_work) {
             let Some(admitted) = self.admit_far_from_quotas(&usage_of(&all)).await? else {
-                // Each is then created alone, and finds out whether it still fits.
+                // Each schedule is then created alone, and its own transaction checks the quota
+                // exactly.
                 return Ok(Vec::new());
             };
             let (_, rows) = rows_of(all);
@@ -248,8 +252,8 @@ impl Commands {
             return Ok(Vec::new());
         }
         let taken = self.taken_names(&tx, all.iter().filter_map(Composed::own_work)).await?;
-        // If the workflow already exists, it is changed, which locks it. The other schedules do not
-        // wait for that.
+        // If the workflow already exists, it is changed, which locks it. The other schedules must
+        // not wait for that lock.
         all.retain(|one| {
             one.own_work().is_none_or(|(at, name)| !taken.contains(&(at, name.to_owned())))
         });

@@ -1,17 +1,17 @@
 //! Creating schedules: one, many at once, or those of a module.
 //!
-//! Each is composed first (checked, its workflow found or composed, its cursor set) and then all
-//! are written: the same rows in a few statements, however many there are. Whether names are free
-//! is not checked beforehand: rows with a taken name are not written, and so the missing rows show
-//! which names are taken.
+//! Each schedule is composed first (checked, its workflow found or composed, its cursor set). Then
+//! all are written, in a few statements, however many there are. Whether names are free is not
+//! checked beforehand: rows with a taken name are not written, so the missing rows show which names
+//! are taken.
 //!
 //! Single calls, bulk requests and module files all take this path: `Commands::composed` composes
 //! them, and `rows_of` makes their rows.
 //!
 //! - `compose`: a new schedule in the form of its rows
 //! - `bulk`: many in one request
-//! - `group_commit`: concurrent calls in one transaction; `name_cache`: the names that they refer
-//!   to
+//! - `group_commit`: creates the schedules of concurrent calls in one transaction; `name_cache`:
+//!   the names that these schedules refer to
 
 mod bulk;
 mod compose;
@@ -55,7 +55,7 @@ pub(in crate::commands) struct ResolvedNames {
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
 
-/// What to return for written schedules.
+/// What to return about the written schedules.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::commands) enum Back {
     Nothing,
@@ -113,8 +113,8 @@ impl Commands {
             let key = (namespace, new.spec.name.clone());
             let is_taken = taken.contains(&key);
             if is_taken && matches!(new.work, Work::Task(_)) {
-                // The owner of that workflow is read from the tables, so the earlier rows must be
-                // written first.
+                // The owner of the existing workflow is read from the tables, so the earlier rows
+                // must be written first.
                 let before = std::mem::take(&mut waiting);
                 self.write(site.tx, before, Back::Nothing).await?;
             }
@@ -127,7 +127,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Which of `all` names belong to existing workflows.
+    /// The names among `all` that belong to existing workflows.
     pub(in crate::commands) async fn taken_names(
         &self,
         tx: &DatabaseTransaction,

@@ -1,7 +1,7 @@
-//! Caches what names of namespaces and workflows refer to.
+//! Caches the namespaces and workflows of names.
 //!
 //! An entry may be outdated. So callers state their assumptions when they write, and nothing is
-//! written if these no longer hold ([`Expected`](crate::store::expected::Expected)).
+//! written if the assumptions no longer hold ([`Expected`](crate::store::expected::Expected)).
 
 use std::{
     collections::HashMap,

@@ -32,16 +32,16 @@ pub(super) struct Cluster {
     kafka: Kafka,
     /// The broker that was reached first.
     first: Arc<Link<KafkaRequest>>,
-    /// The connections to leaders, by host and port.
+    /// The connections to leaders of partitions, by host and port.
     links: Mutex<HashMap<HostPort, Arc<Link<KafkaRequest>>>>,
-    /// Allows only one connection attempt at a time. Callers that wait then find the connection.
+    /// Allows only one connection attempt at a time. Callers that waited then find the connection.
     connecting: tokio::sync::Mutex<()>,
     topics: Mutex<HashMap<String, Topic>>,
 }
 
 #[derive(Clone)]
 struct Topic {
-    /// The address of each partition's leader, if it has one.
+    /// The address of each partition's leader; `None` for a partition without a leader.
     leaders: Arc<Vec<Option<HostPort>>>,
     asked: Instant,
 }

@@ -3,7 +3,7 @@
 pub(super) const NONE: i16 = 0;
 pub(super) const UNKNOWN_TOPIC: i16 = 3;
 pub(super) const TOO_LARGE: i16 = 10;
-/// The broker already has this batch.
+/// The broker has already stored this batch.
 pub(super) const DUPLICATE: i16 = 46;
 
 /// Whether the same batch may be accepted a moment later, by this broker or by another.

@@ -72,7 +72,7 @@ impl Codec for Protocol {
             if i32::from_be_bytes(*number) != waiting {
                 return Err(broken());
             }
-            // The caller may be gone.
+            // Replying fails if the caller is gone.
             let _ = reply.send(Ok(body.to_vec()));
         }
         Ok(used)

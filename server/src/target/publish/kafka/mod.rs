@@ -1,9 +1,9 @@
 //! Kafka: an idempotent producer.
 //!
-//! It contains only what a producer needs, in protocol versions that every broker from 2.5 to 4.x
-//! supports (docs/decisions/0080). Each partition has its own writer, which sends one batch after
-//! the other, each with the producer's id and a sequence number. If the acknowledgement of a batch
-//! is lost, the batch is sent again, and the broker recognises it.
+//! This client contains only the parts of the protocol that a producer needs, in versions that
+//! every broker from 2.5 to 4.x supports (docs/decisions/0080). Each partition has its own writer,
+//! which sends one batch after the other, each with the producer's id and a sequence number. If the
+//! acknowledgement of a batch is lost, the batch is sent again, and the broker recognises it.
 //!
 //! - `wire`: encoding of requests and answers
 //! - `requests`: the requests
@@ -80,7 +80,7 @@ impl Session for KafkaSession {
         };
         self.writers.give(&self.cluster, &kafka.topic, partition, (record, reply)).await?;
         let offset = answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))?;
-        // The broker does not always report the offset of a batch that it already had.
+        // For a batch that it already had, the broker does not always report the offset.
         let offset = (offset >= 0).then_some(offset);
         Ok(json!({ "topic": kafka.topic, "partition": partition, "offset": offset }))
     }

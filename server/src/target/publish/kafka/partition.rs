@@ -6,7 +6,7 @@ pub(super) fn of_key(key: &[u8], partitions: i32) -> i32 {
     (murmur2(key) & i32::MAX) % partitions.max(1)
 }
 
-/// The partition of the event with this number.
+/// The partition of an event without a key, by the event's number.
 pub(super) fn in_turn(number: u32, partitions: i32) -> i32 {
     let count = partitions.max(1).cast_unsigned();
     (number % count).cast_signed()
@@ -35,7 +35,7 @@ fn murmur2(bytes: &[u8]) -> i32 {
 mod tests {
     use super::*;
 
-    /// The values of the Java client's own test.
+    /// The expected values come from the Java client's own test.
     #[test]
     fn a_key_is_hashed_as_the_java_client_does() {
         for (key, hash) in [

@@ -36,7 +36,7 @@ pub(super) async fn metadata(
     topic: &str,
 ) -> Result<Metadata, PublishProblem> {
     let mut request = Writer::default();
-    // A typing error must not create a topic.
+    // The request must not create the topic, because its name may be a typing error.
     request.i32(1).string(topic).i8(0);
     let answer = ask(link, METADATA.0, METADATA.1, request).await?;
     read_metadata(&answer)
@@ -77,7 +77,7 @@ pub(super) async fn produce(
     batch: &[u8],
 ) -> Result<(i16, i64), PublishProblem> {
     let mut request = Writer::default();
-    // All replicas that are in sync must have it.
+    // The leader must wait until all in-sync replicas have the batch.
     request.no_string().i16(-1).i32(REPLICAS_TIMEOUT);
     request.i32(1).string(topic).i32(1).i32(partition).bytes(batch);
     let answer = ask(link, PRODUCE.0, PRODUCE.1, request).await?;
@@ -99,7 +99,7 @@ pub(super) async fn producer_id(
     link: &Link<KafkaRequest>,
 ) -> Result<(i16, i64, i16), PublishProblem> {
     let mut request = Writer::default();
-    // No tags, no transaction and timeout, no previous id and epoch, no tags.
+    // In order: no tags, no transaction and timeout, no previous id and epoch, no tags.
     request.i8(0).i8(0).i32(0).i64(-1).i16(-1).i8(0);
     let answer = ask(link, INIT_PRODUCER_ID.0, INIT_PRODUCER_ID.1, request).await?;
     let mut reader = Reader::new(&answer);
@@ -120,7 +120,7 @@ pub(super) async fn sasl_handshake(
     Ok((reader.i16()?, reader.list(Reader::string)?))
 }
 
-/// One step of signing in; returns an error code, its text and the broker's data.
+/// Makes one step of signing in; returns an error code, its text and the broker's data.
 pub(super) async fn sasl_authenticate(
     link: &Link<KafkaRequest>,
     said: &[u8],

@@ -1,12 +1,13 @@
-//! SCRAM (RFC 5802) with SHA-256 or SHA-512: the client proves that it knows the password without
-//! sending it, and the broker proves that it knows it, too.
+//! SCRAM (RFC 5802) with SHA-256 or SHA-512. The client proves that it knows the password without
+//! sending it, and the broker proves the same.
 
 use std::num::NonZeroU32;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{digest, hmac, pbkdf2};
 
-/// The permitted number of iterations: fewer give no protection, and more are an attack.
+/// The permitted number of iterations: fewer protect too little, and more would be an attack on the
+/// client.
 const ROUNDS: std::ops::RangeInclusive<u32> = 4_096..=1_000_000;
 
 /// The hash function.
@@ -89,7 +90,7 @@ impl Scram {
 mod tests {
     use super::*;
 
-    /// The exchange of RFC 7677.
+    /// The exchange is the example of RFC 7677.
     #[test]
     fn a_password_is_proven_as_in_the_standard() {
         let nonce = "rOprNGfwEbeRWgbNEkqO";

@@ -35,7 +35,7 @@ impl Writer {
         self.i32(i32::try_from(length).unwrap_or(i32::MAX))
     }
 
-    /// A variable-length number, in zigzag encoding.
+    /// Writes a variable-length number in zigzag encoding.
     pub(super) fn varint(&mut self, value: i64) -> &mut Self {
         let mut rest = (value << 1 ^ value >> 63).cast_unsigned();
         while rest >= 0x80 {
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         self.take(count).map(drop)
     }
 
-    /// A text; an absent one becomes empty.
+    /// Reads a text; an absent one becomes empty.
     pub(super) fn string(&mut self) -> Result<String, PublishProblem> {
         let length = usize::try_from(self.i16()?).unwrap_or(0);
         Ok(String::from_utf8_lossy(self.take(length)?).into_owned())
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// A list, each item read by `item`.
+    /// Reads a list; `item` reads each item.
     pub(super) fn list<T>(
         &mut self,
         mut item: impl FnMut(&mut Self) -> Result<T, PublishProblem>,

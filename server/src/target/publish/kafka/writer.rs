@@ -1,5 +1,5 @@
 //! The writer of a partition. It sends all waiting records as one batch, and then those that have
-//! arrived since.
+//! arrived in the meantime.
 
 use std::{
     collections::HashMap,
@@ -20,11 +20,12 @@ use crate::target::publish::problem::PublishProblem;
 /// A record to write, and the channel for its offset.
 pub(super) type Job = (Record, oneshot::Sender<Result<i64, PublishProblem>>);
 
-/// Maximum number of records and bytes in a batch. A single record may be larger.
+/// Maximum number of records in a batch, and its maximum size in bytes. A single record may be
+/// larger.
 const MAX_RECORDS: usize = 1_000;
 const MAX_BYTES: usize = 512 * 1024;
 const QUEUE: usize = 4_096;
-/// For how long a batch whose acknowledgement was lost is sent again.
+/// How long a batch is sent again if its acknowledgement is lost.
 const AGAIN: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
@@ -64,7 +65,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Runs until nothing is left to write and all senders are gone.
+    /// Runs until no record is left to write and all senders are gone.
     async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         let mut left_over = None;
         loop {
@@ -87,7 +88,7 @@ impl Writer {
                 }
                 together.push(job);
             }
-            // Callers that are gone get no answer, and their records are not sent.
+            // The records of callers that are gone are not sent.
             together.retain(|(_, reply)| !reply.is_closed());
             self.write(together).await;
         }
@@ -100,7 +101,7 @@ impl Writer {
         let (records, replies): (Vec<Record>, Vec<_>) = jobs.into_iter().unzip();
         match self.hand_over(&records, &replies).await {
             Err(RefusedBatch::TooLarge(_)) if records.len() > 1 => {
-                // The record that is too large may be any single one.
+                // Any of the records may be the one that is too large, so each is sent alone.
                 for (record, reply) in records.into_iter().zip(replies) {
                     let alone = ([record], [reply]);
                     let written = self.hand_over(&alone.0, &alone.1).await;
@@ -124,13 +125,13 @@ impl Writer {
         let (mut pause, mut was_sent, mut has_looked_again) = (PAUSE, false, false);
         loop {
             let problem = match self.send(&bytes).await {
-                // A batch that was never sent cannot be a duplicate, so another producer is using
-                // this id.
+                // A batch that was not sent before cannot be a duplicate, so another producer must
+                // be using this id.
                 Ok((code, offset))
                     if code == codes::NONE || (code == codes::DUPLICATE && was_sent) =>
                 {
                     let count = i32::try_from(records.len()).unwrap_or(i32::MAX);
-                    // The largest number is followed by 0.
+                    // Sequence numbers wrap around to 0.
                     let sequence = producer.sequence.checked_add(count);
                     let sequence =
                         sequence.unwrap_or_else(|| (producer.sequence - i32::MAX) + (count - 1));
@@ -163,8 +164,8 @@ impl Writer {
             self.cluster.forget(&self.topic);
             let is_over = clock.instant().duration_since(began) > AGAIN;
             if is_over || replies.iter().all(oneshot::Sender::is_closed) {
-                // It is unknown whether the broker has the batch, and following batches must not be
-                // mistaken for it.
+                // It is unknown whether the broker has the batch. With a new producer id, the
+                // broker cannot mistake the following batches for it.
                 self.producer = None;
                 return Err(RefusedBatch::For(problem));
             }
@@ -180,7 +181,7 @@ impl Writer {
         sent.map_err(|problem| Unreached { was_sent: !problem.is_unsent(), problem })
     }
 
-    /// The id and sequence number of the next batch.
+    /// The producer id and sequence number of the next batch.
     async fn producer(&mut self) -> Result<Producer, RefusedBatch> {
         if let Some(producer) = self.producer {
             return Ok(producer);
@@ -216,7 +217,7 @@ fn answer(
     let written =
         written.map_err(|(RefusedBatch::TooLarge(problem) | RefusedBatch::For(problem))| problem);
     for (reply, distance) in replies.into_iter().zip(0..) {
-        // For a batch that the broker already had, the offset is unknown.
+        // The offset of a batch that the broker already had is unknown.
         let offset = written.clone().map(|first| if first < 0 { first } else { first + distance });
         let _ = reply.send(offset);
     }

@@ -30,7 +30,7 @@ pub(super) enum Failure {
     /// The server has read the request and refuses all of it, so none of its messages is in the
     /// queue.
     Refused(PublishProblem),
-    /// The fate of the messages is unknown, or the same call would fail again.
+    /// It is unknown what happened to the messages, or the same call would fail again.
     Failed(PublishProblem),
 }
 
@@ -89,7 +89,7 @@ impl Queue {
         let reason = reason(&text);
         let problem =
             PublishProblem::refused(format!("{} answered {status}: {reason}", self.place));
-        // A call that was throttled must not be replaced by ten calls.
+        // A throttled call must not be replaced by ten calls, one for each message.
         let is_throttled = reason.contains("Throttled");
         Err(if status == StatusCode::BAD_REQUEST && !is_throttled {
             Failure::Refused(problem)

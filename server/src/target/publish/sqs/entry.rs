@@ -22,7 +22,7 @@ impl BatchEntry {
         let content_type = ("content-type".to_owned(), message.content_type);
         let headers = message.headers.iter().map(|(name, value)| (name.clone(), value.as_str()));
         let body = String::from_utf8_lossy(&message.body).into_owned();
-        // A queue counts the attributes of a message, too.
+        // The attributes of a message count towards its size.
         let mut size = body.len();
         let mut attributes = Map::new();
         for (name, value) in own.chain([content_type]).chain(headers) {
@@ -48,7 +48,7 @@ impl BatchEntry {
     }
 }
 
-/// The body of a call that sends all of these messages. Each has its position as its id.
+/// The body of a call that sends all of these messages. The id of each is its position.
 pub(super) fn together(entries: &[BatchEntry], queue_url: &str) -> Value {
     let numbered = |(index, entry): (usize, &BatchEntry)| {
         let mut fields = entry.fields.clone();
@@ -116,7 +116,7 @@ impl BatchReply {
     }
 }
 
-/// Ids have at most 128 ASCII characters, so other texts are replaced by their digest.
+/// A valid id: ids have at most 128 ASCII characters, so other texts are replaced by their digest.
 fn identifier(text: &str) -> String {
     let is_known = |byte: u8| byte.is_ascii_graphic();
     if text.len() <= 128 && text.bytes().all(is_known) {

@@ -21,7 +21,8 @@ use crate::{clock::Clock, target::publish::problem::PublishProblem};
 const SEND: &str = "AmazonSQS.SendMessage";
 const SEND_BATCH: &str = "AmazonSQS.SendMessageBatch";
 
-/// Maximum number of entries and bytes in a call, according to the documentation of SQS.
+/// Maximum number of entries in a call, and its maximum size in bytes, according to SQS's
+/// documentation.
 const MAX_ENTRIES: usize = 10;
 const MAX_BYTES: usize = 1024 * 1024;
 /// Maximum number of concurrent calls to one queue.
@@ -40,7 +41,7 @@ pub(super) struct Lanes {
     lanes: Mutex<HashMap<Arc<Queue>, Lane>>,
 }
 
-/// The events that wait for a queue. It exists while any of them is being sent.
+/// The events that wait for a queue. A lane exists while any of its events is being sent.
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<Job>,
@@ -97,7 +98,7 @@ impl Lanes {
         match called {
             Ok(text) => acknowledge(queue, &text, replies),
             Err(Failure::Refused(_)) => {
-                // A single event may be the reason for the refusal of all.
+                // A single event may be the reason why all were refused, so each is sent alone.
                 for job in entries.into_iter().zip(replies) {
                     self.send_alone(queue, job).await;
                 }
@@ -120,7 +121,7 @@ impl Lanes {
         }));
     }
 
-    /// Makes a call, while any attempt waits for its answer.
+    /// Makes a call; gives up once no attempt waits for its answer.
     async fn call(
         &self,
         queue: &Queue,
@@ -150,13 +151,13 @@ impl Lanes {
 }
 
 impl Lane {
-    /// As many events as fit into one call.
+    /// Takes as many events as fit into one call.
     fn take(&mut self) -> Vec<Job> {
         let (mut taken, mut size) = (Vec::new(), 0);
         while taken.len() < MAX_ENTRIES
             && let Some(job) = self.waiting.pop_front()
         {
-            // The attempt ended while its event waited, so the event is not sent.
+            // The attempt ended while its event waited, so the event is dropped.
             if job.1.is_closed() {
                 continue;
             }

@@ -14,7 +14,7 @@ pub(super) struct Keys<'a> {
     pub(super) region: &'a str,
 }
 
-/// The headers of a `POST` to the root of a server, including those of the signature.
+/// The headers of a `POST` to the root of a server, including the signature's headers.
 pub(super) fn sign(
     endpoint: &Url,
     action: &str,
@@ -27,7 +27,7 @@ pub(super) fn sign(
     let host = endpoint.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
     let at = now.format("%Y%m%dT%H%M%SZ").to_string();
     let day = &at[..8];
-    // In alphabetical order.
+    // The signature requires the headers in alphabetical order.
     let mut headers =
         vec![("content-type", content_type.to_owned()), ("host", host), ("x-amz-date", at.clone())];
     if let Some(token) = keys.token {

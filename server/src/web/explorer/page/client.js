@@ -1,7 +1,7 @@
-// Asks the server: queries and mutations by POST, subscriptions over a socket. Without a token the
-// browser's session counts.
+// Sends requests to the server: queries and mutations by POST, subscriptions over a socket. Without
+// a token, the browser's session identifies the user.
 
-/** Sends a request; gives its answer, or what the server says instead of one. */
+/** Sends a request; returns the JSON of the response, which may be a refusal. */
 export async function post(token, request) {
 	const headers = { "Content-Type": "application/json" };
 	if (token) headers.Authorization = `Bearer ${token}`;
@@ -9,8 +9,10 @@ export async function post(token, request) {
 	return answer.json();
 }
 
-/** Follows a subscription in `graphql-transport-ws`; gives what ends it. It has `begun` once the
- * server took it on. */
+/**
+ * Runs a subscription over `graphql-transport-ws`, and calls `end` with the reason when it ends.
+ * Calls `begun` once the server has accepted it.
+ */
 export function follow(token, request, { begun, next, end }) {
 	const address = new URL("/graphql/ws", location.href);
 	address.protocol = address.protocol.replace("http", "ws");

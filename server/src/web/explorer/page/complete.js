@@ -1,5 +1,5 @@
-// Reads a document as far as it is written: which operations it holds, and what can stand at the
-// cursor. A document that is not finished is the usual case, so nothing here refuses one.
+// Parses a document for completion: its operations, and the candidates at the cursor. Documents are
+// usually incomplete while the user types, so nothing here refuses one.
 
 import { named, spelled } from "./schema.js";
 
@@ -11,7 +11,7 @@ function tokens(text) {
 	return found.filter(({ word }) => !word.startsWith("#"));
 }
 
-/** The operations of a document: kind, name, and from where to where they reach. */
+/** The operations of a document, each with its kind, its name, and its first and last position. */
 export function operations(text) {
 	const found = [];
 	let depth = 0;
@@ -32,15 +32,16 @@ export function operations(text) {
 	return found.filter(({ kind }) => kind !== "fragment");
 }
 
-/** The operation in which the cursor stands, or the first. */
+/** The operation that contains the cursor, or else the first one. */
 export function operationAt(text, cursor) {
 	const all = operations(text);
 	return all.find(({ from, to }) => from <= cursor && cursor <= to) ?? all[0];
 }
 
 /**
- * What can stand at the cursor: where the word there begins, and the candidates that begin like it,
- * each with its name, what to write, its type and what the schema says about it.
+ * The completions at the cursor: the position where the word there begins, and the candidates that
+ * begin with that word. Each candidate has its name, the text to insert, its type and its
+ * description.
  */
 export function complete(schema, text, cursor) {
 	const written = /\w*$/.exec(text.slice(0, cursor))[0];
@@ -51,7 +52,7 @@ export function complete(schema, text, cursor) {
 
 function candidates(schema, before) {
 	const frames = [];
-	// Of the next selection: the kind of operation that it begins, or the type that it asks for.
+	// The kind of operation, or the type, of the next selection set.
 	let root = "query";
 	let condition = null;
 	let last = "";

@@ -1,4 +1,4 @@
-// The page. Whatever the server says is written as text, never as markup.
+// The page's behaviour. Everything from the server is shown as text, never as markup.
 
 import { follow, post } from "./client.js";
 import { complete, operationAt } from "./complete.js";
@@ -7,7 +7,7 @@ import { INTROSPECTION, Schema, named, spelled } from "./schema.js";
 const $ = (id) => document.getElementById(id);
 const [query, variables, answer, token] = ["query", "variables", "answer", "token"].map($);
 const KEPT = "carillon-graphiql";
-/** Events of a subscription that are shown, the latest first. */
+/** Maximum number of a subscription's events on the page, the latest first. */
 const MOST_EVENTS = 100;
 const FIRST = `# Ctrl+Enter runs what stands at the cursor.
 query {
@@ -33,7 +33,7 @@ function show(value) {
 	answer.textContent = typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-/** Asks for the schema anew, as whoever the token says. */
+/** Loads the schema again, with the rights of the current token. */
 async function load() {
 	schema = null;
 	const told = await post(token.value, { query: INTROSPECTION }).catch((error) => ({ error: String(error) }));
@@ -60,7 +60,7 @@ function showHere() {
 	$("here").replaceChildren(...items);
 }
 
-/** Writes a word in the place of the one at the cursor. */
+/** Replaces the word at the cursor. */
 function write(from, word) {
 	query.focus();
 	query.setRangeText(word, from, query.selectionStart, "end");
@@ -69,10 +69,10 @@ function write(from, word) {
 
 function changed() {
 	try {
-		// For this tab alone, and without the variables: a password or a secret may stand there.
+		// Stored for this tab only, and without the variables, which may contain a password or a secret.
 		sessionStorage.setItem(KEPT, query.value);
 	} catch {
-		// A browser that keeps nothing is as good.
+		// The page also works if the browser stores nothing.
 	}
 	showHere();
 }
@@ -153,7 +153,7 @@ function subscribe(request) {
 	$("stop").hidden = false;
 }
 
-/** The query that was written here before; nothing, where that cannot be read. */
+/** The query from an earlier visit in this tab; empty if there is none or it cannot be read. */
 function remembered() {
 	try {
 		return sessionStorage.getItem(KEPT);

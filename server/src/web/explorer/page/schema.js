@@ -1,9 +1,9 @@
-// What can be asked for, as the server tells it.
+// The schema of the API, as the server describes it.
 
 const TYPE = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
 const VALUE = `name description type { ${TYPE} }`;
 
-/** The question that a schema is the answer to. */
+/** The introspection query that loads the schema. */
 export const INTROSPECTION = `query {
 	__schema {
 		queryType { name } mutationType { name } subscriptionType { name }
@@ -22,14 +22,14 @@ export function named(type) {
 	return type.ofType ? named(type.ofType) : type.name;
 }
 
-/** A type as a schema spells it. */
+/** A type in the notation of the schema language. */
 export function spelled(type) {
 	if (type.kind === "NON_NULL") return `${spelled(type.ofType)}!`;
 	if (type.kind === "LIST") return `[${spelled(type.ofType)}]`;
 	return type.name;
 }
 
-/** A schema to look things up in. */
+/** A schema with lookups by name. */
 export class Schema {
 	constructor({ __schema: told }) {
 		this.types = new Map(told.types.map((type) => [type.name, type]));
@@ -40,25 +40,27 @@ export class Schema {
 		};
 	}
 
-	/** The fields of an object, none for what has none. */
+	/** The fields of an object type; empty for other types. */
 	fields(name) {
 		return this.types.get(name)?.fields ?? [];
 	}
 
-	/** The fields of an input. */
+	/** The fields of an input type. */
 	inputs(name) {
 		return this.types.get(name)?.inputFields ?? [];
 	}
 
-	/** The words that a value of that type can be. */
+	/** The values of an enum type. */
 	words(name) {
 		const type = this.types.get(name);
 		if (name === "Boolean") return [{ name: "true" }, { name: "false" }];
 		return type?.enumValues ?? [];
 	}
 
-	/** Types whose name, or a part of which, has that text: the one of that name first. Without a
-	 * text those that everything begins with. */
+	/**
+	 * The types whose name, or a part of it, contains `text`; an exact match comes first. Without a
+	 * text, the root types.
+	 */
 	find(text) {
 		if (!text) return Object.values(this.roots).flatMap((name) => this.types.get(name) ?? []);
 		const sought = text.toLowerCase();

@@ -122,14 +122,14 @@ async fn a_backfill_does_not_run_suppressed_instants(database: TestDatabase) {
     assert_eq!((&preview["suppressed"], &preview["selected"]), (&json!(1), &json!(2)));
     let made = desk.ask(ORDER, wanted).await;
     assert_eq!(made["createBackfill"]["backfill"]["progress"]["total"], 2);
-    // The instant was run by hand before: it may run again.
+    // A run by hand exists for this instant; the backfill may run the instant again.
     run_of(&desk, id, "10:00", "failed").await;
     let wanted = with(window(id, "10:00", "11:00"), json!({ "mode": "MISSING_AND_FAILED" }));
     assert_eq!(desk.ask(PREVIEW, wanted).await["previewBackfill"]["selected"], 1);
 }
 
-/// Nothing has been claimed since nine: instants that are still to be claimed use the calendar in
-/// force at their time.
+/// Nothing has been claimed since nine. Instants that are still to be claimed use the calendar that
+/// was in force at their time.
 async fn instants_suppressed_by_a_corrected_calendar_can_be_backfilled(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let make = "mutation($input: CreateCalendarInput!) {
@@ -163,7 +163,7 @@ async fn forgotten_instants_run_only_with_mode_all(database: TestDatabase) {
     // 13:00 has a row that explains why nothing ran; 11:00 was before the schedule existed.
     fire_at(&desk, &id, 13, 1, Verdict::Missed).await;
     desk.clock.advance(std::time::Duration::from_secs(60 * 24 * 3600));
-    // The planner has been active ever since.
+    // The planner has been active ever since nine.
     let now = desk.clock.now().timestamp_millis();
     write(&desk, "UPDATE schedule SET next_scheduled_at = $1", vec![now.into()]).await;
     let query = "query($id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!) {
@@ -187,7 +187,7 @@ async fn forgotten_instants_run_only_with_mode_all(database: TestDatabase) {
     );
     let (.., fires) = looked("ALL").await;
     assert!(fires.iter().all(|(_, selected)| *selected == json!(true)), "{fires:?}");
-    // A longer retention keeps more facts.
+    // With a longer retention, the preview knows more about old instants.
     let keep = "mutation { setNamespaceRetention(namespace: \"default\", days: 90) { days } }";
     desk.ask(keep, json!({})).await;
     assert_eq!(looked("MISSING").await.0, json!(4));
@@ -214,7 +214,7 @@ async fn a_range_accounts_only_for_instants_of_its_own_timing(database: TestData
 async fn unclaimed_instants_are_left_to_the_planner(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "@hourly").await;
-    // No planner is active here.
+    // No planner runs in this test.
     desk.clock.advance(std::time::Duration::from_secs(2 * 3_600));
     run_of(&desk, &id, "13:00", "failed").await;
     let standings = async || {
@@ -288,7 +288,7 @@ async fn a_backfill_of_a_million_fires_is_refused_with_the_limit_and_a_valid_end
     let within = with(wanted, json!({ "to": "2026-02-17T02:46:40Z" }));
     let preview = desk.ask(PREVIEW, within.clone()).await;
     assert_eq!(preview["previewBackfill"]["selected"], 10_000);
-    // All of them can be listed in one page.
+    // The page is large enough for all late fires.
     let late = preview_page(&desk, &within, json!({ "first": 200 })).await;
     let after = (1_771_296_398_000_i64).to_string();
     let last = preview_page(&desk, &within, json!({ "first": 200, "after": after })).await;

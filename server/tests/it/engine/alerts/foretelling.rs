@@ -69,7 +69,7 @@ async fn the_preview_of_a_rule_matches_its_reports(database: TestDatabase) {
     );
     assert_eq!(foretold(&watch, all.clone()).await, told);
 
-    // Other rules, about the same past.
+    // Other rules are applied to the same past.
     let losing = rule(&[Losing], channel);
     assert_eq!(foretold(&watch, losing.clone()).await, ["[test] nightly failed 3 times in a row"]);
     assert!(foretold(&watch, Rule { losing_after: 4, ..losing }).await.is_empty());
@@ -80,7 +80,8 @@ async fn the_preview_of_a_rule_matches_its_reports(database: TestDatabase) {
     let digest = Rule { digest_seconds: 240, ..rule(&[Failed, Recovered], channel) };
     let said = "[test] nightly failed 3 times in a row, and has recovered since";
     assert_eq!(foretold(&watch, digest).await, [said]);
-    // At noon, the preview reports the alerts that the morning's quiet hours held back.
+    // An hour later the quiet hours are over, and the preview reports the alerts that they held
+    // back.
     let morning = TimeWindow { from: "11:00".to_owned(), to: "12:20".to_owned(), weekdays: vec![] };
     let quiet = Quiet { zone: "UTC".to_owned(), windows: vec![morning] };
     watch.pass(3_600);
@@ -115,8 +116,8 @@ async fn a_schedule_that_has_never_succeeded_is_read_once(database: TestDatabase
     let sql = "UPDATE run SET state = CASE WHEN id < $1 THEN 'failed' ELSE 'cancelled' END, \
          error = 'exit code 1'";
     watch.world.write(sql, [Uuid::from_u128(2 << 120).into()]).await;
-    // Within the time limit of a search, which would not suffice to read all later runs for each
-    // failure.
+    // The preview finishes within the time limit of a search. If it read all later runs for each
+    // failure, it would not.
     let told = foretold(&watch, rule(&[Failed, Losing, Recovered], channel)).await;
     assert_eq!(told, ["[test] nightly failed", "[test] nightly failed 3 times in a row"]);
 

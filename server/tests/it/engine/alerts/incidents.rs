@@ -1,5 +1,5 @@
-//! What arrives at incident services, and in a chat that takes cards: an incident for each alert,
-//! which ends with it; requests that were accepted are not repeated.
+//! Requests to incident services, and to a chat that accepts cards. Each alert is one incident,
+//! which ends with the alert; accepted requests are not repeated.
 
 use carillon::{
     commands::{
@@ -98,7 +98,7 @@ async fn accepted_parts_of_a_message_are_not_sent_again(database: TestDatabase) 
         watch.ends(&schedule, run::State::Failed).await;
     }
     node.tells(&watch, 1).await;
-    // The second request is too much for the service.
+    // The service answers the second request with "too many requests".
     inbox.answers_in_turn(&[202, 429]);
     node.send(&watch).await;
     let message = watch.messages().await.remove(0);
@@ -160,7 +160,7 @@ async fn a_key_belongs_to_its_kind_and_to_its_address(database: TestDatabase) {
     let Err(CommandError::BadInput(bad)) = make(Kind::Opsgenie, open).await else { panic!("?") };
     assert_eq!(bad.field, "url", "{bad}");
     make(Kind::Opsgenie, key("{{ secrets.opsgenie }}")).await.unwrap();
-    // Without an address the channel uses the service's own.
+    // A channel without an address uses the default address of its service.
     let made = make(Kind::Pagerduty, key("{{ secrets.pagerduty }}")).await.unwrap();
     let edit = |url: &str, key: Option<&str>| ChannelEdit {
         id: made.id,

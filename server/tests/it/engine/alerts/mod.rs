@@ -2,7 +2,7 @@
 //!
 //! - `watch`: a world with channels and rules, and nodes that watch it, step by step
 //! - `inbox`: receivers for what they send
-//! - the others: one promise per file
+//! - the others: one behaviour per file
 
 mod foretelling;
 mod inbox;

@@ -45,7 +45,7 @@ async fn a_channel_of_a_module_waits_for_its_secrets_and_sends_them_to_nobody_el
     let mut node = watch.node("a").await;
     node.look(&watch).await;
     let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
-    // The output of a program is not a template, whoever wrote the program.
+    // The output of a program is never treated as a template.
     let said = "{{ secrets.place }} {{ secrets.key }}";
     watch
         .ends_as(&schedule, |_, run| {
@@ -54,7 +54,7 @@ async fn a_channel_of_a_module_waits_for_its_secrets_and_sends_them_to_nobody_el
         })
         .await;
     node.tells(&watch, 1).await;
-    // However long it takes: an attempt without its secrets does not count.
+    // A message without its secrets waits: no attempt is counted, however many rounds pass.
     for _ in 0..3 {
         node.send(&watch).await;
         watch.pass(10);
@@ -83,7 +83,7 @@ async fn a_channel_of_a_module_waits_for_its_secrets_and_sends_them_to_nobody_el
     assert!(dump.contains("secrets.place") && !dump.contains("open-sesame"));
     assert!(!dump.contains("MfKQ9r8"));
 
-    // A new value applies from the next message on.
+    // The next message uses the new values.
     set(&watch, "place", "shut-sesame").await;
     let rows = entity::alert_channel::Entity::find().all(watch.world.database.store.read()).await;
     let channel = rows.unwrap()[0].id;

@@ -76,7 +76,7 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     let node = watch.node("a").await;
     let mut pings = node.stepwise.pings();
     let quiet = watch.schedule(|_| {}).await;
-    // As long as no schedule has a URL to call, the feed is not followed.
+    // As long as no schedule has a URL, the service does not read the feed.
     pings.once(watch.clock.now()).await.unwrap();
     assert!(!follows(&watch).await);
     let called = watch.schedule(|row| row.ping = Some(whom(&inbox))).await;
@@ -93,7 +93,7 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     assert_eq!(inbox.arrived()[1].header("idempotency-key"), format!("{run}-success"));
     watch.ends(&called, run::State::TimedOut).await;
     assert_eq!(calls(&mut pings, &watch, &inbox, 3).await[2], "/fail");
-    // The call is made once, however many rounds there are; a cancelled run is not an alarm.
+    // A call is made only once, however many rounds follow. A cancelled run causes no call.
     watch.ends(&called, run::State::Cancelled).await;
     for _ in 0..3 {
         watch.pass(5);
@@ -104,13 +104,14 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     assert_eq!((row.event, row.attempts, row.error), (ping::Event::Failure, 1, None));
     assert_eq!((row.next_attempt_at, row.sent_at.is_some()), (None, true));
 
-    // No schedule wants calls any more, so the feed is not followed.
+    // No schedule has a URL any more, so the service stops reading the feed.
     watch.world.write("UPDATE schedule SET ping = NULL", []).await;
     pings.once(watch.clock.now()).await.unwrap();
     assert!(!follows(&watch).await);
 }
 
-/// The run is of the first schedule with a URL: before that, the feed was not followed.
+/// Before the first schedule has a URL, the service does not read the feed. A run that ends right
+/// after that must be reported all the same.
 async fn a_run_that_ended_before_the_first_look_is_reported(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let inbox = Inbox::open().await;
@@ -134,12 +135,13 @@ async fn a_run_that_ended_before_the_first_look_is_reported(database: TestDataba
     let called = watch.schedule(|row| row.ping = Some(whom(&inbox))).await;
     watch.ends(&called, run::State::Succeeded).await;
     assert!(!follows(&watch).await);
-    // Other databases of this PostgreSQL delay the end of its feeds.
+    // Waits for the feed to reach this run: transactions in other databases of this PostgreSQL
+    // delay it.
     let ended = watch.world.runs(before.id).await[0].changed;
     while end_of_runs(&watch.world.database.store).await.unwrap().changed < ended {
         Clock::system().sleep(Duration::from_millis(5)).await;
     }
-    // Events from before the schedule got its URL are not reported.
+    // Runs that ended before their schedule got its URL are not reported.
     assert_eq!(calls(&mut pings, &watch, &inbox, 1).await, ["/ok?job=1"]);
     for _ in 0..3 {
         watch.pass(5);
@@ -189,7 +191,8 @@ async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: 
     pings.once(watch.clock.now()).await.unwrap();
     assert_eq!(away.arrived().len(), before + 1);
 
-    // A receiver takes a call for a current one: events of an hour ago are not reported.
+    // A receiver would take an old event for a current one, so events of an hour ago are not
+    // reported.
     away.answers(503);
     watch.ends(&first, run::State::Succeeded).await;
     calls(&mut pings, &watch, &away, before + 2).await;
@@ -222,12 +225,13 @@ async fn a_watchdog_that_is_away_is_called_ever_less_often_whatever_happens(
     pings.once(watch.clock.now()).await.unwrap();
     let mut heard = Vec::new();
     for _ in 0..8 {
-        // A run each minute, each of which is an event.
+        // Each minute a run ends, which is an event.
         let run = watch.ends(&schedule, run::State::Succeeded).await;
         notes(&mut pings, &watch, run).await;
         heard.push(away.arrived().len());
     }
-    // The calls are made after 10, 20, 40, 80 and 160 seconds.
+    // The server tries again after 10, 20, 40, 80 and 160 seconds, although an event comes each
+    // minute.
     assert_eq!(heard, [1, 2, 3, 4, 4, 5, 5, 5]);
     let row = rows(&watch).await.remove(0);
     assert!((row.failures, row.attempts) == (5, 0) && row.error.is_some(), "{row:?}");
@@ -258,15 +262,15 @@ async fn a_namespace_whose_watchdogs_are_silent_holds_up_no_other(database: Test
     let sql = "UPDATE schedule SET namespace_id = $1 WHERE id = $2";
     watch.world.write(sql, [other.into(), first.id.into()]).await;
     schedules.push(first.id);
-    // All calls are due; the one of the other namespace came last.
+    // All calls are due. The call of the other namespace became due last.
     for (at, schedule) in (0_i64..).zip(schedules) {
         let sql = "INSERT INTO ping (schedule_id, event, run_id, happened_at, attempts, failures, \
              next_attempt_at) VALUES ($1, 'success', $1, $2, 0, 0, $3)";
         let values = [schedule.into(), watch.now().0.into(), at.into()];
         watch.world.write(sql, values).await;
     }
-    // The clock stands still, so the test really waits for the silent ones. Earlier failures do not
-    // help either.
+    // The silent receivers make the test wait in real time, because its clock stands still.
+    // Receivers that failed before do not delay the other call either.
     for (failures, heard) in [(0, 1), (1, 2)] {
         let sql = "UPDATE ping SET failures = $1, next_attempt_at = 0 WHERE event = 'success'";
         watch.world.write(sql, [failures.into()]).await;
@@ -347,7 +351,8 @@ async fn a_running_engine_calls_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A run may be shorter than the interval: its start would then not be reported.
+/// A run may be shorter than the interval between two rounds. Without a wake-up, its start would
+/// not be reported.
 async fn a_change_of_a_run_is_not_left_to_the_next_regular_look(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.poll = Duration::from_secs(3_600);
@@ -359,7 +364,8 @@ async fn a_change_of_a_run_is_not_left_to_the_next_regular_look(database: TestDa
     let whom = whom(&inbox);
     world.due_now(noop(), |row| row.ping = Some(json!({ "success": whom["success"] }))).await;
     world.signals.wake_planner();
-    // Other databases of this PostgreSQL delay the end of its feeds, so later writes count, too.
+    // Transactions in other databases of this PostgreSQL delay the feed, so calls for later writes
+    // count as well.
     let called = || async {
         world.database.store.changes().wake();
         (!inbox.arrived().is_empty()).then_some(())

@@ -1,4 +1,5 @@
-//! The confidential parts of a channel in the database: sealed with one key or another.
+//! The confidential parts of a channel in the database, and what happens when the key changes or is
+//! lost.
 
 use carillon::{
     commands::{Call, ChannelEdit, ChannelInput, NewChannel},
@@ -58,7 +59,7 @@ async fn what_a_channel_hides_is_nowhere_in_the_database_and_outlives_a_rotation
     let (old, new) = (vault("ab"), vault("cd"));
     assert_eq!(keys_in_use(&watch).await, [Some(old.current().unwrap().to_owned())]);
     let owner = editor().who().owner().unwrap();
-    // The new key alone opens nothing, and changes nothing.
+    // With the new key alone, the command cannot open any value, and changes none.
     let alone = watch.commands().with_vault(new.clone());
     let turn = alone.rotate_channels(&owner, None).await.unwrap();
     assert_eq!((turn.done, turn.failed.len()), (0, 1));
@@ -90,7 +91,7 @@ async fn messages_wait_while_no_key_opens_their_channel(database: TestDatabase) 
     test(&watch).await;
     watch.world.settings.vault = vault("cd");
     let mut node = watch.node("a").await;
-    // However long it takes: a message without a key does not count as an attempt.
+    // A message that cannot be opened waits: no attempt is counted, however many rounds pass.
     for _ in 0..12 {
         node.send(&watch).await;
         watch.pass(2_400);
@@ -103,7 +104,7 @@ async fn messages_wait_while_no_key_opens_their_channel(database: TestDatabase) 
         "{error}"
     );
     assert!(!error.contains("hush") && inbox.arrived().is_empty());
-    // Nothing is sealed with a key beside values that it does not open.
+    // If existing values cannot be opened with the key, no new value is sealed with it.
     let new = NewChannel {
         namespace: "test".to_owned(),
         name: "second".to_owned(),

@@ -1,4 +1,4 @@
-//! What arrives at webhooks: signed, repeated until it is accepted, and finally given up.
+//! Messages to webhooks: signed, repeated until the receiver accepts them, and finally given up.
 
 use std::{
     io::Write,
@@ -79,7 +79,7 @@ pub(super) fn verified(secret: &str, headers: &Value, body: &str) -> Result<Valu
     Ok(serde_json::from_slice(&output.stdout).unwrap())
 }
 
-/// A clock by which the library accepts a signature as fresh.
+/// A world whose clock shows today, so that the library accepts the signatures as fresh.
 pub(super) async fn today(database: TestDatabase) -> Watch {
     let now = carillon::clock::Clock::system().now().to_rfc3339();
     Watch::begin_at(database, &now).await
@@ -139,7 +139,7 @@ async fn what_nobody_takes_is_given_up_and_can_be_sent_again(database: TestDatab
     let mut node = watch.node("a").await;
     let commands = watch.commands();
     let sent = commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
-    // A redirect leads to an address that the channel does not name.
+    // A redirect is not followed, because it leads to an address that the channel does not name.
     inbox.answers(302);
     for _ in 0..12 {
         node.send(&watch).await;
@@ -181,7 +181,7 @@ async fn who_is_away_holds_up_nobody_else(database: TestDatabase) {
         commands.test_alert_channel(&editor(), channel, &call).await.map(|sent| sent.notification)
     };
     let message = test(first).await.unwrap();
-    // Many messages, each older than those of the other channel.
+    // Adds many messages that are older than those of the other channel.
     let sql = "INSERT INTO notification (id, namespace_id, rule_id, channel_id, state, subject, \
         body, alerts, attempts, next_attempt_at, created_at) SELECT $1, namespace_id, $3, \
         channel_id, state, subject, body, alerts, $4, next_attempt_at - 1000, created_at \
@@ -201,7 +201,7 @@ async fn who_is_away_holds_up_nobody_else(database: TestDatabase) {
     assert_eq!((of(State::Pending).len(), of(State::Sent).len()), (6, 1));
     let now = watch.now();
     assert!(of(State::Pending).iter().all(|message| message.next_attempt_at > now), "put off");
-    // The nodes that took it died nine times.
+    // Nine attempts began and never ended, as if the node had died each time.
     assert_eq!(of(State::Dead)[0].error.as_deref(), Some("no attempt came to an end"));
     node.send(&watch).await;
     assert_eq!(away.arrived().len(), 2);

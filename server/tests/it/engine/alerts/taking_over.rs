@@ -1,4 +1,5 @@
-//! A node that dies in between: nothing is lost, and only messages in transit are repeated.
+//! A node that dies between two steps: nothing is lost, and only messages in transit are sent
+//! again.
 
 use std::time::Duration;
 
@@ -37,7 +38,8 @@ async fn who_takes_over_goes_on_where_the_last_one_committed(database: TestDatab
     let (one, two) = (watch.schedule(|_| {}).await, watch.schedule(|_| {}).await);
     watch.ends(&one, run::State::Failed).await;
     first.tells(&watch, 1).await;
-    // The message is written, and not sent. Something else happens in between.
+    // The node dies after it has written the message and before it sends it. Then another event
+    // occurs.
     dies(first);
     watch.ends(&two, run::State::Failed).await;
     // By then the first node's lease has expired.

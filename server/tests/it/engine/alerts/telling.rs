@@ -60,7 +60,7 @@ async fn a_storm_of_failures_is_one_message(database: TestDatabase) {
         run::Entity::insert_many(some.to_vec()).exec_without_returning(&tx).await.unwrap();
     }
     store.commit(tx).await.unwrap();
-    // One transaction settles all runs, so they all have the same stamp.
+    // One transaction settles all these runs, so they have the same stamp.
     let stamp = store.dialect().stamp("run");
     watch.world.write(&format!("UPDATE run SET changed = {stamp}"), []).await;
     let noted = async || (watch.alerts().await.len() == MANY).then_some(());
@@ -119,7 +119,8 @@ async fn what_one_message_does_not_hold_is_the_next_ones_and_goes_with_its_rule(
     let (editor, call) = (super::watch::editor(), Call::once());
     watch.commands().delete_alert_rule(&editor, id, &call).await.unwrap();
     assert!(watch.alerts().await.is_empty());
-    // A round that read the rule before the mute still writes a message, which is not sent.
+    // A round that read the rule before it was muted still writes a message, but the message is not
+    // sent.
     note(0..1).await;
     let within = Within::One(watch.world.namespace);
     let (filter, window) = (notes::Filter::default(), PageWindow::first(10));
@@ -157,7 +158,7 @@ async fn a_digest_waits_for_what_comes_after_the_first(database: TestDatabase) {
 async fn quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes(
     database: TestDatabase,
 ) {
-    // In Berlin it is 21:00 on the evening before the clocks go forward.
+    // In Berlin it is 21:00, on the evening before the clocks go forward.
     let mut watch = Watch::begin_at(database, "2026-03-28T20:00:00Z").await;
     let channel = watch.idle_channel().await;
     let night = TimeWindow { from: "22:00".to_owned(), to: "06:00".to_owned(), weekdays: vec![] };
@@ -240,7 +241,7 @@ async fn an_acknowledged_alert_reports_its_end_or_outlasts_the_acknowledgement(
         let hours = if alert.subject == "lasting" { Some(2) } else { None };
         watch.acknowledge(alert.id, hours).await;
     }
-    // Neither beginning was reported before, and now neither is.
+    // Neither failure was reported before its acknowledgement, and neither is reported now.
     watch.pass(600);
     node.look(&watch).await;
     assert!(watch.subjects().await.is_empty());
@@ -276,7 +277,8 @@ async fn a_withdrawn_acknowledgement_reports_an_unreported_beginning(database: T
     let one = async || watch.alerts().await.pop();
     node.looks_until(&watch, "an alert", one).await;
     let id = watch.alerts().await[0].id;
-    // The alert is acknowledged in its grace period, twice, and the acknowledgement is withdrawn.
+    // During its grace period, the alert is acknowledged twice, and then the acknowledgement is
+    // withdrawn.
     watch.acknowledge(id, None).await;
     watch.pass(60);
     watch.acknowledge(id, Some(8)).await;
@@ -297,7 +299,7 @@ async fn a_withdrawn_acknowledgement_reports_an_unreported_beginning(database: T
     watch.unacknowledge(id).await;
     let alert = watch.alerts().await.remove(0);
     assert_eq!((alert.told_at.is_some(), alert.tell_at), (true, None));
-    // An alert that outlasts its acknowledgement is reported as well.
+    // An alert that lasts longer than its acknowledgement is reported again.
     watch.acknowledge(id, Some(1)).await;
     watch.pass(3_600 + 301);
     node.tells(&watch, 2).await;

@@ -59,7 +59,7 @@ async fn a_schedule_that_fails_is_told_once_and_so_is_its_recovery(database: Tes
     })
     .await;
     assert_eq!((watch.alerts().await.len(), watch.alerts().await[0].count), (1, 2));
-    // A stopped run is not reported, and neither is a backfill's.
+    // A cancelled run is not reported, and neither is a run of a backfill.
     watch.ends(&schedule, run::State::Cancelled).await;
     watch
         .ends_as(&schedule, |_, run| {
@@ -93,7 +93,8 @@ async fn a_failure_right_after_the_first_rule_is_told_and_nothing_older(database
     assert_eq!(node.tells(&watch, 1).await, ["[test] nightly failed 2 times in a row"]);
     assert_eq!(watch.alerts().await[0].count, 2, "the streak, as the ledger has it");
 
-    // Without a rule the feed is not read; the next rule does not begin where the last one ended.
+    // While there is no rule, the feed is not read. The next rule begins now, not where the deleted
+    // rule had stopped.
     let editor = super::watch::editor();
     watch.commands().delete_alert_rule(&editor, first, &Call::once()).await.unwrap();
     assert!(watch.alerts().await.is_empty(), "they go with their rule");
@@ -105,7 +106,7 @@ async fn a_failure_right_after_the_first_rule_is_told_and_nothing_older(database
     let moved = cursors().await;
     assert!(moved.iter().zip(&left).all(|(now, then)| now.changed >= then.changed));
     assert!(moved.iter().zip(&left).any(|(now, then)| now.changed > then.changed));
-    // With a second rule they stay: the first one has not read yet.
+    // A second rule does not move the cursors, because the first rule has not read up to now.
     watch.pass(1);
     watch.rule(rule(&[Failed], channel)).await;
     assert_eq!(cursors().await, moved);
@@ -206,8 +207,8 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     watch.pass(3_600);
     forge::intent(&watch.world, &schedule, missed).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] nightly missed 4 fires");
-    // The verdict is committed some time after its instant: behind the cursor, and reported all the
-    // same.
+    // The verdict is committed some time after its instant, which the cursor has already passed. It
+    // is reported all the same.
     let late = forge::intent(&watch.world, &schedule, |fire| {
         missed(fire);
         fire.verdict = fire::Verdict::Abandoned;
@@ -221,7 +222,7 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     node.tells(&watch, 3).await;
     let alerts = watch.alerts().await;
     assert_eq!(alerts.iter().filter(|alert| alert.fire_id == Some(late.id)).count(), 1);
-    // However many rounds there were, each was reported once.
+    // Later rounds report nothing twice.
     watch.pass(61);
     node.look(&watch).await;
     assert_eq!((watch.alerts().await.len(), watch.subjects().await.len()), (3, 3));
@@ -288,7 +289,7 @@ async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(datab
             (run::State::Running, Some(run.created_at), None);
     };
     let run = watch.ends_as(&nightly, begins).await;
-    // For this schedule, the usual duration is not known.
+    // This schedule has too few runs for a usual duration.
     watch.ends_as(&young, begins).await;
     watch.pass(1_700);
     node.look(&watch).await;
@@ -325,7 +326,7 @@ async fn a_change_of_the_clocks_that_touches_a_time_is_reported_once(database: T
     }
     node.look(&watch).await;
     assert!(watch.alerts().await.is_empty(), "that is more than 14 days ahead");
-    // The schedules are checked every hour.
+    // Clock changes are checked every hour.
     watch.pass(2_000);
     node.look(&watch).await;
     watch.pass(2_000);
@@ -400,7 +401,7 @@ async fn a_queue_without_a_worker_is_reported_until_one_pulls(database: TestData
     watch.pass(20);
     let told = node.tells(&watch, 1).await;
     assert_eq!(told, ["[test] mails has a run that waits: no worker of the queue emails takes it"]);
-    // A worker without the job's tags is no help.
+    // A worker that lacks the job's tags cannot take the job.
     let worker = |tag: &str| worker::Model {
         id: Uuid::now_v7(),
         namespace_id: mails.namespace_id,
@@ -434,8 +435,8 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     };
     let long = watch.schedule(|row| row.name = "long".to_owned()).await;
     let first = watch.ends_as(&long, waits).await;
-    // Creates as many waiting runs as are checked in a namespace; all of them have waited longer
-    // than the run of the schedule `other`.
+    // Creates as many waiting runs as one round checks in a namespace. All of them have waited
+    // longer than the run of the schedule `other`.
     let store = &watch.world.database.store;
     let row = run::Entity::find_by_id(first).one(store.read()).await.unwrap().unwrap();
     let many: Vec<_> = (0..600)
@@ -488,7 +489,7 @@ async fn a_rule_is_about_the_schedules_that_its_search_finds(database: TestDatab
     billing.search = "tag:billing -name:test".to_owned();
     let billing = watch.rule(billing).await;
     let all = watch.rule(rule(&[Failed], channel)).await;
-    // Another namespace's rule about the same events.
+    // A rule of another namespace reports the same events.
     let other = Uuid::now_v7();
     let sql = "INSERT INTO namespace (id, name, created_at) VALUES ($1, 'other', 0)";
     watch.world.write(sql, [other.into()]).await;

@@ -37,7 +37,7 @@ pub(super) struct Watch {
     pub(super) mailer: Option<Mailer>,
 }
 
-/// A node that watches it.
+/// A node that watches the world.
 pub(super) struct Node {
     pub(super) stepwise: Stepwise,
     pub(super) alerts: StepwiseService,
@@ -150,7 +150,7 @@ impl Watch {
         self.commands().mute_alert_rule(&right, rule, &muting, &Call::once()).await.unwrap();
     }
 
-    /// Acknowledges an alert, as long as it lasts or for so many hours.
+    /// Acknowledges an alert, for that many hours or for as long as the alert lasts.
     pub(super) async fn acknowledge(&self, alert: Uuid, hours: Option<i64>) {
         let until = hours.map(|hours| self.clock.now() + TimeDelta::hours(hours));
         let given = Acknowledging { note: None, until };
@@ -213,7 +213,7 @@ impl Watch {
         run
     }
 
-    /// Stamps the runs as a service that settles runs does.
+    /// Gives the runs a new stamp, as a service does when it settles runs.
     pub(super) async fn stamp(&self, runs: &[Uuid]) {
         let stamp = self.world.database.store.dialect().stamp("run");
         for run in runs {
@@ -222,8 +222,9 @@ impl Watch {
         }
     }
 
-    /// Waits until a reader that begins now begins after the run's last change: that change may
-    /// still appear as long as any transaction on the server is older.
+    /// Waits until a new reader of the feed begins after the run's last change. As long as an older
+    /// transaction is open on the server, the feed ends before that change, and a new reader would
+    /// still meet it.
     pub(super) async fn passes_by(&self, run: Uuid) {
         let store = &self.world.database.store;
         let run = run::Entity::find_by_id(run).one(store.read()).await.unwrap().unwrap();
@@ -272,10 +273,10 @@ impl Node {
         self.courier.once(watch.clock.now()).await.unwrap();
     }
 
-    /// Executes rounds until there are this many messages: another transaction of the server may
-    /// briefly keep the feed from being complete.
+    /// Executes rounds until there are this many messages: transactions of other tests on the
+    /// server may delay the feed.
     pub(super) async fn tells(&mut self, watch: &Watch, count: usize) -> Vec<String> {
-        // Messages of one instant have no order.
+        // Messages of one instant have no order, so the clock moves a second.
         watch.pass(1);
         self.looks_until(watch, &format!("{count} messages"), async || {
             let subjects = watch.subjects().await;

@@ -46,7 +46,7 @@ async fn an_instant_in_two_backfills_has_one_run_at_a_time(database: TestDatabas
     let mut wanted = missing(&schedule, "10:00:00", "12:00:00");
     wanted.mode = Mode::All;
     let mut both = [order(&world, wanted, usual()).await, order(&world, wanted, usual()).await];
-    // In the same millisecond, the lower key has its turn first.
+    // Of two backfills requested in the same millisecond, the one with the lower key comes first.
     both.sort();
     let [one, two] = both;
     let engine = world.engine().await;
@@ -72,7 +72,7 @@ async fn an_instant_in_two_backfills_has_one_run_at_a_time(database: TestDatabas
     assert_eq!(world.ledger(schedule.id).await.len(), 2);
 }
 
-/// The schedule was paused when the backfill was requested, and the planner has not looked since.
+/// The schedule was paused when the backfill was requested. The planner has not run since then.
 async fn an_instant_that_the_planner_fires_at_the_same_moment_runs_once(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let mut pairs = Vec::new();
@@ -165,7 +165,7 @@ async fn an_outage_and_a_backfill_account_for_each_instant_once(database: TestDa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     let during = order(&world, missing(&schedule, "08:02:00", "08:05:00"), usual()).await;
     enable(&world, schedule.id).await;
-    // Planner and backfill begin at the same time.
+    // Planner and backfill start at the same time.
     let engine = world.engine().await;
     ended(&world, during).await;
     assert_eq!(states(&world, before).await, [Succeeded; 3]);
@@ -177,7 +177,7 @@ async fn an_outage_and_a_backfill_account_for_each_instant_once(database: TestDa
     let backfilled = (Reason::Backfilled, 1);
     let outage = |count| (Reason::Outage, count);
     assert_eq!(told[..4], [outage(119), backfilled, backfilled, backfilled]);
-    // The other two instants have no rows of their own.
+    // The two other instants are part of the row for the outage.
     assert_eq!(told[4].0, Reason::Outage);
     assert!(told[4].1 > 200, "{told:?}");
 }
@@ -193,7 +193,7 @@ async fn an_instant_that_a_backfill_ran_is_in_no_later_fires_way(database: TestD
                 row.next_scheduled_at = Some(ms("2026-03-01T11:58:00Z"));
             })
             .await;
-        // The first of the due instants, or the last.
+        // The backfilled instant is the first of the due ones, or the last.
         let time = if overlap == Overlap::Skip { "11:58:00" } else { "12:00:00" };
         let backfilled = forge::intent(&world, &schedule, |fire| {
             (fire.verdict, fire.reason) = (Verdict::Started, Reason::Backfilled);
@@ -266,7 +266,7 @@ async fn an_outage_around_a_thousand_instants_that_have_run_is_claimed_in_parts(
     assert!(ledger.len() >= 2_400, "{}", ledger.len());
 }
 
-/// Ends the pause without the engine: the cursor stays where it is.
+/// Ends the pause directly in the table: the cursor stays where it is.
 async fn enable(world: &World, schedule: Uuid) {
     let sql = "UPDATE schedule SET enabled = true WHERE id = $1";
     world.write(sql, [schedule.into()]).await;

@@ -1,6 +1,6 @@
-//! Past instants that run on request.
+//! Backfills: past instants that run on request.
 //!
-//! - `running`: which run, in which order, how many at once, and what the ledger says then
+//! - `running`: which instants run, in which order, how many at once, and their ledger rows
 //! - `stopping`: pause, resume, cancel, a deleted schedule
 //! - `restarting`: kills between the steps
 //! - `meeting`: other backfills, the planner, a pause that ends
@@ -51,13 +51,13 @@ fn commands(world: &World) -> Commands {
     )
 }
 
-/// The fires of 1 March from one time to another that have had no run.
+/// Requests those fires of 1 March between two times that have had no run.
 fn missing(schedule: &schedule::Model, from: &str, to: &str) -> RequestedFires {
     let day = |time: &str| at(&format!("2026-03-01T{time}Z"));
     RequestedFires { schedule_id: schedule.id, from: day(from), to: day(to), mode: Mode::Missing }
 }
 
-/// The default options: one after the other, in the order of time.
+/// The default options: one fire at a time, oldest first.
 fn usual() -> BackfillOptions {
     let reason = "the receiver was down".to_owned();
     BackfillOptions { order: Order::OldestFirst, concurrency: 1, reason, context: None }
@@ -74,7 +74,7 @@ async fn backfill(world: &World, id: Uuid) -> backfill::Model {
     found.unwrap().unwrap()
 }
 
-/// The backfill's fires, in the order of their turns.
+/// The backfill's fires, in the order in which they run.
 async fn fires(world: &World, id: Uuid) -> Vec<backfill_fire::Model> {
     backfill_fire::Entity::find()
         .filter(backfill_fire::Column::BackfillId.eq(id))

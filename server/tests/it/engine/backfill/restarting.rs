@@ -18,8 +18,8 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(a_kill_between_any_two_steps_loses_nothing_and_doubles_nothing);
 
-/// The engine dies whenever a first attempt has arrived, and whenever a later one was answered:
-/// either before the backfill has read the result, or right after.
+/// The engine is killed whenever a first attempt has arrived at the target, and whenever a later
+/// attempt was answered: either before the backfill has read the result, or right after that.
 async fn a_kill_between_any_two_steps_loses_nothing_and_doubles_nothing(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.recovery_attempts = 100;
@@ -33,7 +33,7 @@ async fn a_kill_between_any_two_steps_loses_nothing_and_doubles_nothing(database
     let id = order(&world, wanted, manner).await;
 
     let mut engine = world.engine().await;
-    // A request that goes unanswered because its sender is dead.
+    // Requests whose sender was killed: they are kept open, and never answered.
     let mut unanswered = Vec::new();
     loop {
         let arrival = tokio::select! {

@@ -76,7 +76,7 @@ async fn a_paused_schedules_missing_instants_run_one_after_the_other(database: T
         assert_eq!((run.fire_id, run.backfill_id), (Some(fire.id), Some(id)));
         assert_eq!((run.trigger, run.state), (run::Trigger::Backfill, run::State::Succeeded));
     }
-    // The instant did not belong to the schedule's timing.
+    // The requested instant is not one of the schedule's own.
     let after = schedule::Entity::find_by_id(schedule.id).one(world.database.store.read()).await;
     assert_eq!(after.unwrap().unwrap(), schedule);
 }
@@ -127,7 +127,7 @@ async fn a_verdict_that_is_there_stays(database: TestDatabase) {
         (fire.last_scheduled_at, fire.count) = (ms("2026-03-01T10:00:00Z"), 4);
     })
     .await;
-    // The backfill begins inside the range.
+    // The backfill begins in the middle of the range.
     let id = order(&world, missing(&schedule, "09:00:00", "12:00:00"), usual()).await;
     let other = order(&world, missing(&schedule, "05:00:00", "08:00:00"), usual()).await;
     let engine = world.engine().await;
@@ -150,7 +150,8 @@ async fn a_verdict_that_is_there_stays(database: TestDatabase) {
     }
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.len(), 4, "05, 06, from 07 to 10, 11: {ledger:#?}");
-    // The fire names the run of the backfill; a range has no single run to name.
+    // A row for one instant names the run of the backfill. A row for a range cannot name a single
+    // run.
     let of_alone = runs.iter().find(|run| run.fire_id == Some(alone.id)).map(|run| run.id);
     let alone = fire::Model { run_id: of_alone, ..alone };
     assert_eq!((&ledger[1], &ledger[2]), (&alone, &range));
@@ -209,7 +210,7 @@ async fn a_failed_fire_is_recorded_and_the_next_one_starts(database: TestDatabas
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Followers of runs are woken by each commit, here and on other nodes.
+/// Each commit wakes the followers of runs, on this node and on others.
 async fn a_turn_that_finds_nothing_to_do_is_no_news(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at(NOW)).await;
     let turns = Arc::new(watch::Sender::new(0_u32));

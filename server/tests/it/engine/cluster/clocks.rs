@@ -50,8 +50,8 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
     clock.set(at("2026-03-01T13:00:00Z"));
     tokio::time::timeout(Duration::from_secs(60), rounds.changed()).await.unwrap().unwrap();
     assert_eq!(rounds.borrow_and_update().1.claimed, 0);
-    // The planner may be quicker than the heartbeat that detects the step, and the first heartbeat
-    // may have been in progress.
+    // The planner may run before the heartbeat that notices the step, and the first heartbeat may
+    // have begun before the step.
     let cluster = engine.cluster();
     while cluster.standing(&world.clock) != NodeReadiness::ClockOff(TimeDelta::hours(1)) {
         beats.mark_unchanged();
@@ -61,7 +61,7 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
         tokio::time::timeout(Duration::from_secs(60), beats.changed()).await.unwrap().unwrap();
     }
 
-    // The heartbeat that finds the clock right wakes the planner.
+    // The heartbeat that finds the clock right again wakes the planner.
     let right = at("2026-03-01T12:00:10Z");
     database_clock.set(right);
     clock.set(right);
@@ -89,10 +89,10 @@ async fn a_node_whose_clock_is_a_little_off_fires_by_the_databases_time(database
         let due = at("2026-03-01T12:00:00Z") + TimeDelta::minutes(minute);
         let off = TimeDelta::seconds(off);
         clock.set(database_clock.now() + off);
-        // The test sends heartbeats by hand, so that none compares the clocks while only one of
-        // them has been set.
+        // The test executes heartbeats by hand: otherwise one could compare the clocks while only
+        // one of them has been set.
         let (node, mut services) = world.by_hand().await;
-        // By the node's wall clock the instant is already due, or not for a while.
+        // By the node's own clock, the instant is already due, or not due for a while.
         for (now, fired) in [(due - TimeDelta::milliseconds(101), minute - 1), (due, minute)] {
             database_clock.set(now);
             clock.set(now + off);
@@ -109,7 +109,7 @@ async fn a_node_whose_clock_is_a_little_off_fires_by_the_databases_time(database
     }
 }
 
-/// A mutation on such a node would place cursors by the wrong clock.
+/// Mutations on such a node would compute cursors from the wrong time.
 async fn a_node_whose_clock_is_wrong_takes_no_orders(database: TestDatabase) {
     let (world, _database_clock, clock) = two_clocks(database).await;
     let row = world.schedule("30 * * * *", noop(), |_| {}).await;
@@ -163,7 +163,7 @@ async fn rows(world: &World) -> (Vec<schedule::Model>, u64, u64) {
     (schedules.unwrap(), fires, calls)
 }
 
-/// Whatever a node believes about its clock, the statement itself compares.
+/// A claim compares with the database's clock, whatever the node believes about its own.
 async fn a_claim_by_a_clock_that_is_ahead_finds_nothing_due(database: TestDatabase) {
     let (world, _database_clock, _clock) = two_clocks(database).await;
     world.schedule("30 * * * *", noop(), |_| {}).await;
@@ -191,8 +191,8 @@ async fn a_node_whose_clock_is_wrong_does_not_start(database: TestDatabase) {
     world.engine().await.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The other nodes compare the times with their own clocks, and so does the node itself when its
-/// clock is right.
+/// The other nodes compare these times with their own clocks. The node itself does so as well, once
+/// its clock is right again.
 async fn what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others(
     database: TestDatabase,
 ) {
@@ -213,8 +213,8 @@ async fn what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others(
     };
     let (long, lone_one) = (arrived("-long"), arrived(&lone.id.to_string()));
 
-    // The node's clock is an hour ahead, then an hour behind: an instant that is due a minute later
-    // starts a minute later.
+    // The node's clock is an hour ahead, then an hour behind. A retry that is due in a minute
+    // starts a minute later all the same.
     let mut flaky = arrived("-flaky");
     for (step, pause) in [(TimeDelta::hours(1), 60), (TimeDelta::hours(-2), 120)] {
         clock.set(clock.now() + step);
@@ -244,7 +244,7 @@ async fn what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others(
     assert_eq!(run.state, run::State::Succeeded);
     assert_eq!(run.finished_at, Some(ms("2026-03-01T12:03:00Z")));
 
-    // The node's clock is still wrong while it shuts down.
+    // The node shuts down while its clock is still wrong.
     let ends = async {
         let draining = async || {
             let nodes = world.database.store.living_nodes().await.unwrap();

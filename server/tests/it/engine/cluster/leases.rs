@@ -71,8 +71,8 @@ async fn a_node_that_drains_gives_up_its_leases_at_once(database: TestDatabase) 
     assert_eq!(take(store, other).await.map(|fence| fence.epoch), Some(old.epoch + 1));
 }
 
-/// The same for a holder that was frozen in the middle of a transaction, whose connection is still
-/// open.
+/// The holder of a lease was frozen in the middle of a transaction, and its connection is still
+/// open: no other node waits for it.
 #[tokio::test]
 async fn nobody_waits_for_a_holder_that_is_frozen_while_it_writes() {
     let database = TestDatabase::postgres().await;
@@ -84,12 +84,12 @@ async fn nobody_waits_for_a_holder_that_is_frozen_while_it_writes() {
     clock.pass(TERM * 3);
     let taken = tokio::time::timeout(Duration::from_secs(60), take(store, other));
     assert_eq!(taken.await.expect("an answer"), None);
-    // PostgreSQL ends such a transaction after a while.
+    // PostgreSQL ends a transaction that stays idle for a while; the test does so at once.
     open.rollback().await.unwrap();
     assert!(take(store, other).await.is_some());
 }
 
-/// A follower of nodes may have read that row before the lease moved.
+/// A follower of nodes may have read the former holder's row before the lease moved.
 #[tokio::test]
 async fn a_lease_that_moves_is_told_of_a_node_whose_row_is_being_written() {
     let database = TestDatabase::postgres().await;
@@ -114,7 +114,7 @@ async fn a_lease_that_moves_is_told_of_a_node_whose_row_is_being_written() {
     let (taken, read) = tokio::join!(take(store, second), ends);
     assert!(taken.is_some());
     let now = store.node(first).await.unwrap().unwrap();
-    // Either the row was read after the lease moved, or there is more to read.
+    // Either the row was read after the lease had moved, or the row has changed again since.
     let told = now.changed > store.node(second).await.unwrap().unwrap().changed;
     assert!(told, "{read} was read, and {now:?} is all that there is");
     assert_eq!(now.held, 7);

@@ -96,7 +96,7 @@ async fn a_drained_node_ends_what_it_holds_and_takes_on_nothing_until_it_is_undr
     set(None).await;
     is(NodeReadiness::Ready).await;
     other.shutdown(Duration::from_secs(5)).await.unwrap();
-    // The signals meant for the other node are no longer passed on.
+    // From here on, signals for the other node are not delivered.
     world.signals = signals;
     let next = world.due_now(noop(), |_| {}).await;
     assert_eq!(world.settled_run(next.id).await.node_id, Some(node));

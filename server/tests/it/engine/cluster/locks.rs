@@ -21,7 +21,7 @@ fn soon(world: &World) -> DateTime<Utc> {
     (world.clock.now() + TimeDelta::seconds(2)).trunc_subsecs(0)
 }
 
-/// Gives the schedule this id, and makes it due then for the first time.
+/// Gives the schedule the key `id`, and makes `at` its first due instant.
 fn is_due(row: &mut schedule::Model, id: Uuid, at: DateTime<Utc>) {
     row.id = id;
     row.anchor_at = (at - TimeDelta::days(1)).into();
@@ -41,7 +41,7 @@ async fn of_two_nodes_only_one_claims_a_fire_first() {
     let term = Duration::from_secs(60);
     let both = vec![claim(1, 1_000), claim(2, 1_000)];
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
-    // The node keeps the lock that it has, and the next instant is another fire.
+    // The node keeps its lock for a fire. The next instant is another fire.
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
     let more = vec![claim(1, 1_000), claim(1, 2_000), claim(3, 1_000)];
     assert_eq!(b.first_to(of_b, more.clone(), term).await, more[1..]);
@@ -60,8 +60,8 @@ async fn what_another_node_goes_for_is_left_to_it_for_a_while() {
         (patient_node(&mut world, &redis, "a").await, patient_node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
     let third = patient_beacon(&redis).await;
-    // A third node takes the lock before the others know of the schedule, and dies before its
-    // claim.
+    // A third node takes the locks before the others know of the schedule, and dies before it
+    // claims the fires.
     let (schedule, due) = (Uuid::now_v7(), soon(&world));
     let claim = vec![FireClaim { schedule, at: due.into() }];
     let term = Duration::from_secs(5);
@@ -78,7 +78,7 @@ async fn what_another_node_goes_for_is_left_to_it_for_a_while() {
 #[tokio::test]
 async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     let (redis, mut world) = (Redis::start().await, world().await);
-    // The locks take more than one round trip, and are not so many that the node skips them.
+    // The locks are too many for one round trip, but not so many that the node does without them.
     world.settings.batch = 50;
     let (a, b) =
         (patient_node(&mut world, &redis, "a").await, patient_node(&mut world, &redis, "b").await);
@@ -97,7 +97,7 @@ async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     world.schedules_with(121, noop(), change).await;
     world.signals.wake_planner();
     let run = world.settled_run(ids[120]).await;
-    // Long before the locks expire.
+    // The run was created long before the locks expire.
     let late = run.created_at.utc() - later;
     assert!(late < TimeDelta::seconds(60), "{late} late");
     for id in &ids[..120] {
@@ -121,7 +121,7 @@ async fn locks_that_are_refused_are_a_problem_until_one_is_taken() {
     assert_eq!(redis.say("ACL SETUSER default +mget"), "+OK");
     assert!(a.beat(own, 0, 0, &[]).await);
     assert_eq!(a.problem(), None);
-    // There are no other nodes, so nothing is sent or read.
+    // There are no other nodes whose heartbeats could be read.
     a.listen(&[]).await;
     assert!(a.listened() > Duration::ZERO, "the connection is kept");
 }

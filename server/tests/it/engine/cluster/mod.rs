@@ -1,6 +1,6 @@
 //! Several nodes on one database.
 //!
-//! - `sharing`: which node claims what, and which replaces which
+//! - `sharing`: which node claims which fires, and which node takes over from which
 //! - `leases`: services that one node runs for all
 //! - `clocks`: nodes whose clocks are wrong
 //! - `zones`: nodes whose zone data differs

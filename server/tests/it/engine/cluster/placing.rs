@@ -69,7 +69,7 @@ async fn a_run_waits_visibly_until_a_node_has_its_tags(database: TestDatabase) {
     world.until("it is handed over", async || world.runs(schedule.id).await.pop()).await;
     let issues_now = issues(&world, &plain).await;
     assert!(issues_now[0].contains("(gpu and region=eu)"), "{issues_now:?}");
-    // The dispatcher has looked at the run, and left it in the queue.
+    // The dispatcher has considered the run, and left it in the queue.
     let other = world.due_now(noop(), |_| {}).await;
     world.settled_run(other.id).await;
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Queued);
@@ -101,7 +101,7 @@ async fn a_node_that_is_clearly_fuller_leaves_runs_to_others(database: TestDatab
     world.settings.heartbeat_interval = Duration::from_millis(100);
     world.settings.poll = Duration::from_millis(50);
     world.settings.capacity = 4;
-    // However slow the machine is, the other node comes in time.
+    // Long enough for the other node to act in time, however slow the machine is.
     world.settings.second_owner_after = Duration::from_secs(60);
     let mut gate = Gate::open().await;
     world.settings.roles = "scheduler,worker".parse().unwrap();

@@ -34,7 +34,8 @@ pub(super) async fn beacon(redis: &Redis) -> Beacon {
     connect(redis, BRIEF).await
 }
 
-/// A node that skips its lock only if Redis says so.
+/// A connection to Redis that waits for its locks as long as needed; the node does without them
+/// only if Redis reports an error.
 pub(super) async fn patient_beacon(redis: &Redis) -> Beacon {
     connect(redis, LONG).await
 }
@@ -58,7 +59,7 @@ pub(super) async fn node(world: &mut World, redis: &Redis, name: &str) -> Engine
     world.node(name).await
 }
 
-/// A node with its own connection to Redis, which skips its lock only if Redis says so.
+/// A node with its own connection to Redis, which waits for its locks as long as needed.
 pub(super) async fn patient_node(world: &mut World, redis: &Redis, name: &str) -> Engine {
     world.settings.beacon = Some(patient_beacon(redis).await);
     world.node(name).await
@@ -105,8 +106,8 @@ async fn redis_issue(world: &World, engine: &Engine) -> Option<String> {
     check.issue
 }
 
-/// Waits until `/healthz` reports nothing about Redis: on a busy machine one beat may have been too
-/// slow.
+/// Waits until `/healthz` reports no problem of Redis: on a busy machine, one heartbeat may have
+/// been too slow.
 async fn redis_is_well(world: &World, engine: &Engine) {
     let is_well = async || redis_issue(world, engine).await.is_none().then_some(());
     world.until("Redis is well", is_well).await;
@@ -118,7 +119,7 @@ async fn heartbeats_go_to_redis_and_leave_the_rows_alone() {
     let (a, b) = (node(&mut world, &redis, "a").await, node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
     let (first, began) = (rows(&world).await, world.clock.instant());
-    // The loop lasts longer than a silent node counts as alive.
+    // The loop takes longer than a silent node counts as alive.
     let (cluster, mut last) = (a.cluster(), first.clone());
     let (mut seen, mut written) = (0, 0);
     while world.clock.instant() < began + EXPIRY * 2 {
@@ -131,7 +132,7 @@ async fn heartbeats_go_to_redis_and_leave_the_rows_alone() {
     let has_written = |row: &node::Model| row.heartbeat_at > first[&row.id].heartbeat_at;
     assert!(last.values().all(has_written), "each writes its row once in an expiry");
     let spans = began.elapsed().as_secs() / EXPIRY.as_secs() + 2;
-    // The heartbeats of two nodes.
+    // Each of the two nodes writes its row once in each of these periods.
     let most = 2 * usize::try_from(spans).unwrap();
     assert!(written <= most, "and seldom more: {written} times in {seen} beats");
     redis_is_well(&world, &a).await;
@@ -198,7 +199,7 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
         let issue = redis_issue(&world, &a).await.expect("an issue while Redis is away");
         assert!(issue.starts_with("Redis is not reached by 'a' (redis://127.0.0.1:"), "{issue}");
         assert!(issue.contains("), 'b' (redis://127.0.0.1:"), "{issue}");
-        // The loop lasts longer than Redis would remember any node.
+        // The loop takes longer than Redis keeps the heartbeat of a node.
         let until = world.clock.instant() + EXPIRY * 2;
         while world.clock.instant() < until {
             beats(&a, 1, both_are_there).await;
@@ -224,8 +225,8 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
     b.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// This happens after a fail-over of Redis that not all nodes have seen, or with different values
-/// of cluster.redis_prefix.
+/// Nodes use different Redis servers after a fail-over that not all of them have noticed, or
+/// different keys if their settings of `cluster.redis_prefix` differ.
 #[tokio::test]
 pub(super) async fn nodes_that_do_not_hear_each_other_in_redis_answer_doubts_in_the_database() {
     let (one, two, mut world) = (Redis::start().await, Redis::start().await, world().await);
@@ -248,14 +249,14 @@ pub(super) async fn nodes_that_do_not_hear_each_other_in_redis_answer_doubts_in_
     b.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// To the newcomer, its own process looks the same as the other's: both are this test's.
+/// Both nodes are in the process of this test, so to the second one the first looks like itself.
 #[tokio::test]
 async fn a_name_is_not_free_because_its_node_is_not_heard() {
     let (one, two, mut world) = (Redis::start().await, Redis::start().await, world().await);
     let first = node(&mut world, &one, "same").await;
     let life = first.status().await.node_id;
-    // The row looks as if it were from another machine, and as if it had not been written for a
-    // while.
+    // The row now looks as if the first node were on another machine, and had not written its row
+    // for a while.
     let sql = "UPDATE node SET process = '', heartbeat_at = heartbeat_at - 3600000 WHERE id = $1";
     world.write(sql, [life.into()]).await;
     world.settings.beacon = Some(beacon(&two).await);
@@ -288,7 +289,7 @@ async fn a_usurped_node_that_does_not_hear_the_other_stands_back() {
     first.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A node that is cut off together with a database that was the primary until then.
+/// The node is cut off together with a database that was the primary until then.
 #[tokio::test]
 async fn who_writes_no_row_for_long_is_declared_dead_however_loud_it_is() {
     let (redis, mut world) = (Redis::start().await, world().await);

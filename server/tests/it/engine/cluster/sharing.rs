@@ -20,14 +20,15 @@ on_both!(
 async fn every_second(world: &World, count: usize) -> Vec<Uuid> {
     let mut schedules = Vec::new();
     for _ in 0..count {
-        // On a slow machine a run may last for more than a second, or belong to a dead node.
+        // On a slow machine, a run may last longer than a second or belong to a dead node; the next
+        // one starts all the same.
         let schedule = world.schedule("* * * * * *", noop(), |row| row.overlap = Overlap::Allow);
         schedules.push(schedule.await.id);
     }
     schedules
 }
 
-/// Waits until each of the nodes has seen all of them.
+/// Waits until each of the nodes knows all of them.
 async fn know_each_other(nodes: &[&Engine]) {
     for node in nodes {
         let mut beats = node.pulse_reports();
@@ -47,7 +48,8 @@ async fn three_nodes_share_what_is_due_and_fire_each_instant_once() {
     for schedule in &schedules {
         world.settled(*schedule, 3).await;
     }
-    // Any node may claim late instants, so on a slow machine one may claim all for a while.
+    // Any node may claim late instants, so on a slow machine a single node may claim them all for a
+    // while.
     world
         .until("each of them has claimed something", async || {
             let mut claimed_by = HashSet::new();
@@ -66,7 +68,7 @@ async fn three_nodes_share_what_is_due_and_fire_each_instant_once() {
         for pair in ledger.windows(2) {
             assert_eq!(pair[0].scheduled_at.0 + 1_000, pair[1].scheduled_at.0);
         }
-        // A stop may cut a round short between a claim and its hand-off.
+        // The shutdown may come between a claim and its hand-off.
         let is_on_its_way =
             |fire: &fire::Model| matches!(fire.verdict, Verdict::Started | Verdict::Pending);
         assert!(ledger.iter().all(is_on_its_way), "{ledger:#?}");
@@ -90,7 +92,7 @@ async fn what_a_killed_node_owned_is_claimed_by_others_before_it_is_declared_dea
     }
     let node = other.status().await.node_id;
     killed.abandon();
-    // A round that has begun continues for as long as a stop waits for it.
+    // A round that has begun ends before the shutdown does.
     let at = world.clock.now().timestamp_millis() + 6_000;
     for schedule in schedules {
         world

@@ -1,4 +1,4 @@
-//! Nodes whose zone data differs: all use one release.
+//! Nodes whose zone data differs: all of them compute with the same release.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ on_both!(
 /// A release that is newer than any real one.
 const NEWER: &str = "2999a";
 
-/// Another node that schedules by newer zone data, and lives however long the test takes.
+/// Adds another node that has newer zone data and counts as alive for as long as the test takes.
 async fn newer(world: &World) -> Uuid {
     let id = Uuid::now_v7();
     let joining = Joining {
@@ -74,7 +74,7 @@ async fn a_node_with_older_zone_data_claims_nothing_until_the_others_have_left(
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Whatever a node knows of the others, each transaction checks the release.
+/// Each transaction checks the release in the database, whatever the node knows of the others.
 async fn by_other_zone_data_than_that_of_all_nothing_is_placed(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let (_node, mut services) = world.by_hand().await;
@@ -115,7 +115,8 @@ async fn by_other_zone_data_than_that_of_all_nothing_is_placed(database: TestDat
     commands.create_schedule(&editor, new(), &key()).await.unwrap();
 }
 
-/// Otherwise instants that newer rules move forward would be skipped silently.
+/// If the cursors were not computed again, instants that newer rules move forward would be skipped
+/// silently.
 async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let right = "2026-03-01T13:00:00Z";
@@ -130,9 +131,9 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     let late = placed("2026-03-01T14:00:00Z", Some("2026-02-28T13:00:00Z")).await;
     let early = placed("2026-03-01T12:30:00Z", None).await;
     let just_right = placed(right, None).await;
-    // The last fire came by the old rules, an hour late: it is not repeated.
+    // The last fire came an hour late, by the old rules. It is not repeated.
     let done = placed("2026-03-02T14:00:00Z", Some("2026-03-01T14:00:00Z")).await;
-    // The schedule has not changed since it fell due: it is not skipped.
+    // The schedule has not changed since its instant was due, so the instant is not skipped.
     let overdue = placed("2026-03-01T11:00:00Z", None).await;
     world.database.store.set_zone_rules(NEWER).await.unwrap();
 
@@ -151,7 +152,7 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     }
     assert_eq!(cursor(done).await, at("2026-03-02T13:00:00Z"));
 
-    // The cursors are computed once, even if another node comes later.
+    // The cursors are computed once, even if another node with the new data joins later.
     let (_node, mut services) = world.by_hand().await;
     assert_eq!(services.get_mut("zones").unwrap().once(clock.now()).await.unwrap(), None);
     clock.set(at(right));
@@ -163,8 +164,8 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     }
 }
 
-/// The node knows the releases of the last heartbeats. It waits for a silent node only until that
-/// is dead.
+/// The node knows the releases of the other nodes from their last heartbeats. It waits for a silent
+/// node only until that node is declared dead.
 async fn who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let (_node, mut services) = world.by_hand().await;
@@ -180,8 +181,8 @@ async fn who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it(database: 
     assert_eq!(rules().await, timetable::zone_data().version);
 }
 
-/// The cursor is recomputed from the last change of the schedule: that is the latest instant,
-/// whatever a clock showed.
+/// The cursor is computed again from the schedule's last change. That change is the latest known
+/// instant, whatever the clock shows now.
 async fn a_pause_on_a_clock_that_was_set_back_takes_no_cursor_back(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let made = world.schedule("*/30 * * * *", noop(), |_| {}).await;

@@ -1,4 +1,4 @@
-//! The faults that every broker is tested with: down, slow, restarted under load.
+//! The faults with which every broker is tested: it is down, slow, or restarted under load.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -31,12 +31,12 @@ pub(super) async fn attempt(
     outcome
 }
 
-/// Publishes one event and returns the attempt's output.
+/// Publishes one event; returns the attempt's output.
 pub(super) async fn published(definition: Value) -> Value {
     succeeded(once(definition).await)
 }
 
-/// The error of an event that is not published.
+/// The error of an attempt to publish an event that must fail.
 pub(super) async fn refused(definition: Value) -> String {
     failed(once(definition).await).0
 }
@@ -113,7 +113,7 @@ pub(super) async fn through_a_restart(
     load.finish().await
 }
 
-/// No event is lost, and none exists more often than it was attempted.
+/// Checks that no event is lost, and that none is stored more often than it was attempted.
 #[track_caller]
 pub(super) fn assert_nothing_lost(attempts: &BTreeMap<String, i32>, stored: &[String]) {
     assert_eq!(attempts.len(), EVENTS);
@@ -125,8 +125,8 @@ pub(super) fn assert_nothing_lost(attempts: &BTreeMap<String, i32>, stored: &[St
     assert!(attempts.values().any(|attempts| *attempts > 1), "no fault was noticed");
 }
 
-/// An attempt fails at once if the broker is down, and names it; when the broker is back, the next
-/// attempt succeeds without restarting anything.
+/// If the broker is down, an attempt fails at once with a message that names the broker. When the
+/// broker is back, the next attempt succeeds, and nothing has to be restarted.
 pub(super) async fn is_found_again(broker: &mut Broker, definition: Value) {
     let (executor, target) = (executor(open()), target(definition));
     let limit = Duration::from_secs(20);
@@ -153,7 +153,7 @@ pub(super) async fn is_found_again(broker: &mut Broker, definition: Value) {
     assert_eq!((counts.open, counts.unreachable), (1, 0));
 }
 
-/// A broker that does not answer costs an attempt its timeout and no more, and when the broker
+/// If a broker does not answer, an attempt takes its timeout and no longer. When the broker
 /// continues, the same program reaches it again.
 pub(super) async fn is_waited_for_within_the_timeout(broker: &Broker, definition: Value) {
     let (executor, target) = (executor(open()), target(definition));

@@ -45,10 +45,10 @@ pub(super) async fn server(advertised: Option<u16>) -> Broker {
     .await
 }
 
-/// Reads a topic from its beginning to its end with a third-party client, which also computes in
-/// which partition it would put a key. The end is determined by fetching: asked for the latest
-/// offset (ListOffsets), Tansu 0.6 returns the one after the first record of the last batch, where
-/// Kafka returns the one after the last record.
+/// A script with a third-party client. It reads a topic from beginning to end, and computes the
+/// partition for a key. It finds the end by fetching: for the latest offset (ListOffsets), Tansu
+/// 0.6 returns the offset after the first record of the last batch, where Kafka returns the one
+/// after the last record.
 const READ: &str = r#"
 import json, sys
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
@@ -141,8 +141,8 @@ async fn a_topic_or_partition_that_is_not_there_is_the_attempts_error() {
     assert_eq!(message, "there is no partition 3 in the topic orders, which has 3");
 }
 
-/// A proxy in front of a broker that forwards one request after the other, and cuts the connection
-/// instead of forwarding the answer to this many produce requests.
+/// A proxy that forwards requests to a broker one by one. For `cuts` produce requests, it cuts the
+/// connection instead of forwarding the answer.
 async fn cutting(listener: TcpListener, broker: String, cuts: Arc<AtomicUsize>) {
     loop {
         let (client, _) = listener.accept().await.unwrap();
@@ -177,7 +177,7 @@ async fn frame(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(frame)
 }
 
-// While the topic is read, the proxy continues.
+// The proxy must run while the topic is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_acknowledgement_neither_loses_nor_doubles_an_event() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,5 +1,5 @@
-//! A broker that says that it already has a batch (`DUPLICATE_SEQUENCE_NUMBER`). Real ones say so
-//! only of a batch older than the last five, so this one answers as the test tells it.
+//! A broker that answers that it already has a batch (`DUPLICATE_SEQUENCE_NUMBER`). Real brokers
+//! answer so only for a batch older than the last five, so this test uses a scripted one.
 
 use std::{
     collections::VecDeque,
@@ -27,8 +27,8 @@ pub(super) const PRODUCE: i16 = 0;
 pub(super) const METADATA: i16 = 3;
 pub(super) const INIT_PRODUCER_ID: i16 = 22;
 
-/// The position of the batch in a request to `orders`, after its length: the head with the client's
-/// name, and the fields of the request, the topic and the partition.
+/// The position of the batch in a request to `orders`: after the length of the request, the head
+/// with the client's name, and the fields for the request, the topic and the partition.
 pub(super) const BATCH: usize =
     (2 + 2 + 4 + 2 + "carillon".len()) + (2 + 2 + 4) + (4 + 2 + 6) + (4 + 4 + 4);
 
@@ -40,7 +40,7 @@ enum Answer {
     Lost,
 }
 
-/// The producer of a batch, and its number.
+/// The producer and the sequence number of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Batch {
     producer: i64,
@@ -48,7 +48,8 @@ struct Batch {
     records: i32,
 }
 
-/// The answers, all other batches being accepted, and the batches received.
+/// The scripted answers to the first batches (all later ones are accepted), and the batches
+/// received.
 #[derive(Default)]
 struct Script {
     answers: Mutex<VecDeque<Answer>>,
@@ -113,7 +114,7 @@ impl Script {
     }
 }
 
-/// One request, without its length.
+/// Reads one request, without its length.
 pub(super) async fn read(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let length = stream.read_u32().await.ok()?;
     let mut asked = vec![0; usize::try_from(length).unwrap()];
@@ -121,22 +122,22 @@ pub(super) async fn read(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(asked)
 }
 
-/// Answers a request, by its number.
+/// Answers a request; the answer repeats the request's number.
 pub(super) async fn write(stream: &mut TcpStream, asked: &[u8], answer: &[u8]) -> Option<()> {
     let whole = [&asked[4..8], answer].concat();
     stream.write_u32(u32::try_from(whole.len()).unwrap()).await.ok()?;
     stream.write_all(&whole).await.ok()
 }
 
-/// The answer to a request for a producer's id.
+/// The answer to a client that asks for a producer id.
 pub(super) fn producer(id: i64) -> Vec<u8> {
-    // No tags, no delay, no error, the id, its epoch, no tags.
+    // No tags, no delay, no error, the producer id, its epoch, no tags.
     [&[0][..], &[0; 4], &[0; 2], &id.to_be_bytes(), &[0; 2], &[0]].concat()
 }
 
 /// The answer to a batch.
 pub(super) fn produced(code: i16) -> Vec<u8> {
-    // The offset of a batch that is not accepted now is not returned.
+    // A broker returns no offset for a batch that it did not accept now.
     let offset: i64 = if code == TAKEN { 70 } else { -1 };
     let mut told = [&1_u32.to_be_bytes()[..], &text("orders"), &1_u32.to_be_bytes()].concat();
     told.extend([&[0; 4][..], &code.to_be_bytes(), &offset.to_be_bytes()].concat());
@@ -152,8 +153,8 @@ pub(super) fn text(text: &str) -> Vec<u8> {
     [&u16::try_from(text.len()).unwrap().to_be_bytes(), text.as_bytes()].concat()
 }
 
-/// Brokers by their ports, numbered from 0, one of which leads the one partition of `orders`; the
-/// error is that of the topic.
+/// Metadata about brokers at these ports, numbered from 0. `leader` leads the only partition of
+/// `orders`; `error` is the error code of the topic.
 pub(super) fn metadata(ports: &[u16], leader: u32, error: i16) -> Vec<u8> {
     let (none, one) = (&[0; 4][..], 1_u32.to_be_bytes());
     let count = u32::try_from(ports.len()).unwrap().to_be_bytes();
@@ -200,7 +201,8 @@ async fn a_batch_that_was_not_confirmed_in_time_is_known_by_its_number() {
 
 #[tokio::test]
 async fn all_events_of_a_batch_that_is_known_are_acknowledged() {
-    // The first may be sent alone, while the others arrive.
+    // The first event may be sent alone, while the others arrive, so there are two answers for each
+    // batch.
     let known = [Answer::Code(NOT_CONFIRMED_IN_TIME), Answer::Code(DUPLICATE)];
     let (script, place) = Script::start(&[known, known].concat()).await;
     let (executor, target) = (executor(open()), target(definition(&place)));
@@ -223,7 +225,7 @@ async fn a_batch_that_was_never_sent_is_no_duplicate() {
     let (executor, target) = (executor(open()), target(definition(&place)));
     let (message, _) = failed(attempt(&executor, &target, "a-1", 1, LIMIT).await);
     assert_eq!(message, "the broker takes the event for another one (error 46)");
-    // The next event is sent under its own id.
+    // The next event is sent with a new producer id.
     let output = succeeded(attempt(&executor, &target, "a-1", 2, LIMIT).await);
     assert_eq!(output["offset"], 70);
     let batch = |producer| Batch { producer, sequence: 0, records: 1 };

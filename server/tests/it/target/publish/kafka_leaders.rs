@@ -1,5 +1,5 @@
-//! A cluster whose leader moves, and brokers that refuse topics and events. Tansu is one broker and
-//! refuses nobody, so these answer as the test tells them.
+//! A cluster in which another broker becomes the leader, and brokers that refuse topics and events.
+//! Tansu is a single broker and refuses nobody, so these tests use scripted brokers.
 
 use std::{
     sync::{
@@ -28,22 +28,22 @@ const NOT_AUTHORISED: i16 = 29;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Brokers of one cluster.
+/// The brokers of one cluster.
 struct Cluster {
     ports: Vec<u16>,
     /// The number of the broker that leads the partition.
     leader: AtomicU32,
-    /// A broker that closes every connection at the first request.
+    /// The number of the broker that closes every connection at the first request.
     dead: AtomicU32,
-    /// The error of the topic in the metadata.
+    /// The error code of the topic in the metadata.
     topic: i16,
-    /// How the leader answers a batch, by the bytes and the records in it.
+    /// The leader's answer to a batch, from its size in bytes and its number of records.
     judge: fn(usize, i32) -> i16,
-    /// The broker of each batch, its records, and the answer.
+    /// The batches received: the broker, the number of records, and the answer.
     batches: Mutex<Vec<(u32, i32, i16)>>,
 }
 
-/// No broker has this number.
+/// A number that no broker has.
 const NOBODY: u32 = u32::MAX;
 
 impl Cluster {
@@ -122,7 +122,7 @@ async fn a_leader_that_moves_or_dies_is_followed() {
     cluster.leader.store(1, Ordering::SeqCst);
     publish("a-2").await;
     assert_eq!(cluster.batches(), [(0, 1, TAKEN), (0, 1, NOT_LEADER), (1, 1, TAKEN)]);
-    // The others tell who leads now.
+    // The former leader is dead now, and the other brokers name the new one.
     cluster.dead.store(1, Ordering::SeqCst);
     cluster.leader.store(2, Ordering::SeqCst);
     let output = publish("a-3").await;
@@ -132,7 +132,7 @@ async fn a_leader_that_moves_or_dies_is_followed() {
 
 #[tokio::test]
 async fn a_topic_that_may_not_be_written_is_the_attempts_error() {
-    // Brokers hide the topic from clients that may not describe it, or refuse the batch.
+    // A broker may hide the topic from clients that are not authorised, or refuse their batch.
     let (_hidden, place) = Cluster::start(1, NOT_AUTHORISED, |_, _| TAKEN).await;
     let message = refused(definition(&place, "short")).await;
     assert!(message.ends_with("(error 29)"), "{message}");
@@ -150,7 +150,8 @@ async fn an_event_that_is_too_large_takes_none_of_its_batch_along() {
     let executor = executor(open());
     let short = target(definition(&place, "short"));
     let long = target(definition(&place, &"x".repeat(LARGEST)));
-    // What follows finds the connection, and waits for one writer.
+    // The connection already exists for the following events, which wait for one writer and form a
+    // batch.
     succeeded(attempt(&executor, &short, "first", 1, LIMIT).await);
     let ids: Vec<String> = (0..10).map(|number| format!("a-{number}")).collect();
     let all = ids.iter().enumerate().map(|(number, id)| {

@@ -1,5 +1,6 @@
-//! Signing in to a Kafka broker. Tansu asks no client for a password, so this broker is scripted:
-//! it keeps of a password what RFC 5802 lets a server keep, and checks proofs with that.
+//! Signing in to a Kafka broker. Tansu asks no client for a password, so this broker is scripted.
+//! It stores the values derived from a password that RFC 5802 describes, and checks proofs with
+//! them.
 
 use std::{
     num::NonZeroU32,
@@ -25,15 +26,15 @@ const SASL_AUTHENTICATE: i16 = 36;
 const UNSUPPORTED: i16 = 33;
 const WRONG: i16 = 58;
 
-/// Where a request's own fields begin: behind the head with the client's name.
+/// The position of a request's own fields, after the head with the client's name.
 const FIELDS: usize = 2 + 2 + 4 + 2 + "carillon".len();
 
-/// With both characters that SCRAM escapes.
+/// A name with both characters that SCRAM escapes.
 const NAME: &str = "mailer,eu=1";
 const PASSWORD: &str = "open-sesame-417";
 const ROUNDS: u32 = 4_096;
 
-/// What a broker knows of the one user.
+/// The broker's knowledge of its only user.
 struct Guard {
     mechanism: &'static str,
     hash: &'static digest::Algorithm,
@@ -41,16 +42,16 @@ struct Guard {
     salt: &'static [u8],
     stored_key: Vec<u8>,
     server_key: Vec<u8>,
-    /// How often a client has signed in.
+    /// The number of times that a client has signed in.
     entered: Mutex<usize>,
 }
 
-/// A connection on its way in.
+/// A connection whose client is signing in.
 #[derive(Default)]
 struct Entrance {
     is_begun: bool,
     is_in: bool,
-    /// The client's first message, and the broker's, of SCRAM.
+    /// The first SCRAM messages of the client and of the broker.
     first: Option<(String, String)>,
 }
 
@@ -107,7 +108,7 @@ impl Guard {
                     let length = u32::try_from(data.len()).unwrap().to_be_bytes();
                     [&code.to_be_bytes()[..], &text(""), &length, data.as_bytes()].concat()
                 }
-                // Nothing else is answered before.
+                // The broker answers no other request before the client has signed in.
                 _ if !entrance.is_in => return None,
                 METADATA => metadata(&[port], 0, TAKEN),
                 INIT_PRODUCER_ID => producer(1),
@@ -211,13 +212,14 @@ async fn a_mechanism_that_the_broker_lacks_is_named_with_those_that_it_has() {
     assert!(message.contains("PLAIN") && message.ends_with("SCRAM-SHA-512"), "{message}");
 }
 
-/// Such a broker is not the one that was meant: an event that it is sent would go astray.
+/// A broker that cannot prove that it knows the password is not the intended one, and must not get
+/// the event.
 #[tokio::test]
 async fn a_broker_that_cannot_prove_the_password_gets_no_event() {
     for (sasl, mechanism) in MECHANISMS.into_iter().skip(1) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = listener.local_addr().unwrap();
-        // It accepts the client's proof, and answers with the proof of another password.
+        // The impostor accepts the client's proof, but answers with the proof of another password.
         let (mut impostor, other) =
             (Guard::new(mechanism, PASSWORD), Guard::new(mechanism, "another"));
         impostor.server_key = other.server_key;

@@ -153,7 +153,7 @@ async fn a_wrong_password_is_the_attempts_error() {
     let connection = &mut with_name["publish"]["to"]["nats"]["connection"];
     connection["username"] = json!("carillon");
     connection["password"] = json!("sesame");
-    // The client is accepted, but there is no stream.
+    // The server accepts the client, but has no stream for the subject.
     assert_eq!(refused(with_name).await, "no stream listens to the subject orders.new");
 }
 

@@ -13,12 +13,12 @@ use super::{
     },
 };
 
-/// Starts the daemon by which Erlang finds nodes, which would outlive the server, and then the
-/// server.
+/// Starts the daemon through which Erlang nodes find one another, and then the server. If the
+/// server started the daemon itself, the daemon would outlive it.
 const START: &str = "epmd -port $ERL_EPMD_PORT -address 127.0.0.1 & \
                      exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmq-server\"";
 
-/// The definitions that exist from the start.
+/// The definitions that the server has from the start.
 const DEFINITIONS: &str = r#"{
     "vhosts": [{ "name": "/" }],
     "users": [
@@ -96,7 +96,7 @@ async fn server(certificate: &Certificate) -> Broker {
     .await
 }
 
-/// Takes everything from a queue with a third-party client.
+/// A script with a third-party client that takes all messages from a queue.
 const GET: &str = r#"
 import json, sys, pika
 connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", int(sys.argv[1])))
@@ -128,7 +128,7 @@ fn definition(server: &str, event: Value) -> Value {
     } })
 }
 
-// A server takes seconds to start: harmless cases share one.
+// A server takes seconds to start, so tests without faults share one.
 #[tokio::test]
 async fn events_are_in_the_queue_and_a_refused_one_is_the_attempts_error() {
     let certificate = Certificate::new();
@@ -182,7 +182,7 @@ async fn events_are_in_the_queue_and_a_refused_one_is_the_attempts_error() {
     full["publish"]["to"]["rabbitmq"]["exchange"] = json!("");
     assert_eq!(refused(full).await, "the broker could not take the event (basic.nack)");
 
-    // A missing exchange does not affect other events.
+    // An exchange that does not exist does not affect events for other exchanges.
     let executor = executor(open());
     let (good, bad) = (with("routing_key", json!("order.a")), with("exchange", json!("other")));
     let (good, bad) = (target(good), target(bad));

@@ -6,7 +6,7 @@ use crate::support::{Broker, tool};
 
 use super::faults::{published, refused};
 
-/// A server that keeps queues as SQS does.
+/// A server whose queues behave like those of SQS.
 pub(super) async fn server() -> Broker {
     Broker::start(
         1,

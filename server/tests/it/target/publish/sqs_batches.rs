@@ -1,4 +1,4 @@
-//! Events for one queue that are sent together.
+//! Events for the same queue, which are sent in batches.
 
 use std::{
     collections::BTreeSet,
@@ -34,14 +34,14 @@ struct Call {
 
 type Calls = Arc<Mutex<Vec<Call>>>;
 
-/// A server whose queues accept everything without `bad` in its text.
+/// A server that accepts every message, except those with `bad` in their text.
 async fn picky() -> (String, Calls) {
     let calls = Calls::default();
     let router = Router::new().route("/", post(answer)).with_state(calls.clone());
     (format!("http://{}/1/orders", serve(router).await), calls)
 }
 
-/// A server that asks clients to slow down.
+/// A server that asks its clients to slow down.
 async fn busy() -> (String, Calls) {
     let calls = Calls::default();
     let refuse = async |calls: State<Calls>, headers: HeaderMap, body: Bytes| {
@@ -76,7 +76,7 @@ async fn answer(State(calls): State<Calls>, headers: HeaderMap, body: Bytes) -> 
             successful.push(json!({ "Id": id, "MessageId": number.unwrap_or("none") }));
         }
     }
-    // The answers come in a different order than the messages.
+    // The answers come in the reverse order of the messages.
     successful.reverse();
     json!({ "Successful": successful, "Failed": refused }).to_string()
 }

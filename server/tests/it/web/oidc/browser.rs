@@ -24,7 +24,7 @@ impl Browser {
         Self { http, cookies: HashMap::new(), returned: None }
     }
 
-    /// The browser's cookies for a server, in the form in which it sends them.
+    /// The browser's cookies for a server, as the browser sends them.
     pub(super) fn cookies(&self, server: &Server) -> String {
         let of = self.cookies.get(&server.url);
         let pairs = of.into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
@@ -51,7 +51,8 @@ impl Browser {
         answer
     }
 
-    /// Goes to the provider by way of the server, and stops before it returns.
+    /// Starts a sign-in at the server and follows it to the provider. Stops before the provider
+    /// sends the browser back, and returns the address to which it would.
     pub(super) async fn leave(&mut self, server: &Server, to: &str) -> Url {
         let mut url: Url = format!("{}/auth/oidc/login?to={to}", server.url).parse().unwrap();
         for _ in 0..10 {
@@ -67,20 +68,20 @@ impl Browser {
         panic!("it is sent around in circles: {url}");
     }
 
-    /// Signs in; returns the answer to the browser that returns.
+    /// Signs in; returns the server's answer to the returning browser.
     pub(super) async fn sign_in(&mut self, server: &Server, to: &str) -> Response {
         let back = self.leave(server, to).await;
         self.get(&back).await
     }
 
-    /// Signs in successfully; returns the address that it is sent to.
+    /// Signs in successfully; returns the address to which the server sends the browser.
     pub(super) async fn enter(&mut self, server: &Server, to: &str) -> String {
         let answer = self.sign_in(server, to).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{}", answer.text().await.unwrap());
         answer.headers()[header::LOCATION].to_str().unwrap().to_owned()
     }
 
-    /// Fails to sign in; returns the text shown.
+    /// Tries to sign in, which must fail; returns the status and the text shown.
     pub(super) async fn fail(&mut self, server: &Server) -> (StatusCode, String) {
         let answer = self.sign_in(server, "/").await;
         let told = (answer.status(), answer.text().await.unwrap());
@@ -88,7 +89,7 @@ impl Browser {
         told
     }
 
-    /// The user as whom the server treats the browser.
+    /// The user whom the server sees in this browser.
     pub(super) async fn me(&self, server: &Server) -> Value {
         let query = "{ me { name role roleEverywhere grants { namespace role } } }";
         self.ask(server, query).await["data"]["me"].take()

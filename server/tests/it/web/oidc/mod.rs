@@ -1,4 +1,4 @@
-//! Signing in by an identity provider, from beginning to end, and what is refused on the way.
+//! Signing in through an identity provider, from beginning to end, and the reasons for a refusal.
 //!
 //! - `provider`: a real one from npm; `browser`: cookies and redirects
 
@@ -50,12 +50,13 @@ fn carillon(database: &TestDatabase, args: &[&str]) -> String {
 }
 
 async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDatabase) {
-    // Another user already has the name: that is not the user whom the provider knows by it.
+    // A user with this name exists already. It is not the user whom the provider knows by that
+    // name.
     carillon(&database, &["user", "add", "ada", "--role", "admin", "--password-stdin"]);
     let mut provider = Provider::start();
     let server = start(&database, &mut provider);
     let mut ada = Browser::new();
-    // A person whose groups grant nothing leaves no trace.
+    // If a person's groups grant nothing, nothing is stored about the person.
     let (status, told) = ada.fail(&server).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert!(told.contains("none of your groups"), "{told}");
@@ -72,12 +73,12 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     assert!(name.starts_with("ada-") && name.len() == 12, "{me}");
     let operator = json!([{ "namespace": "default", "role": "OPERATOR" }]);
     assert_eq!((&me["grants"], &me["roleEverywhere"]), (&operator, &Value::Null));
-    // The browser's earlier session key opens nothing.
+    // The key of the browser's earlier session is not valid any more.
     assert_ne!(ada.cookies(&server), before);
     let planted = server.post("/graphql").header(header::COOKIE, &before);
     assert_eq!(server.who(planted).await, Value::Null);
 
-    // Another sign-in of the same subject, under another name, is the same user, with other groups.
+    // The same subject signs in again under another name: it is the same user, with other groups.
     let claims = json!({ "preferred_username": "ada.l", "groups": ["watchers"] });
     provider.be(json!({ "claims": claims })).await;
     let mut elsewhere = Browser::new();
@@ -87,7 +88,7 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     assert_eq!(now["grants"], json!([{ "namespace": "default", "role": "VIEWER" }]));
     assert_eq!(ada.me(&server).await["role"], "VIEWER");
 
-    // Rights granted here are kept separate from those of groups.
+    // Rights granted in Carillon are kept separate from those of groups.
     let admin = server.sign_in("ada", "correct horse battery").await;
     let admin = crate::support::cookie(&admin);
     let order = async |query: String| {
@@ -118,7 +119,7 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
         .collect();
     assert_eq!(actions, ["user.groups", "user.groups", "user.add"]);
 
-    // These users cannot sign in with a password, nor while they are disabled.
+    // Users of the provider cannot sign in with a password, and not at all while they are disabled.
     for password in ["", "correct horse battery"] {
         assert_eq!(server.sign_in(&name, password).await.status(), StatusCode::UNAUTHORIZED);
     }
@@ -128,18 +129,18 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     assert_eq!(status, StatusCode::FORBIDDEN, "{told}");
     carillon(&database, &["user", "enable", &name]);
     Browser::new().enter(&server, "/").await;
-    // Another subject of the same name is another user.
+    // Another subject with the same name is another user.
     provider.be(json!({ "sub": "u2", "claims": { "groups": ["root"] } })).await;
     let mut other = Browser::new();
     other.enter(&server, "/").await;
     let other = other.me(&server).await;
     assert_eq!((&other["name"], &other["roleEverywhere"]), (&json!("ada.l"), &json!("ADMIN")));
-    // Rights from groups are no longer shown once the provider is not configured any more.
+    // Once the provider is not configured any more, rights from groups are not shown.
     let given = "{ users { nodes { name givenElsewhere { role } } } }";
     let shown = order(given.to_owned()).await.to_string();
     assert!(shown.contains(r#"[{"role":"ADMIN"}]"#), "{shown}");
     let methods = format!("{:?}", server.get("/auth/methods").send().await);
-    // A SQLite file has one server.
+    // On SQLite, only one server may use the file.
     server.stop();
     let without = Server::start(&database);
     let admin = crate::support::cookie(&without.sign_in("ada", "correct horse battery").await);
@@ -173,13 +174,13 @@ async fn a_token_counts_only_if_it_is_the_providers_and_of_this_sign_in() {
         provider.be(json!({ "tamper": tamper })).await;
         let (status, told) = Browser::new().fail(&server).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{tamper}: {told}");
-        // The reason is for the operator, not for the person at the browser.
+        // Only the operator's log has the reason, not the page that the person sees.
         assert!(told.contains("what the provider answered does not count"), "{tamper}: {told}");
         let log = server.logged("error=accept the token: ").await;
         assert!(log.contains(why) && !told.contains(why), "{tamper}: {log}");
         assert!(!log.contains("eyJ") && !log.contains(SECRET), "{tamper}: {log}");
     }
-    // Clocks may be a minute apart.
+    // The clocks of server and provider may differ by a minute.
     for shift in [json!({ "iat": 40 }), json!({ "exp": -3630 })] {
         provider.be(json!({ "tamper": { "shift": shift } })).await;
         Browser::new().enter(&server, "/").await;
@@ -190,8 +191,8 @@ async fn a_token_counts_only_if_it_is_the_providers_and_of_this_sign_in() {
     assert_eq!(ada.me(&server).await["name"], "ada");
 }
 
-/// The standard allows this: a provider that follows it strictly keeps the ID token short and
-/// returns the other claims at its userinfo endpoint.
+/// The standard permits this: a provider may keep the ID token short, and return the other claims
+/// at its userinfo endpoint.
 #[tokio::test]
 async fn what_the_token_does_not_say_the_provider_is_asked_for() {
     let database = TestDatabase::sqlite().await;
@@ -203,8 +204,8 @@ async fn what_the_token_does_not_say_the_provider_is_asked_for() {
     grace.enter(&server, "/").await;
     let me = grace.me(&server).await;
     assert_eq!((&me["name"], &me["role"]), (&json!("grace"), &json!("OPERATOR")), "{me}");
-    // Another user's answer, and a missing one, grant nothing; and no user loses rights from
-    // groups.
+    // If the userinfo answer is about another user, or is missing, it grants nothing, and no user
+    // loses rights.
     for (tamper, status, why) in [
         (json!({ "userinfo": { "sub": "u2" } }), StatusCode::FORBIDDEN, "accept the token"),
         (json!({ "status": 500 }), StatusCode::BAD_GATEWAY, "read the provider's answer"),
@@ -224,15 +225,15 @@ async fn a_new_key_of_the_provider_is_found() {
     let mut provider = Provider::start();
     let server = start(&database, &mut provider);
     provider.be(json!({ "claims": { "groups": ["ops"] }, "rotate": true })).await;
-    // The provider's keys are known before the key is exchanged for another one.
+    // The server has cached the provider's keys before the provider replaces them.
     Browser::new().enter(&server, "/").await;
     provider.be(json!({ "rotate": true })).await;
     let answer = server.get("/auth/methods").send().await.unwrap().json::<Value>().await.unwrap();
     let oidc = json!({ "name": "the company" });
     assert_eq!(answer, json!({ "password": true, "oidc": oidc, "first_visit": null }));
     let entered = async {
-        // The provider is asked for its keys again only after a pause, and a try before the end of
-        // that pause counts as a guess; thirty guesses are too many.
+        // The server asks the provider for its keys again only after a pause. A sign-in before the
+        // end of that pause counts as a guess, and thirty guesses are too many.
         while Browser::new().sign_in(&server, "/").await.status() != StatusCode::SEE_OTHER {
             Clock::system().sleep(Duration::from_millis(200)).await;
         }
@@ -248,13 +249,13 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
     let mut ada = Browser::new();
     let back = ada.leave(&server, "/").await;
-    // Another browser is led to where Ada should have returned, with her code.
+    // Another browser visits the address to which Ada should have returned, with her code.
     let mut eve = Browser::new();
     assert_eq!(eve.get(&back).await.status(), StatusCode::BAD_REQUEST);
     let mut mallory = Browser::new();
     mallory.leave(&server, "/").await;
     assert_eq!(mallory.get(&back).await.status(), StatusCode::BAD_REQUEST);
-    // With its own state, the code is useless.
+    // With a state of its own, the code does not help the attacker either.
     let own = mallory.returned.clone().unwrap();
     let value = |url: &Url, name: &str| {
         url.query_pairs().find(|(key, _)| key == name).unwrap().1.into_owned()
@@ -267,7 +268,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     );
     assert_eq!(mallory.get(&mixed.parse().unwrap()).await.status(), StatusCode::FORBIDDEN);
     assert_eq!(mallory.me(&server).await, Value::Null);
-    // The provider revoked the code when it saw that: Ada has to begin again.
+    // The provider has revoked the code because it was used twice, so Ada has to sign in again.
     let back = ada.leave(&server, "/").await;
     for wrong in [
         back.as_str().replace("iss=", "iss=https%3A%2F%2Fevil.example"),
@@ -281,7 +282,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     let back = ada.leave(&server, "/").await;
     assert_eq!(ada.get(&back).await.status(), StatusCode::SEE_OTHER);
     let signed_in = ada.cookies(&server);
-    // The same address again, from the history or from a log.
+    // The same address is visited again, from the browser's history or from a log.
     for again in [&mut ada, &mut eve] {
         assert_eq!(again.get(&back).await.status(), StatusCode::BAD_REQUEST);
     }
@@ -289,7 +290,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     assert_eq!(ada.me(&server).await["name"], "ada");
     assert_eq!(eve.me(&server).await, Value::Null);
 
-    // A refusal by the provider is shown without its own words.
+    // If the provider refuses the sign-in, the page does not repeat the provider's text.
     let mut eve = Browser::new();
     let state = value(&eve.leave(&server, "/").await, "state");
     let denied = "error=access_denied&error_description=%3Cscript%3E";
@@ -299,7 +300,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     let told = answer.text().await.unwrap();
     assert!(told.contains("access_denied") && !told.contains("script"), "{told}");
 
-    // The browser is not sent elsewhere.
+    // After the sign-in, the browser is never sent to another site.
     for to in ["//evil.example", "https://evil.example", "/%5Cevil.example", "%2F%2Fevil.example"] {
         assert_eq!(Browser::new().enter(&server, to).await, "/", "{to}");
     }
@@ -322,13 +323,13 @@ async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
     let url: Url = left["continue_at"].as_str().unwrap().parse().unwrap();
     assert!(url.as_str().starts_with(&provider.issuer), "{url}");
     assert_eq!(ada.me(&server).await, Value::Null);
-    // The provider accepts it.
+    // The provider accepts this address for the sign-out.
     assert_eq!(ada.get(&url).await.status(), StatusCode::OK);
 
     ada.enter(&server, "/").await;
     let cookie = ada.cookies(&server);
     provider.stop();
-    // Cached metadata remains valid; where the provider must be asked, it is down.
+    // The restarted server has no metadata of the provider, which is down.
     let issuer = &provider.issuer;
     let config =
         format!("[oidc]\nissuer = \"{issuer}\"\nclient_id = \"c\"\nprivate_addresses = true");
@@ -339,18 +340,18 @@ async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
     assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
     let told = answer.text().await.unwrap();
     assert!(told.contains("cannot be used now") && !told.contains(&provider.issuer), "{told}");
-    // Signing out does not wait for it either.
+    // Signing out does not wait for the provider either.
     let left = server.post("/auth/logout").header(header::COOKIE, &cookie).send().await.unwrap();
     assert_eq!(left.status(), StatusCode::NO_CONTENT);
     let after = server.post("/graphql").header(header::COOKIE, &cookie);
     assert_eq!(server.who(after).await, Value::Null);
-    // Passwords work as ever.
+    // Users with passwords can still sign in.
     carillon(&database, &["user", "add", "bob", "--role", "viewer", "--password-stdin"]);
     let opened = server.sign_in("bob", "correct horse battery").await;
     assert_eq!(opened.status(), StatusCode::NO_CONTENT);
 }
 
-/// A shared browser: the next user signs in before the previous one has signed out.
+/// Two users share a browser: the second one signs in before the first one has signed out.
 #[tokio::test]
 async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
     let database = TestDatabase::sqlite().await;
@@ -373,7 +374,7 @@ async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
     let who = server.who(server.post("/graphql").header(header::COOKIE, &his)).await;
     assert_eq!(who["name"], "bob");
     assert!(!kept().await, "her token is in his session");
-    // Signing out does not lead him to the provider to be signed out there as her.
+    // The sign-out of the second user does not sign the first one out at the provider.
     let left = server.post("/auth/logout").header(header::COOKIE, &his).send().await.unwrap();
     assert_eq!(left.status(), StatusCode::NO_CONTENT);
     assert_eq!(ada.me(&server).await, Value::Null);

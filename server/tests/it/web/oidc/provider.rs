@@ -1,4 +1,5 @@
-//! A real provider from npm, in its own process, whose account and misbehaviour the test decides.
+//! A real provider from npm, in a process of its own. The test decides which account it has and how
+//! it misbehaves.
 
 use std::{
     io::{BufRead, BufReader, Lines, Write},
@@ -8,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-/// The secret of its client.
+/// The secret of the provider's client.
 pub(super) const SECRET: &str = "the secret of the client, long enough";
 
 /// The provider. It ends with the test.
@@ -39,7 +40,7 @@ impl Provider {
         Self { issuer, child, stdin, lines }
     }
 
-    /// Tells the provider its client's address; from then on it answers.
+    /// Tells the provider the address of its client; from then on the provider answers.
     pub(crate) fn serve(&mut self, home: &str) {
         writeln!(self.stdin, "{home}").unwrap();
         said(&mut self.lines, "ready");

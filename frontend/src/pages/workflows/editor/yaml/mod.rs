@@ -1,7 +1,7 @@
-//! A workflow as YAML: what stands under `workflows:` of a module file (pure). Values that equal the default are left
-//! out. Only the server reads YAML.
+//! A workflow as YAML: a single entry of `workflows:` in a module file (pure). Default values are left out. Only the
+//! server parses YAML.
 //!
-//! - `node`: the values of the text, and how they are written
+//! - `node`: the values of the text, and writing them
 
 mod node;
 
@@ -217,7 +217,7 @@ fn span(seconds: f64, usual: f64) -> Option<Node> {
     (seconds != usual).then(|| duration(seconds))
 }
 
-/// `1h30m`: the units of a module file have no fractions.
+/// A duration such as `1h30m`, because the units of a module file have no fractions.
 fn duration(seconds: f64) -> Node {
     const UNITS: [(&str, u64); 5] =
         [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
@@ -250,7 +250,7 @@ fn json(value: &Value) -> Node {
 mod tests {
     use super::*;
 
-    /// What the server is known to read as the same: its tests have these two files as well.
+    /// A text that the server parses to the same definition: the server's tests contain the same two files.
     const SENT: &str =
         include_str!("../../../../../../server/tests/it/api/texts/every_target.json");
     const WRITTEN: &str =

@@ -1,21 +1,21 @@
-//! YAML written from values (pure): block style, with short lists in one line.
+//! Writes values as YAML (pure): in block style, with short lists on one line.
 
 use serde_json::Value;
 
-/// The longest list that stands in one line, in bytes.
+/// The longest list that is written on one line, in bytes.
 const SHORT: usize = 90;
 
 /// A value of the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
     Text(String),
-    /// A number, a truth value or null, as YAML has it.
+    /// A number, a Boolean or null, as YAML writes it.
     Plain(String),
     List(Vec<Node>),
     Map(Vec<(String, Node)>),
 }
 
-/// An object as a whole text.
+/// A whole text that contains an object.
 pub(super) fn written(entries: &[(String, Node)]) -> String {
     let mut out = String::new();
     write_map(&mut out, entries, 0);
@@ -33,7 +33,7 @@ fn write_map(out: &mut String, entries: &[(String, Node)], depth: usize) {
 fn write_list(out: &mut String, items: &[Node], depth: usize) {
     for item in items {
         match item {
-            // The first key stands in the line of the dash.
+            // The first key is on the line of the dash.
             Node::Map(entries) if !entries.is_empty() => {
                 let dash = out.len() + depth;
                 write_map(out, entries, depth + 2);
@@ -47,7 +47,7 @@ fn write_list(out: &mut String, items: &[Node], depth: usize) {
     }
 }
 
-/// A value after its key or dash, to the end of its last line. `depth` is that of the key or dash.
+/// Writes a value after its key or dash, to the end of its last line. `depth` is that of the key or dash.
 fn write_value(out: &mut String, node: &Node, depth: usize) {
     match node {
         Node::Map(entries) if !entries.is_empty() => {
@@ -65,14 +65,14 @@ fn write_value(out: &mut String, node: &Node, depth: usize) {
     }
 }
 
-/// Whether a list stands in one line.
+/// Whether a list is written on one line.
 fn is_short(items: &[Node]) -> bool {
     let is_scalar = |item: &Node| matches!(item, Node::Text(_) | Node::Plain(_));
     let length = |item: &Node| inline(item).len() + 2;
     items.iter().all(is_scalar) && items.iter().map(length).sum::<usize>() <= SHORT
 }
 
-/// A value in one line.
+/// A value on one line.
 fn inline(node: &Node) -> String {
     match node {
         Node::Text(value) => scalar(value),
@@ -87,7 +87,7 @@ fn inline(node: &Node) -> String {
     }
 }
 
-/// A value between brackets, where some readers take a colon inside a word for the end of a key.
+/// A value between brackets. There, some parsers mistake a colon inside a word for the end of a key.
 fn member(node: &Node) -> String {
     match node {
         Node::Text(value) if value.contains([':', '?']) => quoted(value),
@@ -95,8 +95,8 @@ fn member(node: &Node) -> String {
     }
 }
 
-/// Whether a text of several lines may stand as it is below its key: its lines, their indent and its end are read
-/// back as they are.
+/// Whether a text of several lines may be written unchanged below its key, because YAML preserves its lines, their
+/// indent and its end.
 fn is_block(value: &str) -> bool {
     let is_shown = |letter: char| matches!(letter, '\n' | '\t') || is_printable(letter);
     value.contains('\n')
@@ -107,7 +107,7 @@ fn is_block(value: &str) -> bool {
 }
 
 fn write_block(out: &mut String, value: &str, depth: usize) {
-    // A bar alone keeps one line end at the end.
+    // A single bar keeps one line end at the end of the text.
     out.push_str(if value.ends_with('\n') { " |\n" } else { " |-\n" });
     for line in value.lines() {
         if !line.is_empty() {
@@ -136,7 +136,7 @@ fn quoted(value: &str) -> String {
     out
 }
 
-/// Whether YAML allows the letter in a text as it is.
+/// Whether YAML allows the character unescaped in a text.
 fn is_printable(letter: char) -> bool {
     !letter.is_control() && !matches!(letter, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
@@ -146,7 +146,7 @@ fn is_bare(value: &str) -> bool {
         ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity"];
     let is_safe = |letter: char| letter.is_ascii_alphanumeric() || "_-./=+@?&:".contains(letter);
     let begins = value.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
-    // A colon before a space or at the end makes a key.
+    // A colon before a space or at the end would make the text a key.
     begins
         && value.chars().all(is_safe)
         && !value.ends_with(':')
