@@ -11,7 +11,6 @@ use std::{
 use carillon::store::{Edge, Faults, StoreError};
 use entity::{
     fire::{MadeUpFor, Reason, Verdict},
-    run,
     schedule::{CatchUp, Overlap},
 };
 use futures::FutureExt;
@@ -261,10 +260,11 @@ async fn a_fire_in_time_that_follows_caught_up_runs_stops_none_of_them(database:
         for schedule in &schedules {
             let runs = world.runs(*schedule).await;
             assert_eq!(runs.len(), started, "{runs:#?}");
-            assert_eq!(runs[started - 1].state, run::State::Queued, "{runs:#?}");
+            assert!(runs[started - 1].state.is_live(), "{runs:#?}");
             assert!(runs.iter().all(|run| run.cancel_requested_at.is_none()), "{runs:#?}");
         }
-        let settle = "UPDATE run SET state = 'succeeded', finished_at = 1 WHERE state = 'queued'";
+        let settle =
+            "UPDATE run SET state = 'succeeded', finished_at = 1 WHERE finished_at IS NULL";
         world.write(settle, []).await;
     }
     for schedule in schedules {

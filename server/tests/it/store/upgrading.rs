@@ -30,7 +30,8 @@ async fn plant(database: &TestDatabase) {
     let dialect = database.store.dialect().clone();
     database.store.clone().close().await.unwrap();
     if !dialect.is_postgres() {
-        fs::remove_file(database.url.trim_start_matches("sqlite:")).unwrap();
+        // Carillon made the file for its own user only, and SQLite opens an empty file as a database.
+        fs::write(database.url.trim_start_matches("sqlite:"), "").unwrap();
     }
     let url = if dialect.is_postgres() {
         database.url.clone()

@@ -303,6 +303,13 @@ async fn a_rolling_deploy_loses_and_doubles_nothing(database: TestDatabase) {
     // If the old program starts again, it deploys its old module.
     let again = setup.start("1");
     setup.declares(OLD).await;
+    // Before it has registered, it does not follow signals.
+    until("the old program works again", async || {
+        let query = "{ workers { version } }";
+        let found = setup.desk.graphql(query, json!({})).await;
+        found["workers"].as_array().is_some_and(|all| all.iter().any(|one| one["version"] == "1"))
+    })
+    .await;
     for program in [again, new] {
         program.ask_to_stop();
         assert!(program.ended().success());
