@@ -142,30 +142,29 @@ fn rate_limited(text: String) -> ServerError {
 /// be large, and becomes free when the last clone is dropped. If it is added to a request's data,
 /// it is held until the answer is written; otherwise, until the answer is built.
 #[derive(Clone, Debug, Default)]
-pub struct AnswerPlace(Arc<OnceCell<BulkheadPlace>>);
+pub struct AnswerPlace(Arc<OnceCell<Option<BulkheadPlace>>>);
 
 impl AnswerPlace {
-    /// Whether the answer is large.
+    /// Whether the answer is large and has its place.
     pub fn is_taken(&self) -> bool {
-        self.0.initialized()
+        matches!(self.0.get(), Some(Some(_)))
     }
 
-    /// Takes the place, unless that is done; waits while the caller has too many.
+    /// Takes the place, unless that is done; waits while the caller has too many. The fields of an
+    /// answer are resolved concurrently, so the wait of one of them counts for all.
     pub(super) async fn take(&self, ctx: &ExtensionContext<'_>) -> ServerResult<()> {
         let Some(asides) = ctx.data_opt::<Asides>().filter(|_| !self.is_taken()) else {
             return Ok(());
         };
         let caller = caller(ctx.data_opt::<Viewer>());
-        let taken = self.0.get_or_try_init(|| async {
-            let place = asides.large.enter_within(caller, &asides.clock, PATIENCE).await;
-            place.ok_or_else(|| {
-                rate_limited(format!(
-                    "{MAX_LARGE_OF_CALLER} large answers of yours are being built, or you have not \
-                     read them yet; read them, and ask again"
-                ))
-            })
-        });
-        taken.await.map(drop)
+        let place = asides.large.enter_within(caller, &asides.clock, PATIENCE);
+        match self.0.get_or_init(|| place).await {
+            Some(_) => Ok(()),
+            None => Err(rate_limited(format!(
+                "{MAX_LARGE_OF_CALLER} large answers of yours are being built, or you have not \
+                 read them yet; read them, and ask again"
+            ))),
+        }
     }
 }
 

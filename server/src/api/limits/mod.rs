@@ -150,8 +150,6 @@ struct RequestJudge {
     budget: budget::AnswerBudget,
     pace: pace::TurnPace,
     place: Mutex<AnswerPlace>,
-    /// Whether the answer is built without the place that it waited for in vain.
-    goes_without: AtomicBool,
 }
 
 impl RequestJudge {
@@ -261,12 +259,11 @@ impl Extension for RequestJudge {
             self.pace.rest(clock(ctx)).await;
         }
         self.budget.open(&info, is_stranger)?;
-        if self.budget.is_large() && !self.goes_without.load(Relaxed) {
+        if self.budget.is_large() {
             let taken = self.place().take(ctx).await;
-            // A refusal would hide that a mutation was carried out: its answer is built all the same.
-            if taken.is_err() && self.is_mutation.load(Relaxed) {
-                self.goes_without.store(true, Relaxed);
-            } else {
+            // A refusal would hide that the mutation was carried out, so its answer is built
+            // without a place.
+            if !self.is_mutation.load(Relaxed) {
                 taken?;
             }
         }
