@@ -243,8 +243,9 @@ impl PeopleMutation {
     async fn revoke_sessions(
         &self,
         cx: &Context<'_>,
-        user_id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The user's id.")] user_id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<i32> {
         let who = cx.signed_in()?;
