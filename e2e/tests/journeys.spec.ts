@@ -32,7 +32,11 @@ test.beforeEach(async ({ page: fresh }) => {
   await signIn(page, server.addPerson("ada", "admin"));
 });
 
-test.afterEach(async () => server.stop());
+test.afterEach(async () => {
+  // The page may still be loading parts of the console.
+  await page.close();
+  await server.stop();
+});
 
 /** Creates a schedule by hand, which no module owns. */
 function create(name: string, expression: string, namespace = "default"): void {

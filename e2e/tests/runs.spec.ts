@@ -121,7 +121,7 @@ test("the time that sorts the runs is shown, and a field of the search is comple
   const started = page.getByRole("columnheader", { name: /^Started/ });
   await expect(page.getByRole("columnheader", { name: "Created" })).toBeVisible();
   await expect(started).toHaveCount(0);
-  await page.getByLabel("Order").selectOption({ label: "Last started first" });
+  await page.getByLabel("Order", { exact: true }).selectOption({ label: "Last started first" });
   await expect(page).toHaveURL(/sort=-started/);
   await expect(started).toHaveAttribute("aria-sort", "descending");
   await page.getByRole("button", { name: "Took" }).click();

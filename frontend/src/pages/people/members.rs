@@ -32,8 +32,11 @@ pub(super) fn Members() -> impl IntoView {
     let (namespace, session) = (kit::use_picked(), use_session());
     let may = Memo::new(move |_| session.administers_in(&namespace.get()));
     let shown = live(move || {
+        // Read before `may`: if `may` is read first and does not change, reactive_graph does not notice that the
+        // namespace did.
+        let shown = namespace.get();
         if may.get() {
-            return list(namespace.get());
+            return list(shown);
         }
         view! {
             <div class="empty">{empty("Administrators of the namespace see its members", "They decide who may do what in it.")}</div>
