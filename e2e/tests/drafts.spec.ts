@@ -76,6 +76,25 @@ test("a calendar survives the end of the session, and is forgotten once it is sa
   await expect(note(page)).toHaveCount(0);
 });
 
+test("a copy of a schedule does not bring back what was typed for a new one", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "copied", timing: { expressions: ["0 4 1 1 *"] }, task })]);
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("half-typed");
+  await expect.poll(() => kept(page)).toContain("half-typed");
+  await page.goto("/ns/default/schedules?q=schedule:copied");
+  await page.getByRole("link", { name: "copied", exact: true }).click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("link", { name: "Duplicate" }).click();
+  await expect(name).toHaveValue("copied-copy");
+  await expect(note(page)).toHaveCount(0);
+  await page.goto("/ns/default/schedules/new");
+  await expect(note(page)).toBeVisible();
+  await expect(name).toHaveValue("half-typed");
+});
+
 test("a planned backfill survives leaving the page", async ({ page, admin }) => {
   await page.goto("/ns/default/backfills/new");
   await signIn(page, admin);

@@ -71,10 +71,12 @@ pub(crate) fn NewSchedule() -> impl IntoView {
         (api::create_schedule(input::create(plan, namespace.get_untracked()), key), said)
     });
     let from = untrack(|| address.query("from"));
+    // A copy of a schedule does not bring back what was typed for another one.
+    let key = if from.is_empty() { "new".to_owned() } else { format!("new.{from}") };
     let fill = Callback::new(move |draft: Draft| {
         form(
             draft,
-            Start { key: "new".to_owned(), schedule: None },
+            Start { key: key.clone(), schedule: None },
             "Create schedule",
             &Route::Schedules,
             save.clone(),
