@@ -95,6 +95,24 @@ test("a copy of a schedule does not bring back what was typed for a new one", as
   await expect(name).toHaveValue("half-typed");
 });
 
+test("what one user has typed is not shown to the next one at the same browser", async ({ page, context, server, admin }) => {
+  const next = server.addPerson("next-at-the-browser", "editor");
+  await page.goto("/ns/default/calendars/new");
+  await signIn(page, admin);
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("of-the-first");
+  await expect.poll(() => kept(page)).toContain("of-the-first");
+  for (const [person, typed] of [[next, ""], [admin, "of-the-first"]] as const) {
+    await context.clearCookies();
+    await page.reload();
+    await signIn(page, person);
+    await expect(name).toHaveValue(typed);
+    await expect(note(page)).toHaveCount(typed ? 1 : 0);
+  }
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect.poll(() => kept(page)).not.toContain("carillon.draft");
+});
+
 test("a planned backfill survives leaving the page", async ({ page, admin }) => {
   await page.goto("/ns/default/backfills/new");
   await signIn(page, admin);
