@@ -14,10 +14,7 @@ pub(super) fn recall(key: &str) -> Option<String> {
 /// Stores a value; an empty one leaves nothing behind.
 pub(super) fn remember(key: &str, value: &str) {
     if let Some(storage) = storage() {
-        let _full = if value.is_empty() {
-            storage.remove_item(key)
-        } else {
-            storage.set_item(key, value)
-        };
+        let _full =
+            if value.is_empty() { storage.remove_item(key) } else { storage.set_item(key, value) };
     }
 }
