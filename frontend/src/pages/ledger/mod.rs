@@ -86,7 +86,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             </div>
         </header>
         {sums.draw(move |sums| totals::totals(sums, filters))}
-        {paused.draw(|count| paused_note(*count))}
+        {paused.draw(move |count| paused_note(*count, &paused_search(filters)))}
         {query::bar(fires, filters, narrowing)}
         <AsyncView
             loading=narrowing.waiting(loading)
@@ -113,23 +113,27 @@ pub(crate) fn Ledger() -> impl IntoView {
 /// A query for the paused schedules among those that the page shows. Fires that fall into a pause
 /// have no rows before the pause ends.
 fn paused(filters: Filters) -> ScheduleQuery {
-    let search = format!("{} state:paused", query::of_schedules(filters));
     ScheduleQuery {
         namespace: filters.address().namespace(),
-        search: Some(search.trim_start().to_owned()),
+        search: Some(paused_search(filters)),
         favourites: false,
         sort: None,
         place: Place::First,
     }
 }
 
-fn paused_note(count: i64) -> AnyView {
+/// The same as a search; tracked.
+fn paused_search(filters: Filters) -> String {
+    format!("{} state:paused", query::of_schedules(filters)).trim_start().to_owned()
+}
+
+fn paused_note(count: i64, search: &str) -> AnyView {
     let words = match count {
         0 => return ().into_any(),
         1 => "1 schedule is paused".to_owned(),
         _ => format!("{count} schedules are paused"),
     };
-    let href = Route::Schedules.narrowed(&[("q", "state:paused")]);
+    let href = Route::Schedules.narrowed(&[("q", search)]);
     view! {
         <p class="panel-note" data-testid="paused-note">
             <a href=href>{words}</a>": fires that fall into a pause get their rows when it ends; until then each schedule's page lists them."
