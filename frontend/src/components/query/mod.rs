@@ -172,6 +172,8 @@ impl Completion {
                 }
             }
             ("Escape", _) => self.close(),
+            // It filters while the user types, so there is nothing to send.
+            ("Enter", None) => return self.close(),
             _ => return,
         }
         event.prevent_default();
