@@ -157,6 +157,7 @@ impl Completion {
     }
 
     fn close(self) {
+        self.active.set(None);
         self.typed.set(None);
     }
 
