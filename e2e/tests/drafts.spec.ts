@@ -161,7 +161,9 @@ test("a channel in a dialog survives a reload without its address", async ({ pag
   await expect(dialog.getByLabel("Address")).toHaveValue("");
   await dialog.getByLabel("Address").fill("{{ secrets.slack }}");
   await expect(note(dialog)).not.toContainText("not kept");
+  await dialog.getByLabel("Kind").selectOption("Teams");
   await dialog.getByRole("button", { name: "Start afresh" }).click();
+  await expect(dialog.getByLabel("Kind")).toHaveValue("Webhook");
   await expect(dialog.getByLabel("Name", { exact: true })).toHaveValue("");
   await expect(dialog.getByLabel("Address")).toHaveValue("");
   await expect(note(dialog)).toHaveCount(0);
