@@ -1,4 +1,4 @@
-import type { Locator, Page } from "@playwright/test";
+import type { Locator, Page, Request } from "@playwright/test";
 
 import { hasNoViolations } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
@@ -111,6 +111,27 @@ test("what one user has typed is not shown to the next one at the same browser",
   }
   await page.getByRole("button", { name: "Start afresh" }).click();
   await expect.poll(() => kept(page)).not.toContain("carillon.draft");
+});
+
+test("a refusal that arrives after the form was left is shown as a notice", async ({ page, admin }) => {
+  await page.goto("/ns/default/calendars/new");
+  await signIn(page, admin);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const creates = (request: Request) =>
+    request.url().endsWith("/graphql") && String(request.postDataJSON()?.query).includes("createCalendar(");
+  await page.route("**/graphql", async (route) => {
+    if (creates(route.request())) await released;
+    await route.fallback();
+  });
+  await page.getByLabel("Name", { exact: true }).fill("not a name!");
+  const asked = page.waitForRequest(creates);
+  await page.getByRole("button", { name: "Create calendar" }).click();
+  await asked;
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await expect(page).toHaveURL(/calendars$/);
+  release();
+  await expect(page.locator(".notice[data-state=failed]")).toContainText("a character that names cannot have");
 });
 
 test("a planned backfill survives leaving the page", async ({ page, admin }) => {

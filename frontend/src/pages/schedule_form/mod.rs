@@ -166,7 +166,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
         busy.set(true);
         let (change, said) = save(plan, once.key());
         actor.send(change, move |outcome| {
-            busy.set(false);
+            let is_left = busy.try_set(false).is_some();
             once.heard(&outcome);
             match outcome {
                 Ok(id) => {
@@ -174,6 +174,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
                     actor.say(said);
                     address.go(&Route::Schedule(id).path());
                 }
+                Err(wrong) if is_left => actor.complain(&wrong),
                 Err(wrong) => fail(errors, wrong),
             }
         });
