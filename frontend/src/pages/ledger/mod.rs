@@ -47,12 +47,15 @@ pub(crate) fn Ledger() -> impl IntoView {
     let fires = use_listing(SIZE, move || api::ledger(narrowed().rows(filters, range), SIZE));
     let sums = use_load(move || Some(api::ledger_totals(narrowed().totals(filters, range))));
     let paused = use_load(move || Some(api::schedule_count(paused(filters))));
-    let (loading, totals) = (fires.load.loading, sums.loading);
+    let (loading, totals, pauses) = (fires.load.loading, sums.loading, paused.loading);
     // Counting costs the server more than reading a page, so it is throttled.
     let slow = Throttle::new(SLOW_MS);
     let refresh = move || {
         loading.refresh();
-        slow.run(move || totals.refresh());
+        slow.run(move || {
+            totals.refresh();
+            pauses.refresh();
+        });
     };
     let address = filters.address();
     use_feed(move || Feed::runs(address.namespace(), None, None), move |_| refresh(), refresh);
