@@ -92,6 +92,9 @@ test("a query of the audit log is completed, refused at its place, and kept as a
   // What was found before stays until the mistake is mended.
   await expect(rows.filter({ hasText: "seen-in-audit" })).toHaveCount(1);
   await hasNoViolations(page, "audit with a mistake");
+  // A file of the entries that another query found would look like the answer to this one.
+  await page.getByRole("button", { name: "Export CSV" }).click();
+  await expect(page.locator(".notice[data-state=failed]")).toContainText("leave the - out");
   await page.reload();
   await expect(mistake).toBeVisible();
   await expect(rows).toHaveCount(0);

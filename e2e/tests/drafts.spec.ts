@@ -1,4 +1,4 @@
-import type { Locator, Page } from "@playwright/test";
+import type { Locator, Page, Request } from "@playwright/test";
 
 import { hasNoViolations } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
@@ -76,6 +76,64 @@ test("a calendar survives the end of the session, and is forgotten once it is sa
   await expect(note(page)).toHaveCount(0);
 });
 
+test("a copy of a schedule does not bring back what was typed for a new one", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "copied", timing: { expressions: ["0 4 1 1 *"] }, task })]);
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("half-typed");
+  await expect.poll(() => kept(page)).toContain("half-typed");
+  await page.goto("/ns/default/schedules?q=schedule:copied");
+  await page.getByRole("link", { name: "copied", exact: true }).click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("link", { name: "Duplicate" }).click();
+  await expect(name).toHaveValue("copied-copy");
+  await expect(note(page)).toHaveCount(0);
+  await page.goto("/ns/default/schedules/new");
+  await expect(note(page)).toBeVisible();
+  await expect(name).toHaveValue("half-typed");
+});
+
+test("what one user has typed is not shown to the next one at the same browser", async ({ page, context, server, admin }) => {
+  const next = server.addPerson("next-at-the-browser", "editor");
+  await page.goto("/ns/default/calendars/new");
+  await signIn(page, admin);
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("of-the-first");
+  await expect.poll(() => kept(page)).toContain("of-the-first");
+  for (const [person, typed] of [[next, ""], [admin, "of-the-first"]] as const) {
+    await context.clearCookies();
+    await page.reload();
+    await signIn(page, person);
+    await expect(name).toHaveValue(typed);
+    await expect(note(page)).toHaveCount(typed ? 1 : 0);
+  }
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect.poll(() => kept(page)).not.toContain("carillon.draft");
+});
+
+test("a refusal that arrives after the form was left is shown as a notice", async ({ page, admin }) => {
+  await page.goto("/ns/default/calendars/new");
+  await signIn(page, admin);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const creates = (request: Request) =>
+    request.url().endsWith("/graphql") && String(request.postDataJSON()?.query).includes("createCalendar(");
+  await page.route("**/graphql", async (route) => {
+    if (creates(route.request())) await released;
+    await route.fallback();
+  });
+  await page.getByLabel("Name", { exact: true }).fill("not a name!");
+  const asked = page.waitForRequest(creates);
+  await page.getByRole("button", { name: "Create calendar" }).click();
+  await asked;
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await expect(page).toHaveURL(/calendars$/);
+  release();
+  await expect(page.locator(".notice[data-state=failed]")).toContainText("a character that names cannot have");
+});
+
 test("a planned backfill survives leaving the page", async ({ page, admin }) => {
   await page.goto("/ns/default/backfills/new");
   await signIn(page, admin);
@@ -124,7 +182,9 @@ test("a channel in a dialog survives a reload without its address", async ({ pag
   await expect(dialog.getByLabel("Address")).toHaveValue("");
   await dialog.getByLabel("Address").fill("{{ secrets.slack }}");
   await expect(note(dialog)).not.toContainText("not kept");
+  await dialog.getByLabel("Kind").selectOption("Teams");
   await dialog.getByRole("button", { name: "Start afresh" }).click();
+  await expect(dialog.getByLabel("Kind")).toHaveValue("Webhook");
   await expect(dialog.getByLabel("Name", { exact: true })).toHaveValue("");
   await expect(dialog.getByLabel("Address")).toHaveValue("");
   await expect(note(dialog)).toHaveCount(0);

@@ -478,3 +478,20 @@ test("a pause says beforehand which fires it keeps from running", async ({
   const dialog = page.getByRole("dialog", { name: "Pause schedule" });
   await expect(dialog).toContainText("0 fires would fall into it");
 });
+
+test("the clock that was chosen before is not chosen again by a visit to its field", async ({ page, admin }) => {
+  await page.goto("/ns/default/schedules");
+  await signIn(page, admin);
+  const clock = page.getByRole("button", { name: /^Time zone of all times/ });
+  const field = page.getByRole("combobox", { name: "Another zone" });
+  await clock.click();
+  await field.fill("Asia/Tokyo");
+  await expect(clock).toContainText("Tokyo");
+  await page.reload();
+  await clock.click();
+  await page.getByRole("radio", { name: "UTC", exact: true }).check();
+  await expect(clock).toContainText("UTC");
+  await field.click();
+  await expect(page.getByRole("listbox", { name: "Suggestions" })).toBeVisible();
+  await expect(clock).toContainText("UTC");
+});

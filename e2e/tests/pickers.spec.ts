@@ -112,20 +112,26 @@ test("secrets are inserted as references, in a field of their own and within a t
   await expect(suggestions(page)).toHaveCount(0);
 });
 
-test("the audit log's filters suggest people, and what the chosen kind names", async ({ page, server, admin }) => {
+test("the metrics' filters suggest tags and schedules, and apply what is taken or typed", async ({ page, server, admin }) => {
   deploy(server, "pickers", MODULE);
-  await page.goto("/ns/default/audit?kind=workflow");
+  await page.goto("/ns/default/metrics");
   await signIn(page, admin);
-  await page.getByRole("combobox", { name: "Subject" }).click();
-  await suggestion(page, "picker-flow").click();
-  await expect(page).toHaveURL(/subject=picker-flow/);
-  await expect(page.getByRole("combobox", { name: "Subject" })).toHaveValue("picker-flow");
-  await page.getByRole("combobox", { name: "Actor" }).pressSequentially("ad");
-  await suggestion(page, admin.name).click();
-  await expect(page).toHaveURL(/actor=ada/);
-  await page.goto("/ns/default/audit?kind=group");
-  await page.getByRole("combobox", { name: "Subject" }).click();
-  await expect(suggestion(page, "picker-group")).toBeVisible();
+  const tag = page.getByRole("combobox", { name: "Tag", exact: true });
+  await tag.pressSequentially("picker-r");
+  await suggestion(page, "picker-red").click();
+  await expect(page).toHaveURL(/tag=picker-red/);
+  await expect(tag).toHaveValue("picker-red");
+  const schedule = page.getByRole("combobox", { name: "Schedule", exact: true });
+  await schedule.pressSequentially("picker-t");
+  await suggestion(page, "picker-two").click();
+  await expect(page).toHaveURL(/tag=picker-red&schedule=picker-two/);
+
+  // Without a suggestion taken, Enter applies the text and closes the list.
+  await tag.fill("picker-");
+  await expect(suggestions(page).getByRole("option")).toHaveText(["picker-red", "picker-blue"]);
+  await tag.press("Enter");
+  await expect(page).toHaveURL(/tag=picker-&schedule=picker-two/);
+  await expect(suggestions(page)).toHaveCount(0);
 });
 
 for (const colorScheme of ["light", "dark"] as const) {

@@ -2,7 +2,7 @@ import { createServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
+import type { Page, Request } from "@playwright/test";
 
 import { Clicks } from "../support/clicks.ts";
 import { Server } from "../support/server.ts";
@@ -72,6 +72,30 @@ test("a colleague who may only look is added in 5 clicks and comes in with the p
   await expect(other.getByRole("heading", { name: "Backfills" })).toBeVisible();
   await expect(other.getByRole("link", { name: "New backfill" })).toHaveCount(0);
   await theirs.close();
+});
+
+test("the password of a user is shown even if the form was closed before the answer", async ({ page, admin }) => {
+  await page.goto("/settings/people");
+  await signIn(page, admin);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const isInvitation = (request: Request) =>
+    request.url().endsWith("/graphql") && String(request.postDataJSON()?.query).includes("createUser(");
+  await page.route("**/graphql", async (route) => {
+    if (isInvitation(route.request())) await released;
+    await route.fallback();
+  });
+  await page.getByRole("button", { name: "Invite" }).click();
+  const dialog = page.getByRole("dialog", { name: "Invite a user" });
+  await dialog.getByLabel("Name", { exact: true }).fill("closed-early");
+  const asked = page.waitForRequest(isInvitation);
+  await dialog.getByRole("button", { name: "Invite" }).click();
+  await asked;
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  release();
+  await expect(page.getByTestId("shown-once")).toBeVisible();
+  await expect(page.getByTestId("user-row").filter({ hasText: "closed-early" })).toBeVisible();
 });
 
 test("an alert is made and its channel tested in 5 clicks", async ({ page }) => {

@@ -180,7 +180,9 @@ impl Field {
         let option = |(name, words): &Choice| {
             let (name, words) = (*name, *words);
             let is_chosen = move || value.with(|value| value == name);
-            view! { <option value=name selected=move || is_chosen()>{words}</option> }.into_any()
+            // The attribute has no effect once the user has chosen.
+            view! { <option value=name prop:selected=move || is_chosen()>{words}</option> }
+                .into_any()
         };
         let options: Vec<_> = choices.iter().map(option).collect();
         let control = view! {

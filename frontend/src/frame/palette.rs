@@ -84,7 +84,10 @@ fn content(open: RwSignal<bool>) -> AnyView {
                 aria-autocomplete="list"
                 aria-expanded="true"
                 aria-controls="palette-list"
-                aria-activedescendant=move || format!("palette-{}", active.get())
+                aria-activedescendant=move || {
+                    let at = active.get();
+                    lines.with(|lines| at < lines.len()).then(|| format!("palette-{at}"))
+                }
                 placeholder="A page, a schedule"
                 autocomplete="off"
                 spellcheck="false"

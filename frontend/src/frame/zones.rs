@@ -56,11 +56,16 @@ fn another(zone: Zone) -> AnyView {
     let sought = RwSignal::new(None::<String>);
     let is_used = Memo::new(move |_| sought.with(Option::is_some));
     let zones = use_load(move || is_used.get().then(api::timezones));
-    Effect::new(move |_| {
+    let first = typed.get_untracked();
+    Effect::new(move |was_loaded: Option<bool>| {
         let name = typed.get();
-        if zones.with(|zones| zones.contains(&name)) == Some(true) {
+        let is_known = zones.with(|zones| zones.contains(&name));
+        // The names arrive when the field gets the focus. That alone must not choose the name that it has from before.
+        let is_given = was_loaded == Some(true) || name != first;
+        if is_given && is_known == Some(true) {
             zone.choose(ZoneChoice::Named(name));
         }
+        is_known.is_some()
     });
     let known = Memo::new(move |_| zones.with(Vec::clone).unwrap_or_default());
     let suggestions = Suggestions { fill: Fill::Whole, known: known.into(), sought };

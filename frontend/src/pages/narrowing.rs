@@ -45,6 +45,11 @@ impl<T: Clone + Default + PartialEq + Send + Sync + 'static> Narrowing<T> {
         self.last.get().unwrap_or_default()
     }
 
+    /// The mistake in the query, if it has one; tracked.
+    pub(super) fn mistake(self) -> Option<Failure> {
+        self.mistake.get()
+    }
+
     /// The state of what the query narrows: a mistake in the query is a failure of the search.
     pub(super) fn waiting(self, loading: Loading) -> Waiting {
         let Self { mistake, last, .. } = self;

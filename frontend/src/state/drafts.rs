@@ -1,9 +1,9 @@
 //! Unsent input of forms. It survives leaving the page, a lost connection, and the end of a session, until it is sent
-//! or discarded.
+//! or discarded. Each user of the browser has their own.
 
 use leptos::prelude::*;
 
-use super::memory;
+use super::{memory, session::use_session};
 
 /// The draft of a form, under its own key.
 #[derive(Clone, Copy)]
@@ -22,7 +22,8 @@ pub(crate) fn use_draft(
     read: impl Fn() -> String + 'static,
     write: impl Fn(&str) + 'static,
 ) -> Kept {
-    let key = format!("carillon.draft.{key}");
+    let user = untrack(|| use_session().viewer()).map(|viewer| viewer.name).unwrap_or_default();
+    let key = format!("carillon.draft.{user}.{key}");
     let blank = untrack(&read);
     let before = memory::recall(&key).filter(|text| !text.is_empty() && *text != blank);
     if let Some(text) = &before {

@@ -11,8 +11,10 @@ pub(super) fn recall(key: &str) -> Option<String> {
     storage()?.get_item(key).ok().flatten()
 }
 
+/// Stores a value; an empty one leaves nothing behind.
 pub(super) fn remember(key: &str, value: &str) {
     if let Some(storage) = storage() {
-        let _full = storage.set_item(key, value);
+        let _full =
+            if value.is_empty() { storage.remove_item(key) } else { storage.set_item(key, value) };
     }
 }

@@ -172,6 +172,8 @@ impl Picker {
             }
             ("ArrowUp", at) => self.active.set(at.and_then(|at| at.checked_sub(1))),
             ("Enter", Some(at)) => self.take(&shown, at),
+            // The browser goes on with what it does: it sends the form, applies the filter, or breaks the line.
+            ("Enter", None) => return self.close(),
             ("Tab", Some(at)) => {
                 // The focus goes on to the next field.
                 self.take(&shown, at);

@@ -157,6 +157,7 @@ impl Completion {
     }
 
     fn close(self) {
+        self.active.set(None);
         self.typed.set(None);
     }
 
@@ -172,6 +173,8 @@ impl Completion {
                 }
             }
             ("Escape", _) => self.close(),
+            // It filters while the user types, so there is nothing to send.
+            ("Enter", None) => return self.close(),
             _ => return,
         }
         event.prevent_default();

@@ -107,7 +107,7 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
                             }
                             saved(actor, address);
                         }
-                        Err(failure) => drop(wrong.try_set(Some(failure))),
+                        Err(failure) => kit::refuse(wrong, actor, failure),
                     }
                 });
             }

@@ -8,6 +8,7 @@ use crate::{
     components::save_text,
     model::{AuditEvent, Failure, Place},
     state::Notices,
+    time::amount,
 };
 
 /// The maximum page size of the server.
@@ -36,7 +37,8 @@ pub(super) fn export(query: AuditQuery, format: Format, notices: Notices) {
                 };
                 save_text(name, kind, &text);
                 let more = if events.len() >= MOST { ", the newest of more" } else { "" };
-                notices.done(format!("{} changes saved as {name}{more}.", events.len()));
+                let changes = amount(events.len() as i64, "change", "changes");
+                notices.done(format!("{changes} saved as {name}{more}."));
             }
             Err(failure) => notices.failed(&failure),
         }

@@ -45,7 +45,13 @@ pub(crate) fn Audit() -> impl IntoView {
     let events = use_listing(SIZE, move || api::audit_events(wanted(), SIZE));
     let loading = events.load.loading;
     use_every(LOOK, move || loading.refresh());
-    let save = move |format| move || export(untrack(wanted), format, notices);
+    // A query with a mistake finds nothing: a file of what another one finds would look like its answer.
+    let save = move |format| {
+        move || match untrack(|| narrowing.mistake()) {
+            Some(mistake) => notices.failed(&mistake),
+            None => export(untrack(wanted), format, notices),
+        }
+    };
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
         filters.address().go(&untrack(|| filters.href(&[after, before])));

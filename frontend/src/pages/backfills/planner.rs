@@ -191,7 +191,7 @@ fn form(
                             actor.say("The backfill is starting.".to_owned());
                             address.go(&Route::Backfill(id).path());
                         }
-                        Err(failure) => drop(wrong.try_set(Some(failure))),
+                        Err(failure) => kit::refuse(wrong, actor, failure),
                     }
                 });
             }

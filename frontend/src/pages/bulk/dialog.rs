@@ -246,7 +246,12 @@ impl BulkForm {
             self.subjects.list.refresh();
             match outcome {
                 Ok((outcome, _)) => self.report(outcome, undone),
-                Err(failure) => drop(self.stage.try_set(Stage::Failed(failure))),
+                Err(failure) => {
+                    // A dialog that was closed cannot show it.
+                    if self.stage.try_set(Stage::Failed(failure.clone())).is_some() {
+                        self.actor.complain(&failure);
+                    }
+                }
             }
         });
     }

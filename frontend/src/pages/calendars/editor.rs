@@ -94,7 +94,7 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
                     actor.say(said);
                     address.go(&Route::Calendars.path());
                 }
-                Err(failure) => drop(wrong.try_set(Some(failure))),
+                Err(failure) => kit::refuse(wrong, actor, failure),
             }
         });
     };

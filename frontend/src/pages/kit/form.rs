@@ -6,7 +6,7 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use crate::{
     api::Ask,
     components::{Look, button},
-    data::{use_actor, use_once},
+    data::{Actor, use_actor, use_once},
     model::Failure,
     time::Moment,
 };
@@ -57,7 +57,7 @@ pub(in crate::pages) fn form(
                     }
                     done(answer);
                 }
-                Err(failure) => drop(wrong.try_set(Some(failure))),
+                Err(failure) => refuse(wrong, actor, failure),
             }
         });
     };
@@ -78,6 +78,13 @@ pub(in crate::pages) fn form(
         </form>
     }
     .into_any()
+}
+
+/// Shows the error of a form in it, or as a notice if the form was closed or left.
+pub(in crate::pages) fn refuse(wrong: Wrong, actor: Actor, failure: Failure) {
+    if let Some(failure) = wrong.try_set(Some(failure)).flatten() {
+        actor.complain(&failure);
+    }
 }
 
 /// The error that belongs to a field, or to a part of it.

@@ -47,12 +47,15 @@ pub(crate) fn Ledger() -> impl IntoView {
     let fires = use_listing(SIZE, move || api::ledger(narrowed().rows(filters, range), SIZE));
     let sums = use_load(move || Some(api::ledger_totals(narrowed().totals(filters, range))));
     let paused = use_load(move || Some(api::schedule_count(paused(filters))));
-    let (loading, totals) = (fires.load.loading, sums.loading);
+    let (loading, totals, pauses) = (fires.load.loading, sums.loading, paused.loading);
     // Counting costs the server more than reading a page, so it is throttled.
     let slow = Throttle::new(SLOW_MS);
     let refresh = move || {
         loading.refresh();
-        slow.run(move || totals.refresh());
+        slow.run(move || {
+            totals.refresh();
+            pauses.refresh();
+        });
     };
     let address = filters.address();
     use_feed(move || Feed::runs(address.namespace(), None, None), move |_| refresh(), refresh);
@@ -86,7 +89,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             </div>
         </header>
         {sums.draw(move |sums| totals::totals(sums, filters))}
-        {paused.draw(|count| paused_note(*count))}
+        {paused.draw(move |count| paused_note(*count, &paused_search(filters)))}
         {query::bar(fires, filters, narrowing)}
         <AsyncView
             loading=narrowing.waiting(loading)
@@ -113,23 +116,27 @@ pub(crate) fn Ledger() -> impl IntoView {
 /// A query for the paused schedules among those that the page shows. Fires that fall into a pause
 /// have no rows before the pause ends.
 fn paused(filters: Filters) -> ScheduleQuery {
-    let search = format!("{} state:paused", query::of_schedules(filters));
     ScheduleQuery {
         namespace: filters.address().namespace(),
-        search: Some(search.trim_start().to_owned()),
+        search: Some(paused_search(filters)),
         favourites: false,
         sort: None,
         place: Place::First,
     }
 }
 
-fn paused_note(count: i64) -> AnyView {
+/// The same as a search; tracked.
+fn paused_search(filters: Filters) -> String {
+    format!("{} state:paused", query::of_schedules(filters)).trim_start().to_owned()
+}
+
+fn paused_note(count: i64, search: &str) -> AnyView {
     let words = match count {
         0 => return ().into_any(),
         1 => "1 schedule is paused".to_owned(),
         _ => format!("{count} schedules are paused"),
     };
-    let href = Route::Schedules.narrowed(&[("q", "state:paused")]);
+    let href = Route::Schedules.narrowed(&[("q", search)]);
     view! {
         <p class="panel-note" data-testid="paused-note">
             <a href=href>{words}</a>": fires that fall into a pause get their rows when it ends; until then each schedule's page lists them."

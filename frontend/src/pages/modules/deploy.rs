@@ -37,7 +37,7 @@ pub(crate) fn DeployModule() -> impl IntoView {
     let (prune, adopt) = (RwSignal::new(true), RwSignal::new(false));
     // The file itself says in which namespace it is deployed.
     let kept = KeptFields::new()
-        .with_guarded("source", "file", source, reveals_nothing)
+        .with_guarded("source", "file", source, may_keep)
         .with("prune", prune)
         .with("adopt", adopt)
         .keep("module");
@@ -82,6 +82,11 @@ pub(crate) fn DeployModule() -> impl IntoView {
             <div class="form-side">{result(plan, planned, is_planned, kept)}</div>
         </div>
     }
+}
+
+/// Whether a file may be kept. Not if it declares channels: their addresses and keys are credentials, too.
+fn may_keep(file: &str) -> bool {
+    reveals_nothing(file) && !file.contains("alert_channels")
 }
 
 fn result(
@@ -179,4 +184,19 @@ fn row(change: &PlannedChange) -> AnyView {
         </tr>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_keep;
+
+    #[test]
+    fn a_file_with_credentials_or_channels_is_not_kept() {
+        assert!(may_keep("module: m\ngroups: { reports: 2 }\n"));
+        assert!(!may_keep("module: m\nsigning_secret: hush\n"));
+        let address = "https://hooks.example.org/hush";
+        assert!(!may_keep(&format!(
+            "alert_channels: {{ ops: {{ kind: slack, url: {address} }} }}"
+        )));
+    }
 }

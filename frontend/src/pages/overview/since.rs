@@ -42,7 +42,8 @@ pub(super) fn Since() -> impl IntoView {
         if !has_settings() {
             return ().into_any();
         }
-        let told = until.get().map(|at| told(at, runs.get().as_deref(), fires.get().as_deref()));
+        // Without both answers, its zeros would be no counts.
+        let told = until.get().and_then(|at| Some(told(at, &runs.get()?, &fires.get()?)));
         view! {
             <div class="since" data-testid="since">
                 {told}
@@ -53,14 +54,10 @@ pub(super) fn Since() -> impl IntoView {
     })
 }
 
-fn told(at: Moment, runs: Option<&RunStats>, fires: Option<&LedgerTotals>) -> AnyView {
-    let failed = runs.map_or(0, |stats| {
-        stats.points.iter().map(|point| point.failed + point.timed_out).sum::<i64>()
-    });
-    let ended = runs.map_or(0, |stats| {
-        stats.points.iter().map(|point| point.succeeded + point.cancelled).sum::<i64>()
-    });
-    let lost = fires.map_or(0, |totals| totals.missed);
+fn told(at: Moment, runs: &RunStats, fires: &LedgerTotals) -> AnyView {
+    let failed: i64 = runs.points.iter().map(|point| point.failed + point.timed_out).sum();
+    let ended: i64 = runs.points.iter().map(|point| point.succeeded + point.cancelled).sum();
+    let lost = fires.missed;
     let range = at.to_rfc3339();
     let query = format!("finished:>={range}");
     let runs = Route::Runs.narrowed(&[("state", "failed"), ("q", &query)]);

@@ -24,7 +24,9 @@ pub(super) fn invite(
     let (name, role) = (RwSignal::new(String::new()), RwSignal::new("Viewer".to_owned()));
     let payloads = RwSignal::new(false);
     let wrong = RwSignal::new(None);
-    let password = StoredValue::new(new_password());
+    // The form may be closed while the server creates the user.
+    let password = new_password();
+    let shown = password.clone();
     let fields = view! {
         {Field::new("invite-name", "Name", name).first().required().error(of(wrong, "name"))
             .hint("Letters, digits and . _ @ + -").text()}
@@ -36,17 +38,12 @@ pub(super) fn invite(
         let name = name.get_untracked().trim().to_owned();
         let said = format!("{name} may sign in.");
         let role = Role::of_word(&role.get_untracked());
-        let ask = api::settings::create_user(
-            name,
-            password.get_value(),
-            role,
-            payloads.get_untracked(),
-            key,
-        );
+        let ask =
+            api::settings::create_user(name, password.clone(), role, payloads.get_untracked(), key);
         Ok(Change { ask, said })
     };
     let done = move |_| {
-        made.set(Some(password.get_value()));
+        made.set(Some(shown.clone()));
         loading.reload();
     };
     form(open, (Look::Primary, "Invite"), wrong, fields.into_any(), plan, done)

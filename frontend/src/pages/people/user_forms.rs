@@ -41,7 +41,9 @@ pub(super) fn password(
 ) -> AnyView {
     let revoke = RwSignal::new(false);
     let wrong = RwSignal::new(None);
-    let password = StoredValue::new(new_password());
+    // The form may be closed while the server changes the password.
+    let password = new_password();
+    let shown = password.clone();
     let (id, name) = (user.id.clone(), user.name.clone());
     let fields = view! {
         <p>"Generates a new password for "<strong>{name.clone()}</strong>", shown to you once. The current one stops working, and their sessions end."</p>
@@ -49,11 +51,11 @@ pub(super) fn password(
     };
     let plan = move |_| {
         let ask =
-            api::settings::reset_password(id.clone(), password.get_value(), revoke.get_untracked());
+            api::settings::reset_password(id.clone(), password.clone(), revoke.get_untracked());
         Ok(Change { ask, said: format!("{name} has a new password.") })
     };
     let done = move |_| {
-        made.set(Some(password.get_value()));
+        made.set(Some(shown.clone()));
         loading.reload();
     };
     form(open, (Look::Danger, "Generate a new password"), wrong, fields.into_any(), plan, done)

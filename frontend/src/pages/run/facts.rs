@@ -6,7 +6,7 @@ use crate::{
     components::{Mark, badge, fact, fire_mark, when, when_relative},
     model::{Origin, RunDetail, RunTrigger},
     route::Route,
-    time::{Moment, duration},
+    time::{Moment, amount, duration},
 };
 
 /// The facts of a run: times, lateness, origin, ids.
@@ -62,8 +62,9 @@ fn trigger(run: &RunDetail) -> AnyView {
 }
 
 fn fire(origin: &Origin) -> AnyView {
-    let recovered = (origin.recovery_attempts > 0)
-        .then(|| format!(", {} recovery attempts", origin.recovery_attempts));
+    let recovered = (origin.recovery_attempts > 0).then(|| {
+        format!(", {}", amount(origin.recovery_attempts, "recovery attempt", "recovery attempts"))
+    });
     view! {
         {badge(Mark::Verdict(origin.verdict))}" "{origin.reason.text.clone()}
         <span class="cell-note">

@@ -1,6 +1,8 @@
 //! The ledger of a schedule: one row for every expected fire, with its outcome and the reason. One of the rows is
 //! explained in detail.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use super::{explain::explain, paused::Paused, slots::slots};
@@ -15,7 +17,7 @@ use crate::{
     pages::{cursors, place},
     route::Route,
     state::{Address, use_address},
-    time::duration,
+    time::{amount, duration},
 };
 
 const SIZE: usize = 40;
@@ -101,10 +103,15 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
             })
             .view()
     };
+    // The fire that is read stays although newer ones push it off the page.
+    let found = Memo::new(move |before: Option<&Option<Arc<Fire>>>| {
+        let id = meant.get()?;
+        let find = |page: &Page<Fire>| page.rows.iter().find(|fire| fire.id == id).cloned();
+        let last = || before.cloned().flatten().filter(|fire| fire.id == id);
+        fires.load.with(find).flatten().or_else(last)
+    });
     let explained = move || {
-        let fire = meant.get().and_then(|id| {
-            fires.load.with(|page| page.rows.iter().find(|fire| fire.id == id).cloned()).flatten()
-        });
+        let fire = found.get();
         fire.map_or_else(|| ().into_any(), |fire| explain(&fire, zone.get()))
     };
     let is_paused = Memo::new(move |_| {
@@ -188,8 +195,9 @@ fn scheduled(fire: &Fire, zone: Option<String>) -> AnyView {
 }
 
 fn why(fire: &Fire) -> AnyView {
-    let recovered = (fire.recovery_attempts > 0)
-        .then(|| note(format!("{} recovery attempts", fire.recovery_attempts).into_any()));
+    let recovered = (fire.recovery_attempts > 0).then(|| {
+        note(amount(fire.recovery_attempts, "recovery attempt", "recovery attempts").into_any())
+    });
     view! { <div>{reason_text(&fire.reason.text)}{recovered}</div> }.into_any()
 }
 

@@ -71,10 +71,12 @@ pub(crate) fn NewSchedule() -> impl IntoView {
         (api::create_schedule(input::create(plan, namespace.get_untracked()), key), said)
     });
     let from = untrack(|| address.query("from"));
+    // A copy of a schedule does not bring back what was typed for another one.
+    let key = if from.is_empty() { "new".to_owned() } else { format!("new.{from}") };
     let fill = Callback::new(move |draft: Draft| {
         form(
             draft,
-            Start { key: "new".to_owned(), schedule: None },
+            Start { key: key.clone(), schedule: None },
             "Create schedule",
             &Route::Schedules,
             save.clone(),
@@ -164,7 +166,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
         busy.set(true);
         let (change, said) = save(plan, once.key());
         actor.send(change, move |outcome| {
-            busy.set(false);
+            let is_left = busy.try_set(false).is_some();
             once.heard(&outcome);
             match outcome {
                 Ok(id) => {
@@ -172,6 +174,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
                     actor.say(said);
                     address.go(&Route::Schedule(id).path());
                 }
+                Err(wrong) if is_left => actor.complain(&wrong),
                 Err(wrong) => fail(errors, wrong),
             }
         });

@@ -52,13 +52,31 @@ pub(super) fn Clocks() -> impl IntoView {
         >
             <div class="stack">{live(report)}</div>
         </AsyncView>
+        {live(move || match names.with(left_out).flatten() {
+            Some(words) => view! { <p class="muted">{words}</p> }.into_any(),
+            None => ().into_any(),
+        })}
     }
+}
+
+fn zones(page: &Page<ScheduleName>) -> BTreeSet<&str> {
+    page.rows.iter().map(|row| row.timing.zone.as_str()).collect()
+}
+
+/// Says which zones the report does not examine; nothing if it examines all.
+fn left_out(page: &Page<ScheduleName>) -> Option<String> {
+    let is_whole = page.next.is_none() && zones(page).len() <= MOST_ZONES;
+    let listed = page.rows.len();
+    (!is_whole).then(|| {
+        format!(
+            "Only the zones of the first {listed} schedules are examined, {MOST_ZONES} at most."
+        )
+    })
 }
 
 /// The changes in the zones of these schedules, soonest first.
 fn changes(page: &Page<ScheduleName>) -> Vec<Change> {
-    let zones: BTreeSet<&str> = page.rows.iter().map(|row| row.timing.zone.as_str()).collect();
-    let mut all: Vec<Change> = zones.into_iter().take(MOST_ZONES).flat_map(of_zone).collect();
+    let mut all: Vec<Change> = zones(page).into_iter().take(MOST_ZONES).flat_map(of_zone).collect();
     all.sort_by_key(|change| change.at);
     all
 }

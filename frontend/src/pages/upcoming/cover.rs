@@ -1,6 +1,8 @@
 //! How much of a day a calendar or a pause suppresses: all of it, a part, or nothing. It draws bands and decides
 //! nothing: the server's counts already leave out what is suppressed.
 
+use std::cmp::Ordering;
+
 use crate::{
     model::{Calendar, CalendarMode, Pause, Range, Weekday, Window},
     time::{Day, Wall},
@@ -28,11 +30,12 @@ pub(super) fn by_calendar(calendar: &Calendar, day: Day) -> Cover {
 /// How much of a day from today on falls into a pause.
 pub(super) fn by_pause(pause: &Pause, day: Day, zone: &str) -> Cover {
     let Some(until) = pause.until else { return Cover::All };
-    let last = Wall::read(until, zone).and_then(|wall| Day::parse(&wall.date));
-    match last.map(|last| day.cmp(&last)) {
-        None | Some(std::cmp::Ordering::Less) => Cover::All,
-        Some(std::cmp::Ordering::Equal) => Cover::Part,
-        Some(std::cmp::Ordering::Greater) => Cover::Nothing,
+    let Some(wall) = Wall::read(until, zone) else { return Cover::All };
+    let is_midnight = wall.time == "00:00:00";
+    match Day::parse(&wall.date).map(|last| day.cmp(&last)) {
+        None | Some(Ordering::Less) => Cover::All,
+        Some(Ordering::Equal) if !is_midnight => Cover::Part,
+        Some(Ordering::Equal | Ordering::Greater) => Cover::Nothing,
     }
 }
 
@@ -155,5 +158,7 @@ mod tests {
         assert_eq!(covers(None), [Cover::All; 3]);
         let until = Some("2026-12-02T06:00:00Z");
         assert_eq!(covers(until), [Cover::All, Cover::Part, Cover::Nothing]);
+        let midnight = Some("2026-12-02T00:00:00Z");
+        assert_eq!(covers(midnight), [Cover::All, Cover::Nothing, Cover::Nothing]);
     }
 }

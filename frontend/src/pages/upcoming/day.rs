@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::{
-    LOOK, bands::Bands, busiest, cut, frequent_choice, heat::by_day, minutes, nothing, today,
-    use_frequent,
+    HOUR_MS, LOOK, bands::Bands, busiest, cut, frequent_choice, heat::by_day, minutes, nothing,
+    today, use_frequent,
 };
 use crate::{
     api,
@@ -34,8 +34,11 @@ pub(super) fn OneDay() -> impl IntoView {
     use_every(LOOK, move || forecast.loading.refresh());
     let frequent = use_frequent(forecast);
     let hours = Memo::new(move |_| {
-        let counted = forecast.with(|forecast| forecast.counted(frequent.get()));
-        zone.with(|zone| of_day(&counted.unwrap_or_default(), day.get(), zone))
+        let (day, zone, with) = (day.get(), zone.get(), frequent.get());
+        // Until the answer for another day arrives, the last one may have an hour of it.
+        let counted = forecast
+            .with(|forecast| begins_on(forecast.to, day, &zone).then(|| forecast.counted(with)));
+        of_day(&counted.flatten().unwrap_or_default(), day, &zone)
     });
     let chosen = RwSignal::new(None::<Moment>);
     Effect::new(move |_| {
@@ -106,6 +109,17 @@ fn midnight(day: Day, zone: &str) -> Option<Moment> {
     };
     // The offset may change between the two.
     at(at(utc)?)
+}
+
+/// Whether a forecast of `HOURS` whole hours up to `to` begins on a day.
+fn begins_on(to: Moment, day: Day, zone: &str) -> bool {
+    let begin = to.later(-HOURS * HOUR_MS);
+    let first_hour =
+        |day: Day| midnight(day, zone).map(|at| at.earlier(at.millis().rem_euclid(HOUR_MS)));
+    match (first_hour(day), first_hour(day.plus(1))) {
+        (Some(first), Some(next)) => first <= begin && begin < next,
+        (None, _) | (_, None) => true,
+    }
 }
 
 /// The hours of a day by the clock of a zone.
@@ -195,6 +209,14 @@ mod tests {
         let found = of_day(&hours, Day::new(2026, 12, 2), "UTC");
         assert_eq!(found, [(0, hours[1]), (5, hours[2])]);
         assert!(of_day(&hours, Day::new(2026, 12, 3), "UTC").is_empty());
+    }
+
+    #[test]
+    fn a_forecast_of_another_day_is_not_shown() {
+        let begins = |to: &str| begins_on(Moment::parse(to).unwrap(), Day::new(2026, 12, 2), "UTC");
+        // That of today begins with the current hour.
+        assert!(begins("2026-12-03T01:00:00Z") && begins("2026-12-04T00:00:00Z"));
+        assert!(!begins("2026-12-02T01:00:00Z") && !begins("2026-12-04T01:00:00Z"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use web_sys::HtmlElement;
 use crate::{
     model::{ForecastHour, Weekday},
     state::use_zone,
-    time::{Day, Moment, Wall},
+    time::{Day, Moment, Wall, amount},
 };
 
 const HOUR_MS: i64 = 3_600_000;
@@ -51,7 +51,7 @@ pub(super) fn heat(hours: &[ForecastHour], chosen: RwSignal<Option<Moment>>) -> 
                 <tbody>{rows}</tbody>
             </table>
         </div>
-        <p class="hint">{format!("Times in {zone}. The busiest hour has {most} starts.")}</p>
+        <p class="hint">{format!("Times in {zone}. The busiest hour has {}.", amount(most, "start", "starts"))}</p>
     }
     .into_any()
 }
@@ -89,8 +89,9 @@ fn cell(
     chosen: RwSignal<Option<Moment>>,
 ) -> AnyView {
     let Some(hour) = hour else { return view! { <td class="week-heat-none"></td> }.into_any() };
-    let exact =
-        format!("{weekday} {place:02}:00: {} starts of {} schedules", hour.fires, hour.schedules);
+    let (starts, schedules) =
+        (amount(hour.fires, "start", "starts"), amount(hour.schedules, "schedule", "schedules"));
+    let exact = format!("{weekday} {place:02}:00: {starts} of {schedules}");
     // The accessible name contains the visible text, for users of voice control.
     let name = match hour.fires {
         0..1_000 => exact.clone(),

@@ -17,7 +17,7 @@ use crate::{
     data::{Load, use_load},
     model::{Forecast, ForecastHour, Weekday},
     state::{Address, use_address, use_every, use_zone},
-    time::{Day, Moment, grouped, month_name},
+    time::{Day, Moment, amount, grouped, month_name},
 };
 
 /// The number of days that are shown.
@@ -119,7 +119,7 @@ fn page(days: &[(Day, i64)], zone: &str, address: Address) -> AnyView {
             <thead><tr>{Vec::from(heads)}</tr></thead>
             <tbody>{weeks}</tbody>
         </table>
-        <p class="hint">{format!("Days in {zone}. The busiest has {} starts.", grouped(most))}</p>
+        <p class="hint">{format!("Days in {zone}. The busiest has {}.", amount(most, "start", "starts"))}</p>
     }
     .into_any()
 }
@@ -132,6 +132,7 @@ fn cell(day: Day, fires: i64, most: i64, is_first: bool, address: Address) -> An
         let word = month.get(..3).unwrap_or_default();
         view! { <span aria-hidden="true">{word}</span> }.into_any()
     });
+    let starts = if fires == 1 { "start" } else { "starts" };
     let exact = if fires < 1_000 { String::new() } else { format!(", exactly {}", grouped(fires)) };
     view! {
         <td>
@@ -141,7 +142,7 @@ fn cell(day: Day, fires: i64, most: i64, is_first: bool, address: Address) -> An
                     <span class="visually-hidden">{format!(" {month} {year}: ")}</span>
                 </span>
                 <strong>{short(fires)}</strong>
-                <span class="visually-hidden">{format!(" starts{exact}")}</span>
+                <span class="visually-hidden">{format!(" {starts}{exact}")}</span>
             </a>
         </td>
     }

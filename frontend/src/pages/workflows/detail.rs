@@ -16,7 +16,7 @@ use crate::{
     model::{self, Page, ScheduleName, Step, Target, TaskCondition, WorkflowVersion},
     route::Route,
     state::{use_address, use_session, use_title},
-    time::{decimal, seconds},
+    time::{amount, decimal, seconds},
 };
 
 const TABS: &[Tab] = &[
@@ -231,7 +231,7 @@ fn facts(workflow: &model::Workflow) -> AnyView {
             {fact("Version", workflow.version)}
             {workflow.module.clone().map(|module| fact("Module", module))}
             {fact("Limit", limit)}
-            {fact("At once", format!("{} tasks", workflow.max_parallel))}
+            {fact("At once", amount(workflow.max_parallel, "task", "tasks"))}
             {fact("Nodes", nodes)}
             {fact("Changed", when(workflow.updated_at, None))}
             {fact("Made", when(workflow.created_at, None))}

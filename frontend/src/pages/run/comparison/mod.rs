@@ -161,12 +161,15 @@ fn facts(own: &RunDetail, other: &RunDetail, choice: &ZoneChoice) -> AnyView {
     let zone = choice.zone(own.row.zone().as_deref());
     let rows: Vec<_> = pairs(own, other, |at| clock(at, &zone)).iter().map(row).collect();
     let headings = vec![heading("What", ""), heading("The other run", ""), heading("This run", "")];
-    let context = if is_masked(&own.more.context) || is_masked(&other.more.context) {
+    let is_hidden = is_masked(&own.more.context) || is_masked(&other.more.context);
+    let context = if is_hidden {
         view! { <p class="muted">"You may not see contexts."</p> }.into_any()
     } else {
         diff_values("Differences of the context", &other.more.context, &own.more.context)
     };
     let output = match (&other.more.output, &own.more.output) {
+        // Who may not see contexts gets no outputs either, whether there are some or not.
+        _ if is_hidden => view! { <p class="muted">"You may not see outputs."</p> }.into_any(),
         (None, None) => view! { <p class="muted">"There is no output."</p> }.into_any(),
         (other, own) => {
             let value = |output: &Option<Value>| output.clone().unwrap_or_default();

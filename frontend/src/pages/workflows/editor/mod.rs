@@ -251,7 +251,7 @@ fn use_save(editor: Editor, save: Save) -> Callback<()> {
         busy.set(true);
         let (change, said) = save(definition, once.key());
         actor.send(change, move |outcome| {
-            let _gone = busy.try_set(false);
+            let is_left = busy.try_set(false).is_some();
             once.heard(&outcome);
             match outcome {
                 Ok(saved) if saved.warnings.is_empty() => {
@@ -263,6 +263,7 @@ fn use_save(editor: Editor, save: Save) -> Callback<()> {
                     kept.forget();
                     drop(warned.try_set(Some(saved)));
                 }
+                Err(wrong) if is_left => actor.complain(&wrong),
                 Err(wrong) => fail(editor, wrong),
             }
         });
