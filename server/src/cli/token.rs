@@ -30,19 +30,19 @@ pub(super) struct Token {
 enum Action {
     /// Create a token and print it; only its hash is stored
     Create {
-        /// Unique name
+        /// The token's name, for people; unique among the tokens that belong to no user
         name: String,
-        /// viewer, operator, editor or admin
+        /// What the token may do: viewer, operator, editor or admin
         #[arg(long, value_parser = role)]
         role: Role,
-        /// The only namespace that it gives access to; all if absent
+        /// Limit the token to this namespace [default: it gives access to all namespaces]
         #[arg(long)]
         namespace: Option<String>,
-        /// The only queue that workers pull from with it, and nothing else; may be given several
-        /// times
+        /// Make a token for workers, which may only pull tasks from this queue; may be given several
+        /// times. The role must be operator or higher [default: a token for the API]
         #[arg(long = "queue", value_name = "QUEUE")]
         queues: Vec<String>,
-        /// How long it is valid, such as 90d; forever if absent
+        /// How long the token is valid, such as 90d [default: until it is revoked]
         #[arg(long, value_name = "DURATION", value_parser = duration)]
         expires_in: Option<Span>,
         #[command(flatten)]
