@@ -140,6 +140,15 @@ fn the_packages_are_reproducible_and_contain_what_a_server_needs() {
         fs::read_to_string(format!("{unpacked}/conffiles")).unwrap(),
         "/etc/carillon/carillon.toml\n"
     );
+    // The configuration is the shipped one, except for the database's path, which is absolute.
+    let files = out("files");
+    run("dpkg-deb", &["--extract", &deb, &files]);
+    let packed = fs::read_to_string(format!("{files}/etc/carillon/carillon.toml")).unwrap();
+    let shipped = repository("assets/carillon.toml");
+    let changed: Vec<(&str, &str)> =
+        shipped.lines().zip(packed.lines()).filter(|(shipped, packed)| shipped != packed).collect();
+    let url = "url = \"sqlite:/var/lib/carillon/data/carillon.db\"";
+    assert_eq!(changed, [("#url = \"sqlite:data/carillon.db\"", url)]);
     // The unit's user, paths and configuration match the package's.
     let unit = repository("assets/systemd/carillon.service");
     let postinst = fs::read_to_string(format!("{unpacked}/postinst")).unwrap();
