@@ -122,6 +122,8 @@ pub(super) const NESTED: &[(&str, &str, &str)] = &[
     ),
     ("run", "retry", "carillon run retry 01997e4c-1111-7000-8000-000000000001"),
     ("run", "rerun", "carillon run rerun 01997e4c-1111-7000-8000-000000000001"),
+    ("nodes", "drain", "carillon nodes drain node-2 --reason 'a new disk'"),
+    ("nodes", "undrain", "carillon nodes undrain node-2"),
     ("workers", "limit", "carillon workers limit emails --max 10"),
     ("alerts", "list", "carillon alerts list --all"),
     (
