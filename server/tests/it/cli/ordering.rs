@@ -209,7 +209,7 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
     assert_eq!(desk.said(&unmute), "failures speaks again\n");
     let missing = ["alerts", "unmute", "failure", "--reason", "x"];
     let missing = desk.command(&missing).run().refused(1);
-    assert!(missing.contains("no rule \"failure\" in the namespace default, but failures"));
+    assert!(missing.contains("no rule 'failure' in the namespace 'default'; there are: failures"));
 
     // Makes the backfill look as if it were still running.
     let store = &database.store;
