@@ -85,7 +85,10 @@ impl Token {
                     return output::json(&answer);
                 }
                 // Only the token goes to standard output, for scripts; the rest is for people.
-                eprintln!("made the {} token '{name}'; it is shown only now", role.to_value());
+                eprintln!(
+                    "created the {} token '{name}'; it is shown only this once",
+                    role.to_value()
+                );
                 output::line(text)
             }
             Action::List { json } => {
@@ -103,8 +106,11 @@ impl Token {
             Action::Revoke { name, why } => {
                 let owner = why.local_operator().owner()?;
                 let revoked = revoke_token(&owner, &store, &clock, &name).await?;
-                let text = if revoked { "revoked" } else { "was revoked before:" };
-                output::line(format!("{text} the token '{name}'"))
+                if revoked {
+                    output::line(format!("revoked the token '{name}'"))
+                } else {
+                    output::line(format!("the token '{name}' was revoked before"))
+                }
             }
         }
     }

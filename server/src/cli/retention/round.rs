@@ -66,7 +66,7 @@ impl Round {
         if !self.json
             && let Some(node) = store.lease_holder(retention::LEASE).await?
         {
-            output::line(format!("the server '{node}' does this too, each hour"))?;
+            output::line(format!("the server '{node}' also does this, every hour"))?;
         }
         // On SQLite, a server that uses the same database gets the write lock only by retrying, so
         // pause in between.

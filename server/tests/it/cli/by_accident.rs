@@ -41,7 +41,7 @@ async fn a_database_is_made_only_if_that_is_asked_for(database: TestDatabase) {
         let refused = Command::new(args).on(&database).run().refused(1);
         assert!(refused.starts_with("there is no database at '"), "{args:?}: {refused}");
         assert!(refused.contains("(CARILLON_DATABASE__URL)"), "{refused}");
-        assert!(refused.contains("or --init to make it"), "{refused}");
+        assert!(refused.contains("or create it with --init"), "{refused}");
     }
     let create = ["token", "create", "ci", "--role", "viewer", "--init"];
     assert!(Command::new(&create).on(&database).run().done().starts_with("car_"));
@@ -54,7 +54,7 @@ fn a_database_that_nothing_names_is_named_in_the_refusal() {
         Command::new(&["token", "create", "ci", "--role", "viewer"]).into_inner();
     let refused = String::from_utf8(create.output().unwrap().stderr).unwrap();
     let expected = "error: there is no database at 'data/carillon.db' (the default: nothing names \
-                    another): give --config";
+                    another): name the right one with --config";
     assert!(refused.starts_with(expected), "{refused}");
     assert!(!folder.path().join("data").exists());
     let configured = Command::new(&["user", "list"])

@@ -82,7 +82,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     }
 
     // Only operators write notes, even if a module declares the schedule.
-    assert_eq!(desk.said(&["note", "tick", "ask Ada first"]), "noted at tick\n");
+    assert_eq!(desk.said(&["note", "tick", "ask Ada first"]), "changed the note of tick\n");
     assert_eq!(desk.json(&["note", "tick", ""])["note"], "");
 
     assert!(
@@ -99,7 +99,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     let missing = desk.command(&["delete", "workflow", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no workflow 'nightly'"), "{missing}");
     assert_eq!(desk.json(&["deleted"])[0]["name"], "nightly");
-    assert!(desk.said(&["undelete", "nightly"]).starts_with("brought back nightly: "));
+    assert!(desk.said(&["undelete", "nightly"]).starts_with("restored nightly: "));
     assert_eq!(desk.json(&["deleted"]), json!([]));
     let missing = desk.command(&["undelete", "nightly"]).run().refused(1);
     assert!(missing.contains("no deleted schedule was named 'nightly'"), "{missing}");
