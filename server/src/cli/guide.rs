@@ -10,7 +10,7 @@ pub(super) struct CommandGroup {
 /// All groups; a test compares them with the definition.
 pub(super) const GUIDE: &[CommandGroup] = &[
     CommandGroup {
-        title: "See what is and what was",
+        title: "See schedules, fires and runs",
         commands: &[
             ("schedules", "carillon schedules --search 'state:paused tag:billing'"),
             ("show", "carillon show nightly"),
@@ -90,7 +90,7 @@ pub(super) const GUIDE: &[CommandGroup] = &[
         ],
     },
     CommandGroup {
-        title: "Say who may do what, beside the database",
+        title: "Manage people, tokens and secrets, on the database itself",
         commands: &[
             ("user", "carillon user add ada --role operator"),
             ("member", "carillon member add ada --namespace billing --role editor"),

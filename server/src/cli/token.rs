@@ -38,8 +38,8 @@ enum Action {
         /// Limit the token to this namespace [default: it gives access to all namespaces]
         #[arg(long)]
         namespace: Option<String>,
-        /// Make a token for workers, which may only pull tasks from this queue; may be given several
-        /// times. The role must be operator or higher [default: a token for the API]
+        /// Create a token for workers, which may only pull tasks from this queue; may be given
+        /// several times. The role must be operator or higher [default: a token for the API]
         #[arg(long = "queue", value_name = "QUEUE")]
         queues: Vec<String>,
         /// How long the token is valid, such as 90d [default: until it is revoked]
