@@ -73,7 +73,7 @@ impl Backup {
             }));
         }
         let (to, size) = (to.display(), megabytes(sound.bytes));
-        output::line(format!("made the backup '{to}': {size}, schema {schema}, {} ms", ms(took)))
+        output::line(format!("created the backup '{to}': {size}, schema {schema}, {} ms", ms(took)))
     }
 
     /// The destination file.

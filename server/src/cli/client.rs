@@ -268,14 +268,20 @@ pub(super) enum MoreEntries {
 const MAX_COUNTED: u64 = 10_000;
 
 impl MoreEntries {
-    /// Reports on standard error that a list was cut. Standard output must stay machine-readable.
+    /// Reports on standard error that a list was cut, or is empty. Standard output must stay
+    /// machine-readable.
     pub(super) fn tell(self, shown: usize) {
         self.tell_up_to(shown, MAX_LISTED);
     }
 
-    /// Reports that a list was cut which prints at most `most` entries.
+    /// Reports that a list was cut which prints at most `most` entries, or is empty.
     pub(super) fn tell_up_to(self, shown: usize, most: u32) {
-        let Self::Some { total } = self else { return };
+        let Self::Some { total } = self else {
+            if shown == 0 {
+                eprintln!("nothing was found");
+            }
+            return;
+        };
         let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
         let left = match (left, total) {
             (Some(left), Some(MAX_COUNTED)) => format!("at least {left} are left"),

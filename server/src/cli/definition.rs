@@ -3,7 +3,10 @@
 use anstyle::{Effects, Style};
 use clap::{ArgMatches, CommandFactory, builder::StyledStr, error::ErrorKind, parser::ValueSource};
 
-use super::{Cli, guide::GUIDE};
+use super::{
+    Cli,
+    guide::{GUIDE, NESTED},
+};
 
 /// The command, with its help in groups, an example for each subcommand, and the flags that may
 /// also precede the subcommand.
@@ -15,6 +18,11 @@ pub(super) fn command() -> clap::Command {
     });
     for (name, example) in GUIDE.iter().flat_map(|group| group.commands) {
         command = command.mut_subcommand(name, |one| one.after_help(shown_example(example)));
+    }
+    for (outer, inner, example) in NESTED {
+        command = command.mut_subcommand(outer, |outer| {
+            outer.mut_subcommand(inner, |inner| inner.after_help(shown_example(example)))
+        });
     }
     let help = help(&command);
     command.override_help(help)
@@ -128,6 +136,30 @@ mod tests {
             let matches = matches.unwrap_or_else(|error| panic!("{example}: {error}"));
             assert_eq!(matches.subcommand_name(), Some(*name), "{example}");
         }
+        for (outer, inner, example) in NESTED {
+            let matches = command().try_get_matches_from(taken_apart(example));
+            let matches = matches.unwrap_or_else(|error| panic!("{example}: {error}"));
+            let (name, below) = matches.subcommand().unwrap();
+            assert_eq!((name, below.subcommand_name()), (*outer, Some(*inner)), "{example}");
+        }
+    }
+
+    #[test]
+    fn each_nested_subcommand_has_an_example_and_keeps_its_place() {
+        let defined = Cli::command();
+        let nested = |outer: &clap::Command| {
+            let names = outer.get_subcommands().map(|inner| inner.get_name().to_owned());
+            names.map(|inner| (outer.get_name().to_owned(), inner)).collect::<Vec<_>>()
+        };
+        let mut defined: Vec<_> = defined.get_subcommands().flat_map(nested).collect();
+        let mut shown: Vec<_> = NESTED
+            .iter()
+            .map(|(outer, inner, _)| ((*outer).to_owned(), (*inner).to_owned()))
+            .collect();
+        // Only the order within a command counts: a stable sort leaves it as it is.
+        defined.sort_by_cached_key(|(outer, _)| outer.clone());
+        shown.sort_by_cached_key(|(outer, _)| outer.clone());
+        assert_eq!(shown, defined);
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn print(fire: &Value, schedule: &Value) -> Result<(), CliError> {
     output::line(format!("  on the wall clock: {} {}{kind}", text("local"), text("offset")))?;
     if fire["count"].as_i64().is_some_and(|count| count > 1) {
         let last = text("lastScheduledAt");
-        output::line(format!("  stands for {} instants, until {last}", fire["count"]))?;
+        output::line(format!("  covers {} instants, until {last}", fire["count"]))?;
     }
     let decided = fire["decidedAt"].as_str().map_or("not yet".to_owned(), str::to_owned);
     let (claimed, node) = (text("claimedAt"), text("node"));

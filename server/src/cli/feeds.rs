@@ -107,7 +107,7 @@ impl Action {
                     "namespace": namespace, "schedule": schedule, "search": search,
                     "reason": why.reason,
                 });
-                let answer = session.ask("make the feed", CREATE, json!({ "input": input }));
+                let answer = session.ask("create the feed", CREATE, json!({ "input": input }));
                 let made = answer.await?["made"].take();
                 let address = format!("{server}{}", made["path"].as_str().unwrap_or_default());
                 if json {
@@ -117,7 +117,7 @@ impl Action {
                     }));
                 }
                 // Only the address goes to standard output, for scripts; the rest is for people.
-                eprintln!("made the feed '{name}'; whoever has its address sees what it shows");
+                eprintln!("created the feed '{name}'; anybody who has its address can read it");
                 output::line(address)
             }
             Self::Revoke { feed, why } => {

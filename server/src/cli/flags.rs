@@ -1,11 +1,20 @@
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::SocketAddr,
+    path::{self, PathBuf},
+};
 
 use clap::Args;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::CliError;
-use crate::config::{Config, LogFormat, Sources, variable};
+use crate::{
+    config::{Config, LogFormat, Sources, variable},
+    store::backup,
+};
+
+/// The configuration file as the source of the database's address.
+const BY_FILE: &str = "the configuration file";
 
 /// The configuration file and the database.
 #[derive(Debug, Args)]
@@ -94,7 +103,24 @@ impl SettingsArgs {
         if config.database.url.expose_secret() == usual.expose_secret() {
             return "the default: nothing names another";
         }
-        "the configuration file"
+        BY_FILE
+    }
+
+    /// The flag that leads a command to this database from any folder.
+    pub(super) fn leads_to_database(&self, config: &Config) -> String {
+        let absolute = |file: PathBuf| path::absolute(&file).unwrap_or(file);
+        let by_file = self.file().filter(|_| self.names_database(config) == BY_FILE);
+        let database = backup::file_of(config.database.url.expose_secret()).ok();
+        match (by_file, database) {
+            (None, Some(file)) => format!("--database-url sqlite:{}", absolute(file).display()),
+            // A relative path is looked up in the folder of the command.
+            (Some(_), Some(file)) if file.is_relative() => {
+                format!("--database-url sqlite:{}", absolute(file).display())
+            }
+            (Some(configuration), _) => format!("--config {}", absolute(configuration).display()),
+            // The URL may contain a password, which must not be printed.
+            (None, None) => "--database-url URL".to_owned(),
+        }
     }
 
     fn sources(&self) -> Sources {

@@ -1,4 +1,4 @@
-//! The groups of the help, with an example for each command.
+//! The groups of the help, with an example for each command and subcommand.
 
 /// Commands with a common purpose.
 pub(super) struct CommandGroup {
@@ -10,7 +10,7 @@ pub(super) struct CommandGroup {
 /// All groups; a test compares them with the definition.
 pub(super) const GUIDE: &[CommandGroup] = &[
     CommandGroup {
-        title: "See what is and what was",
+        title: "See schedules, fires and runs",
         commands: &[
             ("schedules", "carillon schedules --search 'state:paused tag:billing'"),
             ("show", "carillon show nightly"),
@@ -23,7 +23,7 @@ pub(super) const GUIDE: &[CommandGroup] = &[
             ("versions", "carillon versions nightly"),
             ("list", "carillon list workflows"),
             ("nodes", "carillon nodes"),
-            ("workers", "carillon workers limit emails --max 10"),
+            ("workers", "carillon workers --namespace default"),
             ("alerts", "carillon alerts list"),
             ("healthcheck", "carillon healthcheck --tag billing"),
         ],
@@ -90,7 +90,7 @@ pub(super) const GUIDE: &[CommandGroup] = &[
         ],
     },
     CommandGroup {
-        title: "Say who may do what, beside the database",
+        title: "Manage people, tokens and secrets, on the database itself",
         commands: &[
             ("user", "carillon user add ada --role operator"),
             ("member", "carillon member add ada --namespace billing --role editor"),
@@ -108,4 +108,110 @@ pub(super) const GUIDE: &[CommandGroup] = &[
             ("man", "carillon man /usr/local/share/man/man1"),
         ],
     },
+];
+
+/// An example of each subcommand of a command, in the order in which they are defined; a test
+/// compares them.
+pub(super) const NESTED: &[(&str, &str, &str)] = &[
+    ("run", "show", "carillon run show 01997e4c-1111-7000-8000-000000000001"),
+    ("run", "logs", "carillon run logs 01997e4c-1111-7000-8000-000000000001 --task load --follow"),
+    (
+        "run",
+        "cancel",
+        "carillon run cancel 01997e4c-1111-7000-8000-000000000001 --reason 'wrong day'",
+    ),
+    ("run", "retry", "carillon run retry 01997e4c-1111-7000-8000-000000000001"),
+    ("run", "rerun", "carillon run rerun 01997e4c-1111-7000-8000-000000000001"),
+    ("nodes", "drain", "carillon nodes drain node-2 --reason 'a new disk'"),
+    ("nodes", "undrain", "carillon nodes undrain node-2"),
+    ("workers", "limit", "carillon workers limit emails --max 10"),
+    ("alerts", "list", "carillon alerts list --all"),
+    (
+        "alerts",
+        "ack",
+        "carillon alerts ack 01997e4c-1111-7000-8000-000000000001 --note 'Ada is on it' --until 'in 2h'",
+    ),
+    ("alerts", "rules", "carillon alerts rules"),
+    (
+        "alerts",
+        "mute",
+        "carillon alerts mute failures --until 'tomorrow 08:00' --reason 'a migration'",
+    ),
+    ("alerts", "unmute", "carillon alerts unmute failures --reason 'the migration is done'"),
+    ("alerts", "messages", "carillon alerts messages --dead"),
+    ("alerts", "retry", "carillon alerts retry 01997e4c-1111-7000-8000-000000000001"),
+    ("alerts", "test", "carillon alerts test on-call"),
+    ("buffer", "list", "carillon buffer list nightly"),
+    ("buffer", "move", "carillon buffer move nightly 01997e4c-1111-7000-8000-000000000001"),
+    ("buffer", "purge", "carillon buffer purge nightly --all"),
+    ("backfill", "preview", "carillon backfill preview nightly --from '7d ago' --to today"),
+    (
+        "backfill",
+        "create",
+        "carillon backfill create nightly --from '7d ago' --to today --reason 'lost reports'",
+    ),
+    ("backfill", "list", "carillon backfill list --state running"),
+    ("backfill", "pause", "carillon backfill pause 01997e4c-1111-7000-8000-000000000001"),
+    ("backfill", "resume", "carillon backfill resume 01997e4c-1111-7000-8000-000000000001"),
+    (
+        "backfill",
+        "cancel",
+        "carillon backfill cancel 01997e4c-1111-7000-8000-000000000001 --reason 'wrong week'",
+    ),
+    ("bulk", "pause", "carillon bulk pause tag:billing --reason 'a migration' --dry-run"),
+    ("bulk", "resume", "carillon bulk resume tag:billing --catch-up latest"),
+    ("bulk", "skip-next", "carillon bulk skip-next tag:billing --reason 'a holiday'"),
+    ("bulk", "trigger", "carillon bulk trigger name:report --as-of 'yesterday 02:00'"),
+    (
+        "bulk",
+        "change",
+        "carillon bulk change tag:billing '{\"addTags\": [\"eu\"], \"priority\": 10}'",
+    ),
+    ("bulk", "delete", "carillon bulk delete tag:old --expect 12"),
+    ("bulk", "cancel-runs", "carillon bulk cancel-runs 'state:running workflow:report'"),
+    ("bulk", "retry-runs", "carillon bulk retry-runs 'state:failed schedule:nightly'"),
+    ("import", "crontab", "carillon import crontab /etc/crontab --system --output system.yaml"),
+    ("import", "kubernetes", "carillon import kubernetes cronjobs.yaml --output jobs.yaml"),
+    (
+        "import",
+        "systemd",
+        "carillon import systemd /etc/systemd/system /usr/lib/systemd/system --output timers.yaml",
+    ),
+    ("import", "eventbridge", "carillon import eventbridge schedules.json --output jobs.yaml"),
+    ("import", "dkron", "carillon import dkron jobs.json --tz Europe/Berlin --output jobs.yaml"),
+    ("import", "cronicle", "carillon import cronicle export.txt --output jobs.yaml"),
+    ("profiles", "use", "carillon profiles use staging"),
+    ("feeds", "list", "carillon feeds list --user ada"),
+    ("feeds", "create", "carillon feeds create nightly --user ada --badge --search tag:nightly"),
+    ("feeds", "revoke", "carillon feeds revoke nightly --user ada"),
+    ("retention", "show", "carillon retention show --schedule nightly"),
+    ("retention", "set", "carillon retention set 90 --schedule nightly --dry-run"),
+    ("retention", "preview", "carillon retention preview --namespace default"),
+    ("user", "add", "carillon user add ada --role operator"),
+    ("user", "list", "carillon user list"),
+    ("user", "passwd", "carillon user passwd ada --random --revoke-tokens"),
+    ("user", "sessions", "carillon user sessions ada --end all"),
+    ("user", "disable", "carillon user disable ada --reason 'has left'"),
+    ("user", "role", "carillon user role ada editor"),
+    ("user", "delete", "carillon user delete ada"),
+    ("user", "enable", "carillon user enable ada"),
+    ("member", "add", "carillon member add ada --namespace billing --role editor"),
+    ("member", "remove", "carillon member remove ada --namespace billing"),
+    ("member", "list", "carillon member list --namespace billing"),
+    ("namespace", "create", "carillon namespace create billing"),
+    ("namespace", "rename", "carillon namespace rename billing invoices"),
+    ("namespace", "quotas", "carillon namespace quotas billing --schedules 500 --live-runs 50"),
+    ("namespace", "list", "carillon namespace list"),
+    (
+        "token",
+        "create",
+        "carillon token create mailer --role operator --namespace default --queue emails --expires-in 90d",
+    ),
+    ("token", "list", "carillon token list"),
+    ("token", "revoke", "carillon token revoke ci --reason 'it was leaked'"),
+    ("secret", "set", "carillon secret set billing_token --reason 'the yearly change'"),
+    ("secret", "list", "carillon secret list"),
+    ("secret", "delete", "carillon secret delete billing_token"),
+    ("secret", "rotate", "carillon secret rotate"),
+    ("secret", "new-key", "carillon secret new-key"),
 ];

@@ -147,12 +147,14 @@ impl Logout {
         // The profile is removed first, so that signing out works even if the server is
         // unreachable.
         all.write()?;
-        output::line(format!("forgot the token of '{name}' ({})", profile.server))?;
+        output::line(format!("removed the token for {} from this machine", profile.server))?;
         let Some(id) = profile.token_id else {
-            return output::line("it goes on working for whoever else has it");
+            return output::line(
+                "the token itself stays valid, because 'carillon login' did not create it",
+            );
         };
         let server = Server::of(&profile.server, &profile.token);
-        server.ask("take the token back", REVOKE, json!({ "id": id })).await?;
-        output::line("the server takes it no longer")
+        server.ask("revoke the token", REVOKE, json!({ "id": id })).await?;
+        output::line("the server has revoked it")
     }
 }

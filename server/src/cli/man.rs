@@ -77,7 +77,8 @@ fn describe(command: &Command, path: &str, depth: usize, everywhere: &[&Id], tex
         !arg.is_hide_set() && id != "help" && id != "version" && !everywhere.contains(&id)
     };
     let rows: Vec<String> = command.get_arguments().filter(own).map(row).collect();
-    if !rows.is_empty() && command.get_subcommands().next().is_none() {
+    // A command that requires a subcommand has no flags of its own.
+    if !rows.is_empty() && !command.is_subcommand_required_set() {
         text.push_str("\n| | |\n| --- | --- |\n");
         rows.iter().for_each(|row| text.push_str(row));
     }
@@ -109,6 +110,9 @@ fn row(arg: &Arg) -> String {
         .collect();
     if !words.is_empty() {
         about.push_str(&format!(": {}", words.join(", ")));
+    }
+    for alias in arg.get_visible_aliases().unwrap_or_default() {
+        about.push_str(&format!(" (also `--{alias}`)"));
     }
     let defaults: Vec<String> =
         arg.get_default_values().iter().map(|value| format!("`{}`", value.display())).collect();

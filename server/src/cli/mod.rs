@@ -12,7 +12,7 @@
 //! (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
-//! - `guide`: the command groups of the help, with an example for each subcommand
+//! - `guide`: the command groups of the help, with an example for each command and subcommand
 //! - `definition`: the definition of all commands, for help, completions, man pages and the
 //!   reference
 //! - `output`, `table`, `progress`: printing, tables that fit the terminal, and progress lines
@@ -46,6 +46,8 @@ mod definition;
 mod delete;
 mod deleted;
 mod doctor;
+#[cfg(test)]
+mod documents_tests;
 mod error;
 mod explain;
 mod export;

@@ -6,6 +6,7 @@ use super::{
     CliError,
     client::{ClientError, MoreEntries, Server},
 };
+use crate::search::nearest;
 
 /// One schedule of a server.
 #[derive(Debug, Args)]
@@ -21,6 +22,11 @@ pub(super) struct NamedSchedule {
 
 const FIND: &str = "query ($namespace: String!, $name: String!) {
     schedule(namespace: $namespace, name: $name) { id }
+}";
+
+/// The names to compare a mistyped one with: one page of them.
+const NAMES: &str = "query ($namespace: String!) {
+    schedules(namespace: $namespace, first: 200) { nodes { name } }
 }";
 
 impl NamedSchedule {
@@ -101,10 +107,28 @@ pub(super) async fn find(
     let mut answer = server.ask(action, FIND, variables).await?;
     let id = answer["schedule"]["id"].take();
     if id.is_null() {
-        let problem = format!("there is no schedule '{name}' in the namespace '{namespace}'");
+        let help = help(server, action, namespace, name).await?;
+        let problem =
+            format!("there is no schedule '{name}' in the namespace '{namespace}'; {help}");
         return Err(ClientError::Refused { action, problem }.into());
     }
     Ok(id)
+}
+
+/// What the caller of a schedule that is not there can do.
+async fn help(
+    server: &Server,
+    action: &'static str,
+    namespace: &str,
+    name: &str,
+) -> Result<String, CliError> {
+    let answer = server.ask(action, NAMES, json!({ "namespace": namespace })).await?;
+    let nodes = answer["schedules"]["nodes"].as_array().into_iter().flatten();
+    let names: Vec<&str> = nodes.filter_map(|node| node["name"].as_str()).collect();
+    Ok(match nearest(name, &names) {
+        Some(meant) => format!("did you mean '{meant}'?"),
+        None => format!("'carillon schedules --namespace {namespace}' lists them"),
+    })
 }
 
 /// A text about the next fire of a changed schedule.

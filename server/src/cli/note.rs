@@ -21,11 +21,12 @@ const NOTE: &str = "mutation ($id: UUID!, $note: String!) {
 
 impl Note {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let done = self.named.order("note it", NOTE, json!({ "note": self.note })).await?;
+        let done = self.named.order("change the note", NOTE, json!({ "note": self.note })).await?;
         let schedule = &done["schedule"];
         if self.json {
             return output::json(schedule);
         }
-        output::line(format!("noted at {}", schedule["name"].as_str().unwrap_or_default()))
+        let name = schedule["name"].as_str().unwrap_or_default();
+        output::line(format!("changed the note of {name}"))
     }
 }

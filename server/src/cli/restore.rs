@@ -64,7 +64,7 @@ impl Restore {
         let size = megabytes(sound.bytes);
         output::line(format!("restored '{}': {size}, schema {schema}", file.display()))?;
         if let Some(kept) = kept {
-            output::line(format!("what was there is kept as '{}'", kept.display()))?;
+            output::line(format!("the previous database is kept as '{}'", kept.display()))?;
         }
         if !pending.is_empty() {
             let pending = pending.len();
@@ -72,7 +72,9 @@ impl Restore {
                 "{pending} migrations are pending: 'carillon migrate' applies them"
             ))?;
         }
-        output::line("start the server: it takes up what was under way when the backup was made")
+        output::line(
+            "start the server: it continues the work that was in progress at the time of the backup",
+        )
     }
 }
 

@@ -39,10 +39,11 @@ impl Serve {
         let sources: Vec<(&PathBuf, ModuleFile)> = sources.collect::<Result<_, CliError>>()?;
         let clock = Clock::system();
         let node = config.node_name(config.listen);
+        let place = self.settings.place.leads_to_database(&config);
         let telemetry = Telemetry::start(&config.log, &config.otlp, &node, clock.clone())?;
         // Signals are handled from here on, so that a signal during the start is not lost.
         let app = App::start(config, Arc::new(telemetry), clock.clone()).await?;
-        if let Err(error) = self.prepare(&app, &clock, sources).await {
+        if let Err(error) = self.prepare(&app, &clock, &place, sources).await {
             // The services that have started shut down cleanly before the error is reported.
             app.run_until(std::future::ready(())).await?;
             return Err(error);
@@ -52,20 +53,22 @@ impl Serve {
             .await?)
     }
 
-    /// Carries out what the flags request, before the server counts as ready.
+    /// Carries out what the flags request, before the server counts as ready. `place` is the flag
+    /// that leads other commands to the database.
     async fn prepare(
         &self,
         app: &App,
         clock: &Clock,
+        place: &str,
         sources: Vec<(&PathBuf, ModuleFile)>,
     ) -> Result<(), CliError> {
         if self.init_admin {
             init_admin(app, clock).await?;
         } else if users::is_empty(app.store().read()).await? {
-            output::line(
-                "There is no user yet: add the first with 'carillon user add NAME --role admin' on \
-                 the same configuration, or start with --init-admin",
-            )?;
+            output::line(format!(
+                "There is no user yet: add the first with 'carillon user add NAME --role admin \
+                 {place}', as the system user of this server, or start with --init-admin"
+            ))?;
         }
         for (file, source) in sources {
             deploy(app, &source).await.map_err(|error| {

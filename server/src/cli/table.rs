@@ -53,8 +53,8 @@ fn colour(state: &str) -> Option<Color> {
         }
         "failed" | "timed_out" | "missed" | "abandoned" | "lost" | "dead" | "firing"
         | "revoked" | "expired" | "disabled" | "unhealthy" => Some(Color::Red),
-        "retrying" | "paused" | "skipped" | "collapsed" | "cancelled" | "draining" | "silent"
-        | "muted" => Some(Color::Yellow),
+        "retrying" | "paused" | "skipped" | "collapsed" | "cancelled" | "draining" | "drained"
+        | "silent" | "muted" => Some(Color::Yellow),
         "started" | "running" | "queued" | "pending" | "runs" => Some(Color::Cyan),
         _ => None,
     }

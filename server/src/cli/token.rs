@@ -30,19 +30,19 @@ pub(super) struct Token {
 enum Action {
     /// Create a token and print it; only its hash is stored
     Create {
-        /// Unique name
+        /// The token's name, for people; unique among the tokens that belong to no user
         name: String,
-        /// viewer, operator, editor or admin
+        /// What the token may do: viewer, operator, editor or admin
         #[arg(long, value_parser = role)]
         role: Role,
-        /// The only namespace that it gives access to; all if absent
+        /// Limit the token to this namespace [default: it gives access to all namespaces]
         #[arg(long)]
         namespace: Option<String>,
-        /// The only queue that workers pull from with it, and nothing else; may be given several
-        /// times
+        /// Create a token for workers, which may only pull tasks from this queue; may be given
+        /// several times. The role must be operator or higher [default: a token for the API]
         #[arg(long = "queue", value_name = "QUEUE")]
         queues: Vec<String>,
-        /// How long it is valid, such as 90d; forever if absent
+        /// How long the token is valid, such as 90d [default: until it is revoked]
         #[arg(long, value_name = "DURATION", value_parser = duration)]
         expires_in: Option<Span>,
         #[command(flatten)]
@@ -85,7 +85,10 @@ impl Token {
                     return output::json(&answer);
                 }
                 // Only the token goes to standard output, for scripts; the rest is for people.
-                eprintln!("made the {} token '{name}'; it is shown only now", role.to_value());
+                eprintln!(
+                    "created the {} token '{name}'; it is shown only this once",
+                    role.to_value()
+                );
                 output::line(text)
             }
             Action::List { json } => {
@@ -103,8 +106,11 @@ impl Token {
             Action::Revoke { name, why } => {
                 let owner = why.local_operator().owner()?;
                 let revoked = revoke_token(&owner, &store, &clock, &name).await?;
-                let text = if revoked { "revoked" } else { "was revoked before:" };
-                output::line(format!("{text} the token '{name}'"))
+                if revoked {
+                    output::line(format!("revoked the token '{name}'"))
+                } else {
+                    output::line(format!("the token '{name}' was revoked before"))
+                }
             }
         }
     }

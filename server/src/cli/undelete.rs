@@ -54,7 +54,7 @@ impl Undelete {
             return output::json(&schedule);
         }
         let cell = |key: &str| output::cell(&schedule[key]);
-        output::line(format!("brought back {}: {}", cell("name"), cell("state").to_lowercase()))
+        output::line(format!("restored {}: {}", cell("name"), cell("state").to_lowercase()))
     }
 
     /// The schedule's id. Refused if several schedules had the name.

@@ -168,8 +168,7 @@ impl User {
                 match left {
                     0 => {}
                     left => output::line(format!(
-                        "API tokens of '{name}' that go on working: {left}; --revoke-tokens ends \
-                         them as well"
+                        "'{name}' has {left} valid API tokens: --revoke-tokens revokes them as well"
                     ))?,
                 }
                 show(random, &password)

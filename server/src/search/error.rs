@@ -44,7 +44,7 @@ pub(super) fn one_of(word: &str, what: &str, known: &[&str]) -> String {
 }
 
 /// The known word that differs in at most two letters, and in fewer than half of its letters.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
     if word.len() > ECHO {
         return None;

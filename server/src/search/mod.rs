@@ -40,6 +40,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use uuid::Uuid;
 
 pub use error::SearchError;
+pub(crate) use error::nearest;
 pub use field::{SpanField, State, TimeField, Trigger, WordField};
 pub use time::Span;
 

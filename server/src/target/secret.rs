@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 /// It serialises as the text itself, because definitions are stored that way.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(description = "A text that logs and errors do not show. Refer to a stored secret as \
+                          `{{ secrets.name }}`.")]
 pub struct Secret(String);
 
 impl Secret {

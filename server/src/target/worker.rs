@@ -25,10 +25,11 @@ pub struct Worker {
     pub queue: String,
     /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
     pub task: String,
-    /// The input for the worker; texts in it may be templates. The run's context if left out.
+    /// The input that the worker receives; texts in it may be templates. The run's context if left
+    /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// Tags that the worker must have, all of them.
+    /// Only workers that have all of these tags take the task; up to 16.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 }

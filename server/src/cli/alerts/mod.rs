@@ -66,8 +66,10 @@ async fn find(
         return Ok(one["id"].clone());
     }
     let names: Vec<&str> = all.iter().filter_map(|one| one["name"].as_str()).collect();
-    let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let problem =
-        format!("there is no {what} \"{name}\" in the namespace {namespace}, but {there}");
+    let help = match names.as_slice() {
+        [] => "there are none; a module file declares them: see docs/alerts.md".to_owned(),
+        names => format!("there are: {}", names.join(", ")),
+    };
+    let problem = format!("there is no {what} '{name}' in the namespace '{namespace}'; {help}");
     Err(ClientError::Refused { action, problem }.into())
 }

@@ -199,8 +199,8 @@ fn stamps(are_ahead: bool) -> Finding {
 
 fn people(nobody: bool) -> Finding {
     if nobody {
-        let help = "make one: 'carillon user add NAME --role admin', or 'carillon serve \
-                    --init-admin'";
+        let help = "add one: 'carillon user add NAME --role admin' with the same --config or \
+                    --database-url, or 'carillon serve --init-admin'";
         return Finding::warning("people", "there is no user yet, so nobody can sign in", help);
     }
     Finding::ok("people", "there are users")

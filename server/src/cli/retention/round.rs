@@ -6,7 +6,12 @@ use clap::Args;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::super::{CliError, flags::Existing, offline::Office, output};
+use super::super::{
+    CliError,
+    flags::{Existing, SettingsArgs},
+    offline::Office,
+    output,
+};
 use crate::{
     app,
     commands::CommandError,
@@ -20,7 +25,11 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Round {
     #[command(flatten)]
-    place: Existing,
+    place: SettingsArgs,
+    /// Create the database if it does not exist yet
+    // Not global as in `Existing`: the subcommands ask a server.
+    #[arg(long)]
+    init: bool,
     /// Only show what would be removed
     #[arg(long)]
     dry_run: bool,
@@ -37,8 +46,9 @@ type RemovedRows = (&'static str, Option<String>, i64, i64);
 
 impl Round {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let settings = app::retention(&self.place.place.config()?);
-        let Office { store, clock, .. } = Office::open(&self.place).await?;
+        let place = Existing { place: self.place, init: self.init };
+        let settings = app::retention(&place.place.config()?);
+        let Office { store, clock, .. } = Office::open(&place).await?;
         if self.dry_run {
             let preview = retention::preview(&settings, &store, clock.now(), None, None).await;
             let preview = preview.map_err(CommandError::from)?;
@@ -56,7 +66,7 @@ impl Round {
         if !self.json
             && let Some(node) = store.lease_holder(retention::LEASE).await?
         {
-            output::line(format!("the server '{node}' does this too, each hour"))?;
+            output::line(format!("the server '{node}' also does this, every hour"))?;
         }
         // On SQLite, a server that uses the same database gets the write lock only by retrying, so
         // pause in between.

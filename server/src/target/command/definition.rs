@@ -12,20 +12,20 @@ pub struct Command {
     /// The program: a path, or a name to look up in `PATH`. No shell is involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Its arguments, passed as they are.
+    /// The program's arguments. They are passed unchanged; no shell expands them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// A text for `/bin/sh -c`, instead of `program`.
+    /// A shell script that `/bin/sh -c` runs. Give either this or `program`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// Environment variables beside `PATH`, `HOME` and the `CARILLON_` ones.
+    /// Environment variables, in addition to `PATH`, `HOME` and those that begin with `CARILLON_`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, Secret>,
-    /// Working directory; the user's home unless given.
+    /// The working directory; the user's home directory if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// User to run as, by name: one that the server's configuration allows (`commands.users`). Without
-    /// it, the user for programs (`commands.user`).
+    /// The name of the user that the program runs as, one that the server's settings allow
+    /// (`commands.users`); the user for programs (`commands.user`) if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }

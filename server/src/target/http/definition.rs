@@ -11,17 +11,17 @@ use crate::target::Secret;
 #[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Http {
-    /// `http` or `https`, without a user name or password.
+    /// The address: `http://` or `https://`, without a user name or password.
     pub url: String,
-    /// `POST` unless given.
+    /// The method; `POST` if left out.
     #[serde(default)]
     pub method: Method,
-    /// Headers beside the ones that Carillon sets.
+    /// Headers of the request, in addition to those that Carillon sets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Secret>,
-    /// A text is sent as it is, anything else as JSON. A text that contains a JSON object or array
-    /// is sent as `application/json` unless `headers` say otherwise. If it is absent, `POST`, `PUT`
-    /// and `PATCH` send a JSON object that identifies the fire.
+    /// The body. A text is sent as it is, any other value as JSON. A text that contains a JSON
+    /// object or array is sent as `application/json` unless `headers` say otherwise. If the body is
+    /// left out, `POST`, `PUT` and `PATCH` send a JSON object that identifies the fire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// The statuses that count as success: 200-299 unless given.
@@ -33,7 +33,7 @@ pub struct Http {
     /// How many redirects are followed: at most 5, which is also the default.
     #[serde(default = "most_redirects")]
     pub max_redirects: u8,
-    /// What to do with the response.
+    /// What to do with the response; `keep` if left out.
     #[serde(default, skip_serializing_if = "Answers::is_keep")]
     pub output: Answers,
     /// Key of the Standard Webhooks signature: `whsec_` and base64. Unsigned unless given. Up to
@@ -50,7 +50,7 @@ pub struct Http {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Answers {
-    /// Keep it with the attempt.
+    /// It is stored with the attempt.
     #[default]
     Keep,
     /// It must be a JSON object, which is merged into the context of later tasks.
@@ -70,7 +70,7 @@ fn most_redirects() -> u8 {
     MAX_REDIRECTS
 }
 
-/// The request's method.
+/// The method of an HTTP request.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "UPPERCASE")]
 #[expect(missing_docs, reason = "the names are the standard's")]

@@ -10,9 +10,9 @@ use crate::target::Secret;
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Publish {
-    /// Where it goes.
+    /// The broker, and the topic, queue or stream in it that receives the event.
     pub to: Broker,
-    /// The event's content.
+    /// The attributes and the content of the event; each has a default.
     #[serde(default, skip_serializing_if = "Event::is_usual")]
     pub event: Event,
 }
@@ -56,7 +56,7 @@ pub struct Connection {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Kafka {
-    /// How to reach the brokers; these report the other ones.
+    /// The first brokers to connect to; Carillon learns the others of the cluster from them.
     pub connection: Connection,
     /// The SASL mechanism for `username` and `password`.
     #[serde(default, skip_serializing_if = "Sasl::is_plain")]
@@ -102,7 +102,7 @@ pub struct Nats {
     pub connection: Connection,
     /// The subject, without wildcards.
     pub subject: String,
-    /// The stream that has to store it; any if left out.
+    /// The stream that must store the event; any stream that listens to the subject if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<String>,
 }
@@ -113,13 +113,13 @@ pub struct Nats {
 pub struct Rabbitmq {
     /// How to reach the servers.
     pub connection: Connection,
-    /// The virtual host.
+    /// The virtual host; `/` if left out.
     #[serde(default = "slash", skip_serializing_if = "is_slash")]
     pub vhost: String,
-    /// The exchange; the default exchange if left out.
+    /// The name of the exchange; RabbitMQ's default exchange if left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub exchange: String,
-    /// The routing key: for the default exchange, the name of a queue.
+    /// The routing key. For the default exchange it is the name of a queue.
     pub routing_key: String,
 }
 
@@ -137,12 +137,12 @@ fn is_slash(vhost: &str) -> bool {
 pub struct Redis {
     /// How to reach the server.
     pub connection: Connection,
-    /// Number of the database.
+    /// The number of the database; 0 if left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub database: u16,
-    /// Key of the stream.
+    /// The key of the stream.
     pub stream: String,
-    /// About how many entries the stream keeps; all if left out.
+    /// The approximate number of entries that the stream keeps; all if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u32>,
 }
@@ -157,7 +157,7 @@ fn is_zero(number: &u16) -> bool {
 pub struct Sqs {
     /// URL of the queue: `https://sqs.eu-central-1.amazonaws.com/123456789012/orders`.
     pub queue_url: String,
-    /// The region; required if the URL does not contain it.
+    /// The AWS region; required if the URL does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Id of the access key.
@@ -178,23 +178,23 @@ pub struct Sqs {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "CloudEvent")]
 pub struct Event {
-    /// How it is encoded.
+    /// How the event is encoded in the message; `structured` if left out.
     #[serde(skip_serializing_if = "Mode::is_structured")]
     pub mode: Mode,
-    /// Its type; `carillon.fire` if left out.
+    /// The CloudEvents attribute `type`; `carillon.fire` if left out.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its source; `/carillon/<namespace>/<schedule>` if left out.
+    /// The CloudEvents attribute `source`; `/carillon/<namespace>/<schedule>` if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Its subject.
+    /// The CloudEvents attribute `subject`; absent if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// The value under `payload` in the event's data; the task's context if left out. Texts in it
     /// may be templates; a text that contains a JSON object or array is parsed as one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// Headers of the message in addition to the event's own.
+    /// Headers of the message, in addition to those that the encoding sets.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Secret>,
 }

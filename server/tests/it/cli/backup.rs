@@ -99,7 +99,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     assert_eq!(made["bytes"], fs::metadata(&backup).unwrap().len());
     let refused = make(&[]).refused(1);
     assert!(refused.contains("it exists") && refused.contains("--overwrite"), "{refused}");
-    assert!(make(&["--overwrite"]).done().starts_with("made the backup "));
+    assert!(make(&["--overwrite"]).done().starts_with("created the backup "));
     let left = fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, 3, "settings, module and backup, and nothing else");
 
@@ -134,7 +134,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     lost[..4_096].fill(0);
     fs::write(file, lost).unwrap();
     let said = restore(&backup).done();
-    assert!(said.contains("what was there is kept as"), "{said}");
+    assert!(said.contains("the previous database is kept as"), "{said}");
     let kept = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
     let kept: Vec<_> = kept.filter(|path| path.to_str().unwrap().contains("before-rest")).collect();
     // The replaced database is kept with its write-ahead log, merged or beside it.

@@ -1,7 +1,9 @@
 //! No command creates a database by accident, and a new one says how to sign in.
 
 use std::{
+    fs,
     io::{BufRead, BufReader},
+    path::Path,
     process::Stdio,
 };
 
@@ -22,7 +24,7 @@ async fn emptied(database: &TestDatabase) {
         return;
     }
     let path = database.url.trim_start_matches("sqlite:").split('?').next().unwrap();
-    std::fs::remove_file(path).unwrap();
+    fs::remove_file(path).unwrap();
 }
 
 async fn a_database_is_made_only_if_that_is_asked_for(database: TestDatabase) {
@@ -39,7 +41,7 @@ async fn a_database_is_made_only_if_that_is_asked_for(database: TestDatabase) {
         let refused = Command::new(args).on(&database).run().refused(1);
         assert!(refused.starts_with("there is no database at '"), "{args:?}: {refused}");
         assert!(refused.contains("(CARILLON_DATABASE__URL)"), "{refused}");
-        assert!(refused.contains("or --init to make it"), "{refused}");
+        assert!(refused.contains("or create it with --init"), "{refused}");
     }
     let create = ["token", "create", "ci", "--role", "viewer", "--init"];
     assert!(Command::new(&create).on(&database).run().done().starts_with("car_"));
@@ -52,7 +54,7 @@ fn a_database_that_nothing_names_is_named_in_the_refusal() {
         Command::new(&["token", "create", "ci", "--role", "viewer"]).into_inner();
     let refused = String::from_utf8(create.output().unwrap().stderr).unwrap();
     let expected = "error: there is no database at 'data/carillon.db' (the default: nothing names \
-                    another): give --config";
+                    another): name the right one with --config";
     assert!(refused.starts_with(expected), "{refused}");
     assert!(!folder.path().join("data").exists());
     let configured = Command::new(&["user", "list"])
@@ -79,4 +81,33 @@ fn a_server_without_users_says_how_the_first_gets_in() {
     assert!(said.contains("--init-admin"), "{said}");
     let said = serve(&["--init-admin"]);
     assert!(said.starts_with("User 'admin' with the password") && !said.contains("no user yet"));
+}
+
+/// Starts a server on this configuration, adds a user as the server says, from another folder and
+/// beside the running server; returns the flag that led there.
+fn first_user(configuration: impl Fn(&Path) -> String) -> String {
+    let (mut serve, folder) = Command::new(&["serve", "--listen", "127.0.0.1:0"]).into_inner();
+    let file = folder.path().join("carillon.toml");
+    fs::write(file, configuration(folder.path())).unwrap();
+    let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let said = lines.find(|line| line.starts_with("There is no user yet")).unwrap();
+    let (_, rest) = said.split_once("'carillon user add NAME --role admin ").unwrap();
+    let (flag, place) = rest.split_once('\'').unwrap().0.split_once(' ').unwrap();
+    let add = ["user", "add", "ada", "--role", "admin", "--random", flag, place];
+    let added = Command::new(&add).run();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    added.done();
+    flag.to_owned()
+}
+
+#[test]
+fn the_first_user_is_added_to_the_servers_database_from_any_folder() {
+    assert_eq!(first_user(|_| String::new()), "--database-url");
+    let relative = |_: &Path| "[database]\nurl = \"sqlite:there.db\"".to_owned();
+    assert_eq!(first_user(relative), "--database-url");
+    let absolute =
+        |folder: &Path| format!("[database]\nurl = \"sqlite:{}/there.db\"", folder.display());
+    assert_eq!(first_user(absolute), "--config");
 }

@@ -10,6 +10,7 @@ use crate::support::{Command, Server, TestDatabase, on_both};
 
 on_both!(
     a_process_that_was_killed_is_replaced_at_once_under_its_name,
+    a_node_is_drained_and_put_back_from_the_command_line,
     a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_to_the_console,
 );
 
@@ -50,6 +51,33 @@ async fn a_process_that_was_killed_is_replaced_at_once_under_its_name(database: 
     let again = Server::start_with(&database, &["--node-name", "phoenix"]);
     assert!(again.get("/healthz").send().await.unwrap().status().is_success());
     assert_eq!(again.stop(), 0);
+}
+
+async fn a_node_is_drained_and_put_back_from_the_command_line(database: TestDatabase) {
+    let create = ["token", "create", "ops", "--role", "admin"];
+    let token = Command::new(&create).on(&database).run().done().trim().to_owned();
+    let server = Server::start_with(&database, &["--node-name", "first"]);
+    let asked = |args: &[&str]| {
+        let command = Command::new(args).env("CARILLON_SERVER", &server.url);
+        command.env("CARILLON_TOKEN", &token).run()
+    };
+    let state = || {
+        let nodes: Value = serde_json::from_str(&asked(&["nodes", "--json"]).done()).unwrap();
+        nodes[0]["state"].clone()
+    };
+    let said = asked(&["nodes", "drain", "first", "--reason", "a new disk"]).done();
+    assert_eq!(said, "drained first: it finishes the 0 runs that it holds\n");
+    assert_eq!(state(), "DRAINED");
+    let audit = Command::new(&["audit", "--action", "node.drain", "--format", "jsonl"]);
+    let audit = audit.on(&database).run().done();
+    assert!(audit.contains("a new disk"), "{audit}");
+    let refused = asked(&["nodes", "drain", "second", "--reason", "a typo"]).refused(1);
+    assert!(refused.ends_with("there is no node 'second'; there are first"), "{refused}");
+    let node: Value =
+        serde_json::from_str(&asked(&["nodes", "undrain", "first", "--json"]).done()).unwrap();
+    assert_eq!((&node["name"], &node["state"]), (&json!("first"), &json!("ALIVE")));
+    assert_eq!(state(), "ALIVE");
+    assert_eq!(server.stop(), 0);
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ fn help_is_in_groups_and_shows_an_example_of_each_command() {
     assert!(!help.contains('\u{1b}'), "colours in a pipe: {help}");
     let help = said(&["pause", "--help"]);
     assert!(help.contains("Example:\n  carillon pause nightly --until "), "{help}");
+    let help = said(&["alerts", "mute", "--help"]);
+    assert!(help.contains("Example:\n  carillon alerts mute failures --until "), "{help}");
 }
 
 #[test]

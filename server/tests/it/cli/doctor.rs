@@ -5,7 +5,10 @@ use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 use sea_orm::ConnectionTrait;
 use serde_json::Value;
 
-use crate::support::{Command, Server, TestDatabase, on_both};
+use crate::{
+    settings::repository,
+    support::{Command, Server, TestDatabase, on_both},
+};
 
 /// The doctor's findings, and its exit code.
 pub(super) fn examined(command: Command) -> (Value, i32) {
@@ -91,6 +94,17 @@ fn a_new_world_is_well_and_stays_untouched() {
     assert_check(&found, "database", "ok", "not there yet");
     assert_check(&found, "data folder", "ok", "can be written");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn the_configuration_behind_a_proxy_is_good() {
+    let page = repository("docs/how-to/proxy-with-tls.md");
+    let (_, text) = page.split_once("```toml\n").unwrap();
+    let (text, _) = text.split_once("```").unwrap();
+    assert!(text.contains("trusted_proxies"), "{text}");
+    let (found, code) = examined(doctor(&[]).file("carillon.toml", text));
+    assert_eq!(code, 0, "{found:#}");
+    assert_check(&found, "configuration", "ok", "");
 }
 
 #[test]

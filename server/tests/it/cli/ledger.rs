@@ -127,6 +127,9 @@ async fn a_schedule_is_shown_with_what_comes_next(database: TestDatabase) {
     assert_eq!(desk.json(&["show", "nightly"])["timing"]["zone"], "Europe/Berlin");
     let missing = desk.command(&["show", "nigthly"]).run().refused(1);
     assert!(missing.contains("there is no schedule 'nigthly'"), "{missing}");
+    assert!(missing.ends_with("did you mean 'nightly'?"), "{missing}");
+    let missing = desk.command(&["show", "somewhat-else"]).run().refused(1);
+    assert!(missing.ends_with("'carillon schedules --namespace default' lists them"), "{missing}");
 
     let next = desk.command(&["upcoming", "--for", "1h", "--limit", "3"]).run();
     assert!(next.out.starts_with("AT  ") && next.out.lines().count() == 4, "{next:?}");

@@ -2,6 +2,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::desk::Desk;
 use crate::support::{Command, Server, TestDatabase};
 
 const MODULE: &str = "module: shop\nschedules:\n  report:\n    when: \"0 6 * * *\"\n    \
@@ -63,6 +64,32 @@ async fn a_module_is_planned_applied_compared_and_exported_from_the_command_line
     assert_eq!(again.code, 0, "{exported}\n{again:?}");
     let none = ask(&["export", "--module", "none"]).run().refused(2);
     assert_eq!(none, "there is nothing to export");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn definitions_move_from_sqlite_to_postgresql() {
+    let (sqlite, postgres) = (TestDatabase::sqlite().await, TestDatabase::postgres().await);
+    let old = Desk::open(&sqlite, MODULE);
+    let by_hand = json!({
+        "name": "by-hand",
+        "timing": { "expressions": ["@daily"] },
+        "task": { "target": { "noop": {} } },
+    });
+    old.said(&["create", &by_hand.to_string()]);
+    let folder = tempfile::tempdir().unwrap();
+    old.said(&["export", "--output", folder.path().to_str().unwrap()]);
+    let files = fs::read_dir(folder.path()).unwrap();
+    let files: Vec<String> =
+        files.map(|file| file.unwrap().path().to_str().unwrap().to_owned()).collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+
+    let new = Desk::open(&postgres, "module: nothing\n");
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    new.said(&[&["apply"], &files[..]].concat());
+    let exported = |desk: &Desk, module: &str| desk.said(&["export", "--module", module]);
+    assert_eq!(exported(&new, "shop"), exported(&old, "shop"));
+    let by_hand = exported(&new, "exported");
+    assert!(by_hand.contains("by-hand:"), "{by_hand}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

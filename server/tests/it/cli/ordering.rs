@@ -82,7 +82,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     }
 
     // Only operators write notes, even if a module declares the schedule.
-    assert_eq!(desk.said(&["note", "tick", "ask Ada first"]), "noted at tick\n");
+    assert_eq!(desk.said(&["note", "tick", "ask Ada first"]), "changed the note of tick\n");
     assert_eq!(desk.json(&["note", "tick", ""])["note"], "");
 
     assert!(
@@ -99,7 +99,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     let missing = desk.command(&["delete", "workflow", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no workflow 'nightly'"), "{missing}");
     assert_eq!(desk.json(&["deleted"])[0]["name"], "nightly");
-    assert!(desk.said(&["undelete", "nightly"]).starts_with("brought back nightly: "));
+    assert!(desk.said(&["undelete", "nightly"]).starts_with("restored nightly: "));
     assert_eq!(desk.json(&["deleted"]), json!([]));
     let missing = desk.command(&["undelete", "nightly"]).run().refused(1);
     assert!(missing.contains("no deleted schedule was named 'nightly'"), "{missing}");
@@ -209,7 +209,7 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
     assert_eq!(desk.said(&unmute), "failures speaks again\n");
     let missing = ["alerts", "unmute", "failure", "--reason", "x"];
     let missing = desk.command(&missing).run().refused(1);
-    assert!(missing.contains("no rule \"failure\" in the namespace default, but failures"));
+    assert!(missing.contains("no rule 'failure' in the namespace 'default'; there are: failures"));
 
     // Makes the backfill look as if it were still running.
     let store = &database.store;

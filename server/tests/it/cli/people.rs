@@ -93,9 +93,9 @@ async fn tokens_outlive_a_password_and_the_answer_says_so(database: TestDatabase
     database.store.commit(tx).await.unwrap();
     let passwd = ["user", "passwd", "ada", "--random"];
     let said = carillon(&database, &passwd).run().done();
-    assert!(said.contains("go on working: 1; --revoke-tokens"), "{said}");
+    assert!(said.contains("'ada' has 1 valid API tokens: --revoke-tokens"), "{said}");
     let said = carillon(&database, &[&passwd[..], &["--revoke-tokens"]].concat()).run().done();
-    assert!(!said.contains("go on working"), "{said}");
+    assert!(!said.contains("API tokens"), "{said}");
     assert_eq!(tokens::count_of(database.store.read(), ada.id).await.unwrap(), 0);
 }
 
@@ -205,7 +205,7 @@ async fn a_workers_token_names_its_namespace_and_queues(database: TestDatabase) 
 async fn namespaces_are_made_and_renamed(database: TestDatabase) {
     let create = ["namespace", "create", "billing", "--reason", "a team of its own"];
     let said = carillon(&database, &create).run().done();
-    assert_eq!(said, "made the namespace 'billing'\n");
+    assert_eq!(said, "created the namespace 'billing'\n");
     let again = carillon(&database, &create).run().refused(1);
     assert!(again.contains("is the name of a namespace that is there"), "{again}");
     let rename = ["namespace", "rename", "billing", "accounts"];

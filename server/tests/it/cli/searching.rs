@@ -63,6 +63,9 @@ async fn lists_go_through_all_pages_or_say_that_there_are_more() {
     assert_eq!(count(&some.out), 210);
     assert!(some.err.contains("210 shown, 20 are left"), "{}", some.err);
 
+    let none = ask(&["schedules", "--search", "tag:none"]).run();
+    assert_eq!((none.code, &*none.err), (0, "nothing was found\n"), "{none:?}");
+
     // A schedule that never fires by itself does not count as finished.
     for (search, found) in [("state:active", 230), ("state:finished", 0)] {
         let listed = ask(&["schedules", "--search", search, "--json"]).run().done();

@@ -26,6 +26,7 @@ const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 const CONFIGURATION: &str = "/etc/carillon/carillon.toml";
 const STATE: &str = "/var/lib/carillon";
+const DATABASE: &str = "/var/lib/carillon/data/carillon.db";
 
 /// A user's number and that of its group.
 type Owner = (u32, u32);
@@ -156,6 +157,9 @@ impl System {
         command.args(["--clear-groups", "--pdeathsig", "KILL"]);
         command.args(start.split_whitespace().map(here)).args(["--listen", "127.0.0.1:0"]);
         command.env_clear().env("PATH", PATH).current_dir(self.path(STATE));
+        // The configuration has the path inside the system's root.
+        let database = format!("sqlite:{}", self.path(DATABASE).display());
+        command.env("CARILLON_DATABASE__URL", database);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines.find_map(|line| {
@@ -196,6 +200,9 @@ async fn the_deb_is_installed_serves_is_upgraded_and_leaves_the_database() {
     system.assert_is("/usr/lib/systemd/system/carillon.service", 0o644, ROOT);
     system.assert_is("/usr/share/man/man1/carillon.1.gz", 0o644, ROOT);
     system.assert_is("/usr/share/doc/carillon/copyright", 0o644, ROOT);
+    // Commands find the database from any folder.
+    let configuration = fs::read_to_string(system.path(CONFIGURATION)).unwrap();
+    assert!(configuration.contains(&format!("\nurl = \"sqlite:{DATABASE}\"\n")));
     let unit = fs::read_to_string(system.path("/usr/lib/systemd/system/carillon.service")).unwrap();
     assert_unit_is_valid(&unit, system.path("/usr/bin/carillon").to_str().unwrap());
 
@@ -209,8 +216,7 @@ async fn the_deb_is_installed_serves_is_upgraded_and_leaves_the_database() {
     assert!(answer.status().is_success(), "{answer:?}");
     kill(Pid::from_raw(server.id().cast_signed()), Signal::SIGTERM).unwrap();
     assert!(server.wait().unwrap().success());
-    let database = format!("{STATE}/data/carillon.db");
-    assert_eq!(fs::metadata(system.path(&database)).unwrap().uid(), carillon.0);
+    assert_eq!(fs::metadata(system.path(DATABASE)).unwrap().uid(), carillon.0);
 
     // What a person has changed is not replaced, and no question is asked.
     let changed = format!("{}\n# of this machine\n", repository("assets/carillon.toml"));
@@ -225,5 +231,5 @@ async fn the_deb_is_installed_serves_is_upgraded_and_leaves_the_database() {
     assert!(!system.path("/usr/bin/carillon").exists() && system.path(CONFIGURATION).exists());
     let said = system.dpkg(&["--purge", "carillon"]);
     assert!(said.contains("the database stays in /var/lib/carillon"), "{said}");
-    assert!(!system.path("/etc/carillon").exists() && system.path(&database).exists());
+    assert!(!system.path("/etc/carillon").exists() && system.path(DATABASE).exists());
 }

@@ -70,3 +70,26 @@ fn the_reference_leads_from_each_type_to_the_next() {
     }
     assert!(followed > 900, "{followed} links: they are read wrongly");
 }
+
+#[test]
+fn every_key_of_a_module_is_described_without_its_neighbours() {
+    let schema: Value = serde_json::from_str(&repository("server/module.schema.json")).unwrap();
+    let definitions = schema["$defs"].as_object().unwrap().iter();
+    let all = definitions.map(|(name, definition)| (name.as_str(), definition));
+    let mut riddles = Vec::new();
+    let mut read = 0;
+    for (name, definition) in all.chain([("module", &schema)]) {
+        for (key, property) in definition["properties"].as_object().into_iter().flatten() {
+            read += 1;
+            // An editor shows the description of one key, so "its" and "they" refer to nothing.
+            let text = property["description"].as_str().unwrap_or_default();
+            let refers = ["Its ", "It ", "They ", "For people"];
+            let is_short = text.split_whitespace().count() < 4;
+            if is_short || refers.iter().any(|start| text.starts_with(start)) {
+                riddles.push(format!("{name}.{key}: {text:?}"));
+            }
+        }
+    }
+    assert!(riddles.is_empty(), "{}", riddles.join("\n"));
+    assert!(read > 100, "{read} keys: they are read wrongly");
+}

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::root;
 use crate::{
@@ -132,7 +132,12 @@ fn the_packages_are_reproducible_and_contain_what_a_server_needs() {
         assert!(listed.lines().any(is_there), "no {mode} {file}: {listed}");
     }
     let field = |name: &str| run("dpkg-deb", &["--field", &deb, name]).trim().to_owned();
-    assert_eq!(field("Version"), env!("CARGO_PKG_VERSION"));
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(field("Version"), version);
+    for page in ["README.md", "docs/operations.md"] {
+        let named = format!("carillon_{version}_amd64.deb");
+        assert!(repository(page).contains(&named), "{page} installs another version");
+    }
     assert!(field("Depends").contains("libc6 (>= 2."));
     let unpacked = out("control");
     run("dpkg-deb", &["--control", &deb, &unpacked]);
@@ -140,6 +145,15 @@ fn the_packages_are_reproducible_and_contain_what_a_server_needs() {
         fs::read_to_string(format!("{unpacked}/conffiles")).unwrap(),
         "/etc/carillon/carillon.toml\n"
     );
+    // The configuration is the shipped one, except for the database's path, which is absolute.
+    let files = out("files");
+    run("dpkg-deb", &["--extract", &deb, &files]);
+    let packed = fs::read_to_string(format!("{files}/etc/carillon/carillon.toml")).unwrap();
+    let shipped = repository("assets/carillon.toml");
+    let changed: Vec<(&str, &str)> =
+        shipped.lines().zip(packed.lines()).filter(|(shipped, packed)| shipped != packed).collect();
+    let url = "url = \"sqlite:/var/lib/carillon/data/carillon.db\"";
+    assert_eq!(changed, [("#url = \"sqlite:data/carillon.db\"", url)]);
     // The unit's user, paths and configuration match the package's.
     let unit = repository("assets/systemd/carillon.service");
     let postinst = fs::read_to_string(format!("{unpacked}/postinst")).unwrap();
@@ -161,6 +175,15 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     assert_eq!(hook["entry"], "carillon lint");
     assert_eq!(hook["args"][0], "--files");
     assert_taken(&["lint", "--files", "--strict"]);
+    // The hook that plans must never deploy.
+    let plan = &hooks[1];
+    assert_eq!((&plan["entry"], &plan["args"]), (&"carillon apply".into(), &json!(["--dry-run"])));
+    assert_taken(&["apply", "--dry-run"]);
+    let document = repository("docs/how-to/schedules-in-ci.md");
+    for hook in hooks.as_array().unwrap() {
+        let shown = format!("- id: {}", hook["id"].as_str().unwrap());
+        assert!(document.contains(&shown), "the how-to does not show '{shown}'");
+    }
     // scripts/dist calls the binary with these arguments.
     assert_taken(&["man"]);
     assert_taken(&["completions"]);
@@ -184,7 +207,6 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     // could inject commands.
     assert!(!script.contains("${{"), "{script}");
     let inputs = action["inputs"].as_object().unwrap();
-    let document = repository("docs/how-to/schedules-in-ci.md");
     for name in inputs.keys().filter(|name| *name != "binary" && *name != "strict") {
         assert!(document.contains(&format!("{name}: ")), "the how-to does not show {name}");
     }

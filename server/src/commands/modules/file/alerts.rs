@@ -27,12 +27,12 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChannelEntry {
-    /// How it delivers messages.
+    /// The service or protocol that delivers the messages.
     #[schemars(with = "Words<Kind>")]
     pub(crate) kind: Kind,
-    /// For all but `email`: where requests go. Its secret part refers to a secret, as in
-    /// `https://hooks.slack.com/services/{{ secrets.slack_ops }}`. For `pagerduty` and `opsgenie`
-    /// their usual address if left out.
+    /// For all kinds except `email`: the address that receives the messages. Its secret part refers
+    /// to a secret, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`. For
+    /// `pagerduty` and `opsgenie` it is that of the service if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<Secret>,
     /// For `webhook`: the secret that signs messages, as in `{{ secrets.ops_key }}`; not signed if
@@ -56,31 +56,34 @@ pub(crate) struct RuleEntry {
     on: Vec<Event>,
     /// Names of alert channels in the namespace: 1 to 10.
     pub(crate) channels: Vec<String>,
-    /// The schedules that it concerns, in the search language; all if left out.
+    /// A search (docs/search.md) that selects the schedules whose events are reported; all
+    /// schedules if left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     search: String,
     /// A problem that ends within this time is not reported; 0s if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grace: Option<Seconds>,
-    /// For `losing`: the number of failures in a row, 2 to 50; 3 if left out.
+    /// For `losing`: how many runs must fail in a row, 2 to 50; 3 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     losing_after: Option<i64>,
-    /// For `late`: how long after its due time a run started; 5m if left out.
+    /// For `late`: a run is late if it starts this long after its due time, or later; 5m if left
+    /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late_after: Option<Seconds>,
-    /// For `stalled`: how long no node has taken it; 5m if left out.
+    /// For `stalled`: how long a due schedule or a waiting run must have been left untaken by all
+    /// nodes; 5m if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stalled_after: Option<Seconds>,
-    /// For `slow`: a run has taken this many times its usual duration; 3 if left out.
+    /// For `slow`: a run is slow if it takes this many times its usual duration; 3 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slow_after: Option<i64>,
-    /// For `clock_change`: this many days before; 14 if left out.
+    /// For `clock_change`: how many days before the clock change it is reported; 14 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clock_change_days: Option<i64>,
     /// Events within this time of the first reported one go into one message; 30s if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<Seconds>,
-    /// Times in which nothing is reported until they are over.
+    /// Times in which no messages are sent; events of these times are reported when they end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quiet: Option<QuietEntry>,
     /// Whether messages include the error text of failed runs; `true` if left out.
@@ -91,13 +94,13 @@ pub(crate) struct RuleEntry {
     enabled: bool,
 }
 
-/// Local times in which nothing is reported.
+/// Local times in which no messages are sent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct QuietEntry {
-    /// IANA name.
+    /// The time zone of the windows: an IANA name such as `Europe/Berlin`.
     zone: String,
-    /// 1 to 50 times of day.
+    /// The quiet times of day, 1 to 50.
     #[schemars(with = "Vec<Window>")]
     windows: Vec<TimeWindow>,
 }

@@ -10,30 +10,31 @@ use crate::commands::CalendarSpec;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CalendarEntry {
-    /// `exclude`: the named times are suppressed; `only`: all other times are.
+    /// `exclude` suppresses the fires at the times that the calendar names, `only` those at all
+    /// other times.
     #[schemars(with = "Words<Mode>")]
     mode: Mode,
-    /// Days: `2026-12-24`.
+    /// Single days, such as `2026-12-24`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     dates: Vec<String>,
-    /// Days of every year: `12-25`.
+    /// Days of every year, such as `12-25`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     yearly: Vec<String>,
-    /// Days of every week.
+    /// Days of every week, such as `sat`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Day>")]
     weekdays: Vec<Weekday>,
-    /// From one day to another, inclusive, or from one local time up to but not including another.
+    /// Periods: from one day to another, or from one local time to another.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Range>")]
     ranges: Vec<DateRange>,
-    /// Times of day.
+    /// Times of day, such as from `09:00` to `17:00`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Window>")]
     windows: Vec<TimeWindow>,
 }
 
-/// The days of the week, as the calculator parses them.
+/// A day of the week, in short or in full.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "Weekday")]
 #[expect(dead_code, reason = "only its schema is asked for")]
@@ -59,9 +60,9 @@ enum Day {
 #[schemars(deny_unknown_fields, rename = "DateRange")]
 #[expect(dead_code, reason = "only its schema is asked for")]
 struct Range {
-    /// A day, from its beginning, or a local time.
+    /// The first day, or the local time at which the period begins.
     from: String,
-    /// A day, up to its end, or a local time, exclusive.
+    /// The last day, or the local time at which the period ends; that time itself is outside.
     to: String,
 }
 
@@ -70,11 +71,12 @@ struct Range {
 #[schemars(deny_unknown_fields, rename = "TimeWindow")]
 #[expect(dead_code, reason = "only its schema is asked for")]
 pub(super) struct Window {
-    /// Its first minute or second.
+    /// The time of day at which the window begins, such as `09:00`.
     from: String,
-    /// Its end, exclusive; `24:00` is the end of the day.
+    /// The time of day at which the window ends, which is itself outside; `24:00` is the end of the
+    /// day.
     to: String,
-    /// The days on which it begins; every day if none is given.
+    /// The days on which the window begins; every day if left out.
     #[schemars(default)]
     weekdays: Vec<Day>,
 }

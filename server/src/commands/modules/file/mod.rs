@@ -50,27 +50,28 @@ pub enum Format {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Carillon module")]
 pub(crate) struct File {
-    /// The module's name; it owns what it declares.
+    /// The module's name. What it declares belongs to it: a later deployment under this name
+    /// deletes what the file no longer declares.
     pub(crate) module: String,
-    /// The namespace; `default` if left out.
+    /// The namespace that the module is deployed to; `default` if left out.
     #[serde(default = "default_namespace", skip_serializing_if = "is_default")]
     pub(crate) namespace: String,
-    /// Concurrency groups: how many runs of each may be at work at once.
+    /// Concurrency groups by name, each with the maximum number of its runs at work at once.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) groups: BTreeMap<String, i64>,
-    /// Calendars that suppress fires, shared by schedules.
+    /// Calendars by name; they suppress fires of the schedules that refer to them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) calendars: BTreeMap<String, CalendarEntry>,
-    /// Tasks that several schedules share.
+    /// Workflows by name: tasks that several schedules can run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) workflows: BTreeMap<String, WorkflowEntry>,
-    /// When to run what.
+    /// Schedules by name: when to run which task or workflow.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) schedules: BTreeMap<String, ScheduleEntry>,
-    /// Destinations for messages about alerts.
+    /// Alert channels by name: destinations for messages about alerts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) alert_channels: BTreeMap<String, ChannelEntry>,
-    /// Which events are reported to which channels.
+    /// Alert rules by name: which events are reported to which channels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) alert_rules: BTreeMap<String, RuleEntry>,
 }

@@ -133,7 +133,8 @@ impl JsonSchema for Expressions {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Cron of 5, 6 or 7 fields, a nickname, @every or @at; one or several.",
+            "description": "A cron expression of 5, 6 or 7 fields, a nickname such as `@daily`, \
+                            `@every` with a duration, or `@at` with an instant; or a list of these.",
             "anyOf": [
                 { "type": "string", "maxLength": 256 },
                 { "type": "array", "items": { "type": "string", "maxLength": 256 }, "minItems": 1 },

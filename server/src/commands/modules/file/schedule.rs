@@ -16,74 +16,83 @@ use crate::{
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScheduleEntry {
-    /// When it is due.
+    /// When the schedule fires: one expression, or a list of them.
     pub(crate) when: Expressions,
-    /// Canonical IANA name; `UTC` if left out.
+    /// The time zone of the expressions: a canonical IANA name such as `Europe/Berlin`; `UTC` if
+    /// left out.
     #[serde(default = "utc", skip_serializing_if = "is_utc")]
     pub(crate) zone: String,
-    /// How fixed times behave on days when the clock changes.
+    /// What happens to fixed times on days when the clock changes.
     #[serde(default, skip_serializing_if = "DstEntry::is_empty")]
     pub(crate) dst: DstEntry,
-    /// No fires before this instant.
+    /// The schedule does not fire before this instant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub(crate) start: Option<DateTime<Utc>>,
-    /// No fires from this instant on.
+    /// The schedule does not fire at this instant or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub(crate) end: Option<DateTime<Utc>>,
-    /// The maximum delay of a fire, up to a day; the same fire always has the same delay.
+    /// Each fire is delayed by a random time of at most this, up to a day. The same fire always has
+    /// the same delay. 0s if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) jitter: Option<Seconds>,
-    /// Names of calendars of the namespace; at most 8.
+    /// The names of the calendars that suppress fires of this schedule; at most 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) calendars: Vec<String>,
-    /// No fires remain after this number of started ones.
+    /// The schedule ends once this number of its fires has started; no limit if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_fires: Option<i64>,
-    /// For people. Operators may change it; see docs/modules.md.
+    /// A text that people read, such as what to do if a run fails. Operators may replace it on the
+    /// server; a deployment keeps theirs unless this text has changed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) note: String,
-    /// For searching.
+    /// Labels by which searches, alert rules and bulk commands find the schedule; at most 32.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) tags: Vec<String>,
-    /// The workflow to run, by name; alternatively `task`.
+    /// The name of the workflow to run. Give either this or `task`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) workflow: Option<String>,
-    /// An inline task to run; alternatively `workflow`.
+    /// The single task to run. Give either this or `workflow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) task: Option<TaskEntry>,
-    /// What to do about missed fires.
+    /// What happens to fires that no server could run in time.
     #[serde(default, skip_serializing_if = "MisfireEntry::is_empty")]
     pub(crate) misfire: MisfireEntry,
-    /// What to do about a fire while a run is alive; `skip` if left out.
+    /// What happens to a fire while an earlier run of the schedule has not ended; `skip` if left
+    /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Words<Overlap>>")]
     pub(crate) overlap: Option<Overlap>,
-    /// Only for `buffer_all`: the maximum number of waiting fires, 1 to 1000.
+    /// Only for `overlap: buffer_all`: the maximum number of fires that wait, 1 to 1000; 100 if
+    /// left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) buffer_limit: Option<i64>,
-    /// The concurrency group whose limit its runs share.
+    /// The name of a concurrency group: its limit applies to the runs of all its schedules
+    /// together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) group: Option<String>,
-    /// -100 to 100: of the waiting runs, the one with the highest priority is taken first.
+    /// -100 to 100; 0 if left out. Of the waiting runs, the one with the highest priority starts
+    /// first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) priority: i64,
-    /// A fire that has not started this long after it was due is skipped.
+    /// A fire that has not started within this time after it was due is skipped; no limit if left
+    /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) start_deadline: Option<Seconds>,
-    /// A JSON object that travels with each run.
+    /// A JSON object that each run starts with; tasks read it in templates, and add to it.
     #[serde(default = "empty", skip_serializing_if = "is_empty")]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub(crate) context: serde_json::Value,
-    /// How long settled history is kept: whole days.
+    /// How long the history of ended runs is kept, in whole days; as in the namespace if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retention: Option<Days>,
-    /// The watchdog to call when a run succeeds, so that somebody outside notices when none does;
-    /// see docs/alerts.md.
+    /// Addresses of an external watchdog, which Carillon calls when a run succeeds. The watchdog
+    /// raises an alarm when the call does not come; see docs/alerts.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ping: Option<Ping>,
-    /// Only for a new schedule: afterwards operators decide about pausing.
+    /// Whether the schedule is paused when it is created. Later deployments do not change whether
+    /// it is paused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) paused: bool,
 }
@@ -92,11 +101,13 @@ pub(crate) struct ScheduleEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct DstEntry {
-    /// A time that the clock skips.
+    /// What happens to a fixed time that does not exist because the clock skips it: `shift` (the
+    /// default) fires right after the gap, `skip` does not fire.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Words<DstGap>>")]
     pub(crate) gap: Option<DstGap>,
-    /// A time that comes twice.
+    /// Which occurrence of a fixed time fires when the clock repeats it: `first` (the default),
+    /// `last` or `both`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Words<DstOverlap>>")]
     pub(crate) overlap: Option<DstOverlap>,
@@ -106,20 +117,24 @@ pub(crate) struct DstEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct MisfireEntry {
-    /// Which missed fires run; `latest` if left out.
+    /// Which missed fires still run: none (`skip`), only the latest one (`latest`), or all (`all`);
+    /// `latest` if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Words<CatchUp>>")]
     pub(crate) catch_up: Option<CatchUp>,
-    /// A fire that is later than this after its due time was missed; up to 7 days, 5m if left out.
+    /// A fire counts as missed if no server has taken it within this time after it was due; up to 7
+    /// days, 5m if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) grace: Option<Seconds>,
-    /// For `all`: the maximum number; 100 if left out.
+    /// Only for `catch_up: all`: the maximum number of missed fires that run, 1 to 10000; 100 if
+    /// left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max: Option<i64>,
-    /// For `all`: the time between two.
+    /// Only for `catch_up: all`: the time between the starts of two missed fires, up to an hour; 0s
+    /// if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spacing: Option<Seconds>,
-    /// Instants missed longer ago than this never run; up to 30 days, 24h if left out.
+    /// Fires that were missed longer ago than this never run; up to 30 days, 24h if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) window: Option<Seconds>,
 }

@@ -13,15 +13,17 @@ use crate::{
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkflowEntry {
-    /// 1 to 100.
+    /// The tasks, 1 to 100; `needs` of a task says which others must end before it starts.
     tasks: Vec<TaskEntry>,
-    /// The time limit of the whole run, all attempts of all tasks; up to 30 days.
+    /// The maximum duration of a run, including all attempts of all tasks; up to 30 days, no limit
+    /// if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout: Option<Millis>,
-    /// The maximum number of tasks of one run at work at the same time; 1 to 100, 8 if left out.
+    /// The maximum number of tasks of one run that work at the same time; 1 to 100, 8 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_parallel: Option<i64>,
-    /// The tags that a node must have to take a run; up to 32.
+    /// Only nodes that have all of these tags (`node.tags` in a server's settings) take the runs;
+    /// up to 32.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     runs_on: Vec<String>,
 }
@@ -30,58 +32,61 @@ pub(crate) struct WorkflowEntry {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TaskEntry {
-    /// Unique in the workflow; `main` if left out.
+    /// The task's name, unique in the workflow; `main` if left out.
     #[serde(default = "main", skip_serializing_if = "is_main")]
     name: String,
-    /// What it does.
+    /// What the task does.
     #[serde(serialize_with = "tidy")]
     target: Target,
-    /// When an attempt is asked to stop; up to 7 days, 5m if left out.
+    /// The maximum duration of one attempt; then it is asked to stop. Up to 7 days, 5m if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout: Option<Millis>,
-    /// How long stopping may take; up to 1 hour, 10s if left out.
+    /// How long an attempt that was asked to stop may take until it is killed; up to 1 hour, 10s if
+    /// left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kill_grace: Option<Millis>,
-    /// When a failed attempt is followed by another; one attempt if left out.
+    /// Whether and when a failed attempt is repeated; a task has one attempt if this is left out.
     #[serde(default, skip_serializing_if = "RetryEntry::is_empty")]
     retry: RetryEntry,
-    /// Only these failures are retried; all if left out.
+    /// Only these failures are retried; every failure if left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     retry_on: Vec<Condition>,
-    /// The tasks that must have ended before it; up to 20.
+    /// The names of the tasks that must end before this one starts; up to 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     needs: Vec<String>,
-    /// How the tasks in `needs` must have ended.
+    /// How the tasks in `needs` must have ended for this one to start; `success` if left out.
     #[serde(default, skip_serializing_if = "is_usual")]
     when: When,
-    /// Whether the run may succeed although this task failed.
+    /// Whether the run can still succeed if this task fails; `false` if left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     allow_failure: bool,
 }
 
-/// When a failed attempt is followed by another.
+/// Whether and when a failed attempt is repeated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RetryEntry {
-    /// The total number of attempts, including the first one: 1 to 100.
+    /// The maximum number of attempts, including the first one: 1 to 100; 1 if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_attempts: Option<i32>,
-    /// How the delay grows from one attempt to the next.
+    /// Whether the delay before an attempt stays the same or doubles each time; `exponential` if
+    /// left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Backoff>")]
     backoff: Option<retry::Backoff>,
-    /// The delay before the second attempt.
+    /// The delay before the second attempt; 1s if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial: Option<Millis>,
-    /// The longest delay.
+    /// The maximum delay; 5m if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     max: Option<Millis>,
-    /// The share of the delay that is random, 0 to 1.
+    /// The random share of the delay, 0 to 1: with 0.2, a delay of 10s becomes 8s to 10s. 0.2 if
+    /// left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter: Option<f64>,
 }
 
-/// The kinds of backoff, as the calculator parses them.
+/// How the delay grows from one attempt to the next.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 #[expect(dead_code, reason = "only its schema is asked for")]
