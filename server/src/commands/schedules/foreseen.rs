@@ -2,9 +2,9 @@
 //!
 //! Compiling calendars, searching for a time that they allow and looking for likely mistakes may
 //! take milliseconds for each schedule, and SQLite has a single writer that the engine shares. So a
-//! request for many schedules works all of that out first, on a blocking thread. Its transaction
-//! compares what it was worked out from, the definition and the calendars, with what counts then,
-//! and works out again only what differs.
+//! request works all of that out first: on a blocking thread if it is for many schedules or for one
+//! with calendars. Its transaction compares what it was worked out from, the definition and the
+//! calendars, with what counts then, and works out again only what differs.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
-use entity::{Keys, calendar};
+use entity::{Keys, calendar, schedule};
 use timetable::{Calendar, Definition, Timetable, TimingError, Warning};
 use uuid::Uuid;
 
@@ -175,6 +175,41 @@ impl Commands {
         }
         tracing::debug!(timings = foreseen.len(), "has worked out timings before a transaction");
         Ok(foreseen)
+    }
+
+    /// Works out the timing of one schedule; `begin` is given for a new one. `None` if the
+    /// definition is refused, which the transaction reports. Must not be called while holding a
+    /// transaction: it may take a while.
+    pub(in crate::commands) async fn foresee_timing(
+        &self,
+        namespace: Uuid,
+        begin: Option<Begin>,
+        id: Uuid,
+        anchor: DateTime<Utc>,
+        spec: &Spec,
+    ) -> Result<Option<ForeseenTiming>, CommandError> {
+        if self.check_spec(spec).is_err() {
+            return Ok(None);
+        }
+        let definition = spec.timing.definition(id, anchor);
+        let known = self.foreseen_calendars(namespace, spec.calendars.clone()).await?;
+        let planned = PlannedTiming::new(begin, definition, &spec.calendars, &known);
+        if spec.calendars.is_empty() {
+            // A timing alone costs less than a place among those of the namespace.
+            let now = self.clock.now();
+            return Ok(planned.and_then(|planned| planned.worked_out(&self.cache, now)));
+        }
+        Ok(self.foresee_timings(namespace, vec![planned]).await?.pop().flatten())
+    }
+
+    /// Works out the timing of a stored schedule as it is.
+    pub(in crate::commands) async fn foresee_stored(
+        &self,
+        row: &schedule::Model,
+    ) -> Result<Option<ForeseenTiming>, CommandError> {
+        let spec = self.spec_of(self.store.read(), row).await?;
+        let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
+        self.foresee_timing(namespace, None, row.id, anchor, &spec).await
     }
 
     /// The facts about the timing of a definition, for a schedule with this key and anchor, and the
