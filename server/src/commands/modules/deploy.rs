@@ -191,6 +191,7 @@ impl Commands {
             let (at, definition) = (At::Workflow(""), entry.definition());
             changes.push(self.declare_workflow(site, &field, &name, at, definition).await?);
         }
+        self.hold_calendars(site.tx, site.namespace, site.timings.values()).await?;
         for (name, mut entry) in file.schedules {
             let field = format!("schedules.{name}");
             let (own, work) = match (entry.task.take(), entry.workflow.take()) {

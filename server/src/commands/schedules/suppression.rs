@@ -25,11 +25,8 @@ impl Commands {
     ) -> Result<Spec, CommandError> {
         let mut spec = Spec::of(row);
         if let Some(Keys(keys)) = &row.calendars {
-            let found = rows::by_ids(connection, keys).await?;
-            let name = |key: &Uuid| {
-                let row = found.iter().find(|row| row.id == *key);
-                row.map_or_else(|| key.to_string(), |row| row.name.clone())
-            };
+            let names = rows::names(connection, keys).await?;
+            let name = |key: &Uuid| names.get(key).cloned().unwrap_or_else(|| key.to_string());
             spec.calendars = keys.iter().map(name).collect();
         }
         spec.group = self.group_name(connection, row.group_id).await?;
@@ -103,7 +100,7 @@ impl Commands {
 
 /// The rows of the calendars with these names, in this order. Calendars that are locked cannot be
 /// deleted before the transaction ends.
-pub(in crate::commands) async fn calendars_named<C: ConnectionTrait>(
+async fn calendars_named<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
     names: &[String],
@@ -131,7 +128,7 @@ pub(in crate::commands) async fn calendars_named<C: ConnectionTrait>(
 }
 
 /// The keys of calendars as a schedule stores them: none if it names no calendar.
-pub(in crate::commands) fn keys_of(rows: &[calendar::Model]) -> Option<Keys> {
+fn keys_of(rows: &[calendar::Model]) -> Option<Keys> {
     (!rows.is_empty()).then(|| Keys(rows.iter().map(|row| row.id).collect()))
 }
 

@@ -122,6 +122,9 @@ const BEFORE: &str = "has worked out timings before a transaction";
 /// The line that it logs when a timing is worked out while it has the writer.
 const WITHIN: &str = "works out a timing in a transaction";
 
+/// The line that it logs when it has locked the calendars that its timings were worked out from.
+const LOCKED: &str = "has locked the calendars of its timings";
+
 /// A server that logs these lines, the token of an administrator, and a calendar.
 async fn server_with_a_calendar(database: &TestDatabase) -> (Server, String) {
     let create = ["token", "create", "ci", "--role", "admin"];
@@ -184,6 +187,7 @@ async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
         assert!(done["deployModule"]["effect"].is_object(), "{done}");
         let log = log_until_now(&server).await;
         assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{action}: {log}");
+        assert_eq!(log.matches(LOCKED).count(), 1, "{action}: {log}");
     }
     let query = "{ schedule(name: \"s7\") { nextFireAt timing { expressions } } }";
     let found = ask(&server, &token, query, json!({})).await;
