@@ -71,6 +71,8 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) judged: &'a HashMap<String, Judgement>,
     /// The timings of the file's schedules, by name, as worked out beforehand.
     pub(super) timings: &'a HashMap<String, ForeseenTiming>,
+    /// The names of the namespace's calendars before the deployment, by their keys.
+    pub(super) calendar_names: &'a HashMap<Uuid, String>,
     /// What the module declared at its previous deployment.
     pub(super) last: &'a Declared,
 }
@@ -117,8 +119,18 @@ impl Commands {
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
         let (who, adopt, last, module) = (&who, source.adopt, &last, &*module);
-        let site =
-            DeploymentContext { tx: &tx, who, namespace, module, adopt, judged, timings, last };
+        let calendar_names = &calendars::names_in(&tx, namespace).await?;
+        let site = DeploymentContext {
+            tx: &tx,
+            who,
+            namespace,
+            module,
+            adopt,
+            judged,
+            timings,
+            calendar_names,
+            last,
+        };
         let mut outlooks = self.before(&site, &names).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();

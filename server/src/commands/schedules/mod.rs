@@ -37,7 +37,11 @@ use serde::{Deserialize, Serialize};
 use timetable::Warning;
 use uuid::Uuid;
 
-use self::{create::group_commit::NotTogether, foreseen::ForeseenTiming, update::ChangeNote};
+use self::{
+    create::group_commit::NotTogether,
+    foreseen::ForeseenTiming,
+    update::{ChangeNote, StoredSchedule},
+};
 use super::{
     Call, CommandError, Commands, UnsetSecret, versions,
     workflows::{Work, changed_meanwhile},
@@ -159,19 +163,20 @@ impl Commands {
         let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
         versions::version("schedule", expected_version, row.version)?;
-        let mut spec = self.spec_of(&tx, &row).await?;
-        let mut timing = None;
-        match (planned, apply) {
+        let stored = StoredSchedule { row: &row, spec: self.spec_of(&tx, &row).await? };
+        let (spec, timing) = match (planned, apply) {
             // A calendar or a group of the schedule may have been renamed meanwhile.
-            (Some(planned), _) if planned.before == spec => {
-                (spec, timing) = (planned.after, planned.timing);
+            (Some(planned), _) if planned.before == stored.spec => (planned.after, planned.timing),
+            (None, Some(apply)) => {
+                let mut spec = stored.spec.clone();
+                apply(&mut spec);
+                (spec, None)
             }
-            (None, Some(apply)) => apply(&mut spec),
             (Some(_), _) | (None, None) => return Err(changed_meanwhile()),
-        }
+        };
         let note = ChangeNote { reason: reason.as_deref(), prefix: "" };
         let (who, timing) = (right.who(), timing.as_ref());
-        let saved = self.update_in(&tx, who, &row, &spec, work, &judgement, timing, note);
+        let saved = self.update_in(&tx, who, stored, &spec, work, &judgement, timing, note);
         let (saved, _) = saved.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;

@@ -4,7 +4,11 @@
 use entity::{schedule, workflow};
 use uuid::Uuid;
 
-use super::{foreseen::ForeseenTiming, owned_by_people, update::ChangeNote};
+use super::{
+    foreseen::ForeseenTiming,
+    owned_by_people,
+    update::{ChangeNote, StoredSchedule},
+};
 use crate::{
     access::{Editor, Permit, Viewer},
     commands::{
@@ -69,7 +73,8 @@ impl Commands {
         let prefix = format!("rolled back to version {to_version}: ");
         let note = ChangeNote { reason, prefix: &prefix };
         let (who, timing) = (right.who(), timing.as_ref());
-        let updated = self.update_in(&tx, who, &row, &spec, work, &judgement, timing, note);
+        let stored = StoredSchedule { row: &row, spec: self.spec_of(&tx, &row).await? };
+        let updated = self.update_in(&tx, who, stored, &spec, work, &judgement, timing, note);
         let (saved, _) = updated.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;

@@ -1,6 +1,8 @@
 //! The calendars that a schedule names, looked up by name and stored by key. Also the complete
 //! definition of a row, with the names of the objects that it refers to.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use entity::{Keys, Timestamp, calendar, schedule::Model};
 use sea_orm::ConnectionTrait;
@@ -23,10 +25,23 @@ impl Commands {
         connection: &C,
         row: &Model,
     ) -> Result<Spec, CommandError> {
+        let names = match &row.calendars {
+            Some(Keys(keys)) => rows::names(connection, keys).await?,
+            None => HashMap::new(),
+        };
+        self.spec_with(connection, row, &names).await
+    }
+
+    /// The same, with the names of calendars that were read before.
+    pub(in crate::commands) async fn spec_with<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        row: &Model,
+        calendars: &HashMap<Uuid, String>,
+    ) -> Result<Spec, CommandError> {
         let mut spec = Spec::of(row);
         if let Some(Keys(keys)) = &row.calendars {
-            let names = rows::names(connection, keys).await?;
-            let name = |key: &Uuid| names.get(key).cloned().unwrap_or_else(|| key.to_string());
+            let name = |key: &Uuid| calendars.get(key).cloned().unwrap_or_else(|| key.to_string());
             spec.calendars = keys.iter().map(name).collect();
         }
         spec.group = self.group_name(connection, row.group_id).await?;

@@ -184,6 +184,9 @@ async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
         let changes = done["deployModule"]["changes"].as_array().unwrap();
         let is_it = |change: &&Value| change["kind"] == "schedule" && change["action"] == action;
         assert_eq!(changes.iter().filter(is_it).count(), 120, "{done}");
+        let fields = changes.iter().flat_map(|change| change["fields"].as_array().unwrap());
+        let path = |field: &Value| field["path"].as_str().unwrap().to_owned();
+        assert!(!fields.map(path).any(|path| path.starts_with("calendars")), "{done}");
         assert!(done["deployModule"]["effect"].is_object(), "{done}");
         let log = log_until_now(&server).await;
         assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{action}: {log}");
