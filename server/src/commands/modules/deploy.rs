@@ -71,7 +71,8 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) judged: &'a HashMap<String, Judgement>,
     /// The timings of the file's schedules, by name, as worked out beforehand.
     pub(super) timings: &'a HashMap<String, ForeseenTiming>,
-    /// The names of the namespace's calendars before the deployment, by their keys.
+    /// The names of the calendars that the declared schedules have before the deployment, by their
+    /// keys.
     pub(super) calendar_names: &'a HashMap<Uuid, String>,
     /// What the module declared at its previous deployment.
     pub(super) last: &'a Declared,
@@ -119,7 +120,7 @@ impl Commands {
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
         let (who, adopt, last, module) = (&who, source.adopt, &last, &*module);
-        let calendar_names = &calendars::names_in(&tx, namespace).await?;
+        let calendar_names = &self.calendar_names(&tx, namespace, &names).await?;
         let site = DeploymentContext {
             tx: &tx,
             who,
@@ -234,6 +235,19 @@ impl Commands {
         }
         changes.extend(self.apply_alerts(site, alerts, prune, aftermath).await?);
         Ok(changes)
+    }
+
+    /// The names of the calendars that the declared schedules have at present, by their keys.
+    async fn calendar_names(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        names: &DeclaredNames,
+    ) -> Result<HashMap<Uuid, String>, CommandError> {
+        let rows = schedules::by_names(tx, namespace, &names.schedules).await?;
+        let keys = compiled::named(rows.iter().map(|row| &row.calendars));
+        let keys: Vec<Uuid> = keys.into_iter().collect();
+        Ok(calendars::names(tx, &keys).await?)
     }
 
     /// The schedules that the deployment may affect, as they are before it.

@@ -49,21 +49,6 @@ pub async fn names<C: ConnectionTrait>(
     Ok(names.into_iter().collect())
 }
 
-/// The names of those calendars in a namespace that are not deleted, by their keys.
-pub async fn names_in<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-) -> Result<HashMap<Uuid, String>, StoreError> {
-    let query = Entity::find()
-        .select_only()
-        .column(Column::Id)
-        .column(Column::Name)
-        .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::DeletedAt.is_null());
-    let names: Vec<(Uuid, String)> = query.into_tuple().all(connection).await?;
-    Ok(names.into_iter().collect())
-}
-
 /// The versions of those calendars in a namespace that are not deleted.
 pub async fn versions_in<C: ConnectionTrait>(
     connection: &C,
