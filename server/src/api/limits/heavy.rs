@@ -4,13 +4,14 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 18] = [
     "schedulePreview",
     "lint",
     "nextFires",
     "upcoming",
     "upcomingByMinute",
     "pausePreview",
+    "pausedFires",
     "definitionEffect",
     "readWorkflow",
     "yaml",

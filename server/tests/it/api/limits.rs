@@ -252,6 +252,13 @@ async fn fields_that_compute_are_few_in_a_request() {
         (0..21).map(|number| format!("a{number}: workflow(name: \"a\") {{ yaml }} ")).collect();
     let message = refused(&format!("{{ {texts} }}")).await;
     assert!(message.contains("21 fields that compute"), "{message}");
+    // So do the rows that a pause will leave, which are not stored yet.
+    let pauses: String =
+        (0..21).map(|number| format!("a{number}: pausedFires {{ totalCount }} ")).collect();
+    let message = refused(&format!("{{ schedule(name: \"a\") {{ {pauses} }} }}")).await;
+    assert!(message.contains("21 fields that compute"), "{message}");
+    let listed = "{ schedules(first: 200) { nodes { pausedFires(first: 1) { totalCount } } } }";
+    assert!(refused(listed).await.contains("too complex"));
     // A field that computes more costs more.
     let preview = |expressions: usize| {
         let all = vec!["\"* * * * *\""; expressions].join(" ");
