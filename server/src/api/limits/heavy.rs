@@ -4,7 +4,7 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 19] = [
     "schedulePreview",
     "lint",
     "nextFires",
@@ -17,6 +17,7 @@ const FIELDS: [&str; 18] = [
     "yaml",
     "resumePreview",
     "previewBackfill",
+    "createBackfill",
     "retentionPreview",
     "alertRulePreview",
     "moduleDrift",
