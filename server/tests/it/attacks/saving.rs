@@ -1,5 +1,6 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::{Command, Server, TestDatabase};
 
@@ -112,8 +113,8 @@ fn module_with_calendars(hour: usize) -> String {
 
 /// The log up to now.
 async fn log_until_now(server: &Server) -> String {
-    // The requests before this one have written their lines.
-    server.sign_in("nobody", "wrong horse battery").await;
+    // The requests before this one have written their lines. Each name has its own few guesses.
+    server.sign_in(&Uuid::now_v7().to_string(), "wrong horse battery").await;
     server.logged("a sign-in was refused").await
 }
 
@@ -159,6 +160,13 @@ async fn each_change_of_a_schedule_works_out_its_timing_before_it_has_the_writer
         let log = log_until_now(&server).await;
         assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{change}: {log}");
     }
+    let pause = "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { __typename } }";
+    ask(&server, &token, pause, id.clone()).await;
+    let resume = "mutation($id: UUID!) { resumeSchedule(id: $id) { schedule { state } } }";
+    let resumed = ask(&server, &token, resume, id.clone()).await;
+    assert_eq!(resumed["resumeSchedule"]["schedule"]["state"], "ACTIVE");
+    let log = log_until_now(&server).await;
+    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{resume}: {log}");
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { __typename } }";
     ask(&server, &token, delete, id.clone()).await;
     let undelete = "mutation($id: UUID!) { undeleteSchedule(id: $id) {
