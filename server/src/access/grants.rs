@@ -109,6 +109,13 @@ impl Grants {
         self.namespaces.iter().map(|(id, grant)| (*id, *grant))
     }
 
+    /// The namespace outside of which nothing is granted, if there is one.
+    pub fn only_namespace(&self) -> Option<Uuid> {
+        let mut namespaces = self.namespaces.keys().copied();
+        let only = namespaces.next().filter(|_| self.everywhere.is_none());
+        only.filter(|_| namespaces.next().is_none())
+    }
+
     /// The part of these grants that a token with `limit` has, in one namespace or in all.
     pub fn limited(&self, limit: Grant, namespace: Option<Uuid>) -> Self {
         match namespace {
@@ -144,6 +151,15 @@ mod tests {
         assert_eq!(grants.within(ELSEWHERE).unwrap().role, Role::Viewer);
         assert_eq!(grants.strongest(), Some(Role::Editor));
         assert_eq!(Grants::new(None, [(HOME, grant(Role::Admin))]).within(ELSEWHERE), None);
+    }
+
+    #[test]
+    fn a_member_of_one_namespace_is_told_from_others() {
+        let (one, two) = ((HOME, grant(Role::Viewer)), (ELSEWHERE, grant(Role::Admin)));
+        assert_eq!(Grants::new(None, [one]).only_namespace(), Some(HOME));
+        assert_eq!(Grants::new(None, [one, two]).only_namespace(), None);
+        assert_eq!(Grants::new(Some(grant(Role::Viewer)), [one]).only_namespace(), None);
+        assert_eq!(Grants::default().only_namespace(), None);
     }
 
     #[test]

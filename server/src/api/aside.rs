@@ -1,9 +1,9 @@
 //! Executes requests that compute away from the event loop.
 //!
 //! A preview of a timing, an export or an introspection is CPU work, and blocks its thread while it
-//! lasts. Such a request is executed as a whole on a blocking thread, with a small limit per caller
-//! and per node. Queries and large answers have a limit per caller, too, wherever they are built; a
-//! mutation whose answer reads lists counts as a query.
+//! lasts. Such a request is executed as a whole on a blocking thread, with a small limit per caller,
+//! per namespace and per node. Queries and large answers have a limit per caller, too, wherever they
+//! are built; a mutation whose answer reads lists counts as a query.
 
 use std::{any::TypeId, sync::Arc, time::Duration};
 
@@ -50,10 +50,9 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     if !limits::is_heavy(&mut request, introspection) {
         return asides.execute_here(schema, request).await;
     }
-    let caller = caller(viewer(&request));
-    let Some(place) = asides.computing.enter_within(caller, &asides.clock, PATIENCE).await else {
-        return busy();
-    };
+    let who = viewer(&request);
+    let (caller, tenant) = (caller(who), tenant(who));
+    let Some(place) = asides.computing_place(caller, tenant).await else { return busy() };
     let request = request.data(ComputesAside);
     let (schema, handle) = (schema.clone(), Handle::current());
     // If the caller goes away, its end of the channel is dropped, and the execution stops at the
@@ -126,10 +125,25 @@ fn caller(viewer: Option<&Viewer>) -> Uuid {
     viewer.map_or(Uuid::nil(), |viewer| viewer.caller)
 }
 
+/// The key under which callers share places for computing: that of their namespace, or the caller's
+/// own if it may act in several.
+fn tenant(viewer: Option<&Viewer>) -> Uuid {
+    let namespace = viewer.and_then(|viewer| viewer.grants.only_namespace());
+    namespace.unwrap_or_else(|| caller(viewer))
+}
+
+/// Maximum number of concurrent computing requests of a namespace: a quarter of the node's places
+/// is left to others.
+fn max_of_namespace() -> usize {
+    let all = bulkhead::max_computing();
+    all - all / 4
+}
+
 fn busy() -> Response {
+    let of_namespace = max_of_namespace();
     let text = format!(
-        "this request computes, and {MAX_OF_CALLER} of yours or all places of the server are under \
-         way; wait for their answers, and ask again"
+        "this request computes, and {MAX_OF_CALLER} of yours, {of_namespace} of your namespace or \
+         all places of the server are under way; wait for their answers, and ask again"
     );
     Response::from_errors(vec![rate_limited(text)])
 }
@@ -179,9 +193,10 @@ pub(super) async fn place_of_lists(
     asides.query_place(viewer.caller).await.map(Some)
 }
 
-/// The places for requests, by caller.
+/// The places for requests, by caller; those for computing also by namespace.
 pub(super) struct Asides {
     clock: Clock,
+    computing_callers: Bulkhead<Uuid>,
     computing: Bulkhead<Uuid>,
     queries: Bulkhead<Uuid>,
     large: Bulkhead<Uuid>,
@@ -191,10 +206,21 @@ impl Asides {
     pub(super) fn new(clock: Clock) -> Self {
         Self {
             clock,
-            computing: Bulkhead::new(bulkhead::max_computing(), MAX_OF_CALLER),
+            computing_callers: Bulkhead::for_each(MAX_OF_CALLER),
+            computing: Bulkhead::new(bulkhead::max_computing(), max_of_namespace()),
             queries: Bulkhead::for_each(MAX_QUERIES_OF_CALLER),
             large: Bulkhead::for_each(MAX_LARGE_OF_CALLER),
         }
+    }
+
+    /// Waits for a place to compute in. A caller that has all of its own waits for one of these
+    /// first, and so keeps no other caller of its namespace waiting.
+    async fn computing_place(&self, caller: Uuid, tenant: Uuid) -> Option<[BulkheadPlace; 2]> {
+        let enter = async {
+            let own = self.computing_callers.enter(caller).await;
+            [own, self.computing.enter(tenant).await]
+        };
+        self.clock.timeout(PATIENCE, enter).await.ok()
     }
 
     /// Executes what computes nothing. A mutation waits for no other, since many are committed
@@ -218,5 +244,56 @@ impl Asides {
                  their answers, and ask again"
             ))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use entity::user::Role;
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::{
+        access::{Grant, Grants, ViewerKind},
+        clock::ManualClock,
+    };
+
+    fn member(id: u128, namespaces: &[u128]) -> Viewer {
+        let grant = Grant { role: Role::Viewer, sees_payloads: false };
+        let grants = namespaces.iter().map(|namespace| (Uuid::from_u128(*namespace), grant));
+        let grants = Grants::new(None, grants);
+        Viewer::new(Uuid::from_u128(id), "ada", ViewerKind::User, grants, "test")
+    }
+
+    #[tokio::test]
+    async fn the_members_of_a_namespace_leave_a_place_to_others() {
+        let asides = Asides::new(ManualClock::new(DateTime::UNIX_EPOCH).clock());
+        let enter = |who: &Viewer| {
+            let place = asides.computing_place(caller(Some(who)), tenant(Some(who)));
+            place.now_or_never().flatten()
+        };
+        let most = max_of_namespace();
+        let members: Vec<Viewer> = (10..).take(most + 1).map(|id| member(id, &[1])).collect();
+        let held: Vec<_> = members.iter().filter_map(enter).collect();
+        assert_eq!(held.len(), most, "each member asks for one place");
+        assert!(enter(&member(2, &[2])).is_some(), "a member of another namespace");
+        assert!(enter(&member(3, &[1, 2])).is_some(), "a member of both");
+        drop(held);
+        assert!(enter(&members[most]).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_caller_who_waits_keeps_no_other_member_waiting() {
+        let asides = Asides::new(ManualClock::new(DateTime::UNIX_EPOCH).clock());
+        let (hog, other) = (member(2, &[1]), member(3, &[1]));
+        let enter = |who: &Viewer| asides.computing_place(caller(Some(who)), tenant(Some(who)));
+        let held = [enter(&hog).now_or_never().flatten(), enter(&hog).now_or_never().flatten()];
+        assert!(held.iter().all(Option::is_some));
+        let mut waiting: Vec<_> = (0..5).map(|_| Box::pin(enter(&hog))).collect();
+        for wait in &mut waiting {
+            assert!(wait.as_mut().now_or_never().is_none(), "it has two");
+        }
+        assert!(enter(&other).now_or_never().flatten().is_some());
     }
 }

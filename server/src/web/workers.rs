@@ -18,7 +18,7 @@ use crate::{
         CommandError,
         workers::{
             HEARTBEAT_SECONDS, LEASE_SECONDS, MAX_WAIT_SECONDS, NewWorker, PollRequest, PolledJob,
-            WorkerError,
+            WorkerError, check_protocol,
         },
     },
     store::workers::jobs::JobClaim,
@@ -27,6 +27,11 @@ use crate::{
 /// Maximum size of a body: enough for a result of 256 KiB with escaped texts, or for a heartbeat
 /// that names a thousand jobs.
 pub(super) const BODY: usize = 1024 * 1024;
+
+#[derive(Deserialize)]
+struct Protocol {
+    protocol: u32,
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -155,6 +160,8 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
     let commands = &web.commands;
     match word {
         "register" => {
+            let Protocol { protocol } = read(body)?;
+            check_protocol(protocol)?;
             let asked: Register = read(body)?;
             let new = NewWorker {
                 protocol: asked.protocol,

@@ -4,18 +4,20 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 19] = [
     "schedulePreview",
     "lint",
     "nextFires",
     "upcoming",
     "upcomingByMinute",
     "pausePreview",
+    "pausedFires",
     "definitionEffect",
     "readWorkflow",
     "yaml",
     "resumePreview",
     "previewBackfill",
+    "createBackfill",
     "retentionPreview",
     "alertRulePreview",
     "moduleDrift",

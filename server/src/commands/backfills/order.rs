@@ -50,11 +50,9 @@ impl Commands {
             check::context("context", context)?;
         }
         // A repeated call gets the first answer, even if the window now contains other fires.
-        let tx = self.store.begin().await?;
-        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }
-        tx.rollback().await?;
         // Computed outside the transaction, because ten thousand instants take a while. Changes in
         // the meantime are taken into account when the turn of an instant comes.
         let preview = self.look_at_window(right.permit(), wanted, window).await?;

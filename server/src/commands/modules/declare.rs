@@ -15,7 +15,7 @@ use crate::{
         BadInput, CommandError, Commands, NewSchedule, UnsetSecret, Work,
         audit::Entry,
         calendars::spec_of,
-        schedules::update::ChangeNote,
+        schedules::update::{ChangeNote, StoredSchedule},
         secrets::{self, watchdog::unmasked},
         workflows::{At, Judgement},
     },
@@ -148,11 +148,11 @@ impl Commands {
         if is_theirs {
             spec.note.clone_from(&row.note);
         }
-        let old = self.spec_of(site.tx, &row).await?;
+        let old = self.spec_with(site.tx, &row, site.calendar_names).await?;
         spec.ping = spec.ping.map(|ping| unmasked(ping, old.ping.as_ref()));
         spec.context = secrets::unmasked_json(spec.context, &old.context);
 
-        let mut before = ScheduleEntry::of(old);
+        let mut before = ScheduleEntry::of(old.clone());
         let mut after = ScheduleEntry::of(spec.clone());
         let runs = workflows::by_ids(site.tx, &[row.workflow_id]).await?.pop();
         before.workflow = runs.map(|workflow| workflow.name);
@@ -163,7 +163,8 @@ impl Commands {
         let mut fields = between(&declared::schedule(before), &declared::schedule(after));
         let note = ChangeNote::default();
         let (tx, who, work) = (site.tx, site.who, Some(work));
-        let updated = self.update_in(tx, who, &row, &spec, work, &none, timing, note);
+        let stored = StoredSchedule { row: &row, spec: old };
+        let updated = self.update_in(tx, who, stored, &spec, work, &none, timing, note);
         let (saved, told) = updated.await?;
         // The schedule's own workflow is not reported if it was only adopted along with the
         // schedule.

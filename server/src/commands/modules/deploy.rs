@@ -71,6 +71,9 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) judged: &'a HashMap<String, Judgement>,
     /// The timings of the file's schedules, by name, as worked out beforehand.
     pub(super) timings: &'a HashMap<String, ForeseenTiming>,
+    /// The names of the calendars that the declared schedules have before the deployment, by their
+    /// keys.
+    pub(super) calendar_names: &'a HashMap<Uuid, String>,
     /// What the module declared at its previous deployment.
     pub(super) last: &'a Declared,
 }
@@ -117,8 +120,18 @@ impl Commands {
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
         let (who, adopt, last, module) = (&who, source.adopt, &last, &*module);
-        let site =
-            DeploymentContext { tx: &tx, who, namespace, module, adopt, judged, timings, last };
+        let calendar_names = &self.calendar_names(&tx, namespace, &names).await?;
+        let site = DeploymentContext {
+            tx: &tx,
+            who,
+            namespace,
+            module,
+            adopt,
+            judged,
+            timings,
+            calendar_names,
+            last,
+        };
         let mut outlooks = self.before(&site, &names).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
@@ -191,6 +204,7 @@ impl Commands {
             let (at, definition) = (At::Workflow(""), entry.definition());
             changes.push(self.declare_workflow(site, &field, &name, at, definition).await?);
         }
+        self.hold_calendars(site.tx, site.namespace, site.timings.values()).await?;
         for (name, mut entry) in file.schedules {
             let field = format!("schedules.{name}");
             let (own, work) = match (entry.task.take(), entry.workflow.take()) {
@@ -221,6 +235,19 @@ impl Commands {
         }
         changes.extend(self.apply_alerts(site, alerts, prune, aftermath).await?);
         Ok(changes)
+    }
+
+    /// The names of the calendars that the declared schedules have at present, by their keys.
+    async fn calendar_names(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        names: &DeclaredNames,
+    ) -> Result<HashMap<Uuid, String>, CommandError> {
+        let rows = schedules::by_names(tx, namespace, &names.schedules).await?;
+        let keys = compiled::named(rows.iter().map(|row| &row.calendars));
+        let keys: Vec<Uuid> = keys.into_iter().collect();
+        Ok(calendars::names(tx, &keys).await?)
     }
 
     /// The schedules that the deployment may affect, as they are before it.

@@ -3,7 +3,9 @@ use uuid::Uuid;
 use crate::{
     access::Operator,
     commands::{
-        Call, CommandError, Commands, Saved, schedules::update::ChangeNote, workflows::Judgement,
+        Call, CommandError, Commands, Saved,
+        schedules::update::{ChangeNote, StoredSchedule},
+        workflows::Judgement,
     },
 };
 
@@ -17,15 +19,22 @@ impl Commands {
         note: &str,
         call: &Call,
     ) -> Result<Saved, CommandError> {
+        // If the caller sees no such schedule, the transaction reports that.
+        let timing = match self.visible_schedule(right.permit(), id).await? {
+            Some(row) => self.foresee_stored(&row).await?,
+            None => None,
+        };
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
-        let mut spec = self.spec_of(&tx, &row).await?;
+        let stored = StoredSchedule { row: &row, spec: self.spec_of(&tx, &row).await? };
+        let mut spec = stored.spec.clone();
         note.clone_into(&mut spec.note);
         let (none, note) = (Judgement::default(), ChangeNote::default());
-        let saved = self.update_in(&tx, right.who(), &row, &spec, None, &none, None, note);
+        let (who, timing) = (right.who(), timing.as_ref());
+        let saved = self.update_in(&tx, who, stored, &spec, None, &none, timing, note);
         let (saved, _) = saved.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;

@@ -2,17 +2,17 @@
 //!
 //! Compiling calendars, searching for a time that they allow and looking for likely mistakes may
 //! take milliseconds for each schedule, and SQLite has a single writer that the engine shares. So a
-//! request for many schedules works all of that out first, on a blocking thread. Its transaction
-//! compares what it was worked out from, the definition and the calendars, with what counts then,
-//! and works out again only what differs.
+//! request works all of that out first: on a blocking thread if it is for many schedules or for one
+//! with calendars. Its transaction compares what it was worked out from, the definition and the
+//! calendars, with what counts then, and works out again only what differs.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, OnceLock},
 };
 
 use chrono::{DateTime, Utc};
-use entity::{Keys, calendar};
+use entity::{Keys, calendar, schedule};
 use timetable::{Calendar, Definition, Timetable, TimingError, Warning};
 use uuid::Uuid;
 
@@ -57,6 +57,8 @@ pub(in crate::commands) struct ForeseenCalendar {
     mode: calendar::Mode,
     definition: serde_json::Value,
     compiled: OnceLock<Result<Arc<Calendar>, TimingError>>,
+    /// The key of its row, once the request's transaction has locked the row and found it equal.
+    held: OnceLock<Uuid>,
 }
 
 impl ForeseenCalendar {
@@ -65,7 +67,7 @@ impl ForeseenCalendar {
         mode: calendar::Mode,
         definition: serde_json::Value,
     ) -> Self {
-        Self { name, mode, definition, compiled: OnceLock::new() }
+        Self { name, mode, definition, compiled: OnceLock::new(), held: OnceLock::new() }
     }
 
     fn compiled(&self) -> Result<Arc<Calendar>, TimingError> {
@@ -73,12 +75,15 @@ impl ForeseenCalendar {
         self.compiled.get_or_init(compile).clone()
     }
 
-    fn is(&self, row: &calendar::Model) -> bool {
-        self.name == row.name && self.mode == row.mode && self.definition == row.definition
+    /// Records a locked row, if the calendar is still the same.
+    fn hold(&self, row: &calendar::Model) {
+        if self.name == row.name && self.mode == row.mode && self.definition == row.definition {
+            self.held.get_or_init(|| row.id);
+        }
     }
 }
 
-/// Calendars by name.
+/// The calendars of one request in a namespace, by name.
 pub(in crate::commands) type ForeseenCalendars = HashMap<String, Arc<ForeseenCalendar>>;
 
 /// A timing that is to be worked out.
@@ -91,14 +96,18 @@ pub(in crate::commands) struct PlannedTiming {
 
 impl PlannedTiming {
     /// The timing of a new schedule that will begin like this, or of an existing one. `None` if it
-    /// names a calendar that is not known, which the transaction reports.
+    /// names a calendar that is not known, or one twice, which the transaction reports.
     pub(in crate::commands) fn new(
         begin: Option<Begin>,
         definition: Definition,
         names: &[String],
         known: &ForeseenCalendars,
     ) -> Option<Self> {
-        let calendars = names.iter().map(|name| known.get(name).cloned());
+        let mut distinct: HashSet<&String> = HashSet::with_capacity(names.len());
+        let calendars = names.iter().map(|name| {
+            let found = known.get(name).cloned();
+            found.filter(|_| distinct.insert(name))
+        });
         let calendars = calendars.collect::<Option<Vec<_>>>()?;
         Some(Self { begin, definition, calendars })
     }
@@ -125,12 +134,25 @@ pub(in crate::commands) struct ForeseenTiming {
 }
 
 impl ForeseenTiming {
-    /// The facts, if they are those of this definition under these calendars.
-    fn facts(&self, definition: &Definition, rows: &[calendar::Model]) -> Option<&TimingFacts> {
-        let is_same = self.definition == *definition
-            && self.calendars.len() == rows.len()
-            && self.calendars.iter().zip(rows).all(|(calendar, row)| calendar.is(row));
-        is_same.then_some(&self.facts)
+    /// Likely mistakes in the timing.
+    pub(in crate::commands) fn warnings(&self) -> &[Warning] {
+        &self.facts.warnings
+    }
+
+    /// The facts and the keys of the calendars, if these are the facts about this definition under
+    /// the calendars with these names, all of which the transaction holds.
+    fn facts(
+        &self,
+        definition: &Definition,
+        names: &[String],
+    ) -> Option<(&TimingFacts, Option<Keys>)> {
+        let named = self.calendars.iter().map(|calendar| &calendar.name);
+        if self.definition != *definition || !named.eq(names) {
+            return None;
+        }
+        let keys = self.calendars.iter().map(|calendar| calendar.held.get().copied());
+        let keys = keys.collect::<Option<Vec<_>>>()?;
+        Some((&self.facts, (!keys.is_empty()).then_some(Keys(keys))))
     }
 }
 
@@ -177,6 +199,69 @@ impl Commands {
         Ok(foreseen)
     }
 
+    /// Works out the timing of one schedule; `begin` is given for a new one. `None` if the
+    /// definition is refused, which the transaction reports. Must not be called while holding a
+    /// transaction: it may take a while.
+    pub(in crate::commands) async fn foresee_timing(
+        &self,
+        namespace: Uuid,
+        begin: Option<Begin>,
+        id: Uuid,
+        anchor: DateTime<Utc>,
+        spec: &Spec,
+    ) -> Result<Option<ForeseenTiming>, CommandError> {
+        if self.check_spec(spec).is_err() {
+            return Ok(None);
+        }
+        let definition = spec.timing.definition(id, anchor);
+        let known = self.foreseen_calendars(namespace, spec.calendars.clone()).await?;
+        let planned = PlannedTiming::new(begin, definition, &spec.calendars, &known);
+        if spec.calendars.is_empty() {
+            // A timing alone costs less than a place among those of the namespace.
+            let now = self.clock.now();
+            return Ok(planned.and_then(|planned| planned.worked_out(&self.cache, now)));
+        }
+        Ok(self.foresee_timings(namespace, vec![planned]).await?.pop().flatten())
+    }
+
+    /// Works out the timing of a stored schedule as it is.
+    pub(in crate::commands) async fn foresee_stored(
+        &self,
+        row: &schedule::Model,
+    ) -> Result<Option<ForeseenTiming>, CommandError> {
+        let spec = self.spec_of(self.store.read(), row).await?;
+        let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
+        self.foresee_timing(namespace, None, row.id, anchor, &spec).await
+    }
+
+    /// Locks the calendars of these timings until the transaction ends, and compares each with the
+    /// one that the timings were worked out from. This takes one statement, or none if all of them
+    /// are locked already.
+    pub(in crate::commands) async fn hold_calendars<'a>(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        timings: impl Iterator<Item = &'a ForeseenTiming>,
+    ) -> Result<(), CommandError> {
+        let mut missing = ForeseenCalendars::new();
+        for calendar in timings.flat_map(|timing| &timing.calendars) {
+            if calendar.held.get().is_none() && !missing.contains_key(&calendar.name) {
+                missing.insert(calendar.name.clone(), calendar.clone());
+            }
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = missing.keys().cloned().collect();
+        for row in calendars::by_names(tx, namespace, &names, true).await? {
+            if let Some(calendar) = missing.get(&row.name) {
+                calendar.hold(&row);
+            }
+        }
+        tracing::debug!(calendars = names.len(), "has locked the calendars of its timings");
+        Ok(())
+    }
+
     /// The facts about the timing of a definition, for a schedule with this key and anchor, and the
     /// keys of its calendars, which are locked until the transaction ends.
     pub(in crate::commands) async fn timing_facts(
@@ -190,9 +275,8 @@ impl Commands {
     ) -> Result<(TimingFacts, Option<Keys>), CommandError> {
         let definition = spec.timing.definition(id, anchor);
         if let Some(foreseen) = foreseen {
-            let named = suppression::calendars_named(tx, namespace, &spec.calendars, true).await?;
-            if let Some(facts) = foreseen.facts(&definition, &named) {
-                let keys = suppression::keys_of(&named);
+            self.hold_calendars(tx, namespace, [foreseen].into_iter()).await?;
+            if let Some((facts, keys)) = foreseen.facts(&definition, &spec.calendars) {
                 return Ok((facts.clone(), keys));
             }
         }
@@ -240,25 +324,33 @@ mod tests {
         let calendar =
             ForeseenCalendar::new(stored.name.clone(), stored.mode, stored.definition.clone());
         let known = [(stored.name.clone(), Arc::new(calendar))].into();
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let planned = PlannedTiming::new(None, definition(expression), &names, &known).unwrap();
-        planned.worked_out(&timetable::Cache::new(2), DateTime::UNIX_EPOCH).unwrap()
+        let planned = PlannedTiming::new(None, definition(expression), &texts(names), &known);
+        planned.unwrap().worked_out(&timetable::Cache::new(2), DateTime::UNIX_EPOCH).unwrap()
+    }
+
+    fn texts(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
     }
 
     #[test]
     fn facts_count_only_for_what_they_were_worked_out_from() {
         let holidays = row("holidays", json!({ "dates": ["1970-01-02"] }));
+        let names = texts(&["holidays"]);
         let timing = foreseen("0 9 * * *", &["holidays"], &holidays);
         let (same, other) = (definition("0 9 * * *"), definition("0 8 * * *"));
-        let facts = timing.facts(&same, std::slice::from_ref(&holidays)).unwrap();
-        assert!(facts.timetable.has_calendars() && !facts.is_silenced);
-        assert!(timing.facts(&other, std::slice::from_ref(&holidays)).is_none());
-        assert!(timing.facts(&same, &[]).is_none(), "without its calendar");
+        assert!(timing.facts(&same, &names).is_none(), "its calendar is not locked");
         let changed = row("holidays", json!({ "dates": ["1970-01-03"] }));
-        assert!(timing.facts(&same, &[changed]).is_none(), "under another calendar");
+        timing.calendars[0].hold(&changed);
+        assert!(timing.facts(&same, &names).is_none(), "under another calendar");
+        timing.calendars[0].hold(&holidays);
+        let (facts, keys) = timing.facts(&same, &names).unwrap();
+        assert!(facts.timetable.has_calendars() && !facts.is_silenced);
+        assert_eq!(keys, Some(Keys(vec![holidays.id])));
+        assert!(timing.facts(&other, &names).is_none());
+        assert!(timing.facts(&same, &[]).is_none(), "without its calendar");
         let plain = foreseen("0 9 * * *", &[], &holidays);
-        assert!(plain.facts(&same, &[]).is_some());
-        assert!(plain.facts(&same, &[holidays]).is_none(), "under one more");
+        assert_eq!(plain.facts(&same, &[]).unwrap().1, None);
+        assert!(plain.facts(&same, &names).is_none(), "under one more");
     }
 
     #[test]
@@ -266,6 +358,11 @@ mod tests {
         let known = ForeseenCalendars::new();
         let names = ["gone".to_owned()];
         assert!(PlannedTiming::new(None, definition("@daily"), &names, &known).is_none());
+        let twice = row("holidays", json!({ "dates": ["1970-01-02"] }));
+        let twice = ForeseenCalendar::new(twice.name, twice.mode, twice.definition);
+        let twice = [("holidays".to_owned(), Arc::new(twice))].into();
+        let names = texts(&["holidays", "holidays"]);
+        assert!(PlannedTiming::new(None, definition("@daily"), &names, &twice).is_none());
         let bad = PlannedTiming::new(None, definition("0 25 * * *"), &[], &known).unwrap();
         let cache = timetable::Cache::new(2);
         assert!(bad.worked_out(&cache, DateTime::UNIX_EPOCH).is_none());

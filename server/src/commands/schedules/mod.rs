@@ -37,8 +37,15 @@ use serde::{Deserialize, Serialize};
 use timetable::Warning;
 use uuid::Uuid;
 
-use self::{create::group_commit::NotTogether, update::ChangeNote};
-use super::{Call, CommandError, Commands, UnsetSecret, versions, workflows::Work};
+use self::{
+    create::group_commit::NotTogether,
+    foreseen::ForeseenTiming,
+    update::{ChangeNote, StoredSchedule},
+};
+use super::{
+    Call, CommandError, Commands, UnsetSecret, versions,
+    workflows::{Work, changed_meanwhile},
+};
 use crate::{
     access::{Editor, Permit},
     model::{check, spec::Spec},
@@ -65,11 +72,22 @@ pub struct Edit {
     /// The version that the change is based on.
     pub expected_version: i32,
     /// Changes the current definition into the requested one.
-    pub apply: Box<dyn FnOnce(&mut Spec) + Send>,
+    pub apply: ApplyEdit,
     /// The workflow or task that the schedule runs from now on, if that changes.
     pub work: Option<Work>,
     /// The reason, for the audit log.
     pub reason: Option<String>,
+}
+
+/// Changes the current definition of a schedule into the requested one.
+type ApplyEdit = Box<dyn FnOnce(&mut Spec) + Send>;
+
+/// An edit that was applied before its transaction.
+struct ForeseenEdit {
+    /// The definition that it was applied to.
+    before: Spec,
+    after: Spec,
+    timing: Option<ForeseenTiming>,
 }
 
 /// A schedule after a command.
@@ -106,13 +124,14 @@ impl Commands {
                 Err(NotTogether::Alone) => {}
             }
         }
+        let timing = self.foresee_created(right, &new).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
-        let saved =
-            self.create_in(&tx, right.who(), namespace, new, &judgement, None, None).await?;
+        let (who, timing) = (right.who(), timing.as_ref());
+        let saved = self.create_in(&tx, who, namespace, new, &judgement, timing, None).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();
@@ -126,31 +145,82 @@ impl Commands {
         edit: Edit,
         call: &Call,
     ) -> Result<Saved, CommandError> {
-        if let Some(reason) = &edit.reason {
+        let Edit { id, expected_version, apply, work, reason } = edit;
+        if let Some(reason) = &reason {
             check::text("reason", reason, 500)?;
         }
         if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }
-        self.shorten(right.permit(), edit.id).await?;
-        let judgement = self.judge_edit(right.permit(), edit.id, edit.work.as_ref()).await?;
+        self.shorten(right.permit(), id).await?;
+        let judgement = self.judge_edit(right.permit(), id, work.as_ref()).await?;
+        let mut apply = Some(apply);
+        let planned = self.foresee_edit(right.permit(), id, expected_version, &mut apply).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.permitted(&tx, right.permit(), edit.id).await?;
+        let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
-        versions::version("schedule", edit.expected_version, row.version)?;
-        let mut spec = self.spec_of(&tx, &row).await?;
-        (edit.apply)(&mut spec);
-        let note = ChangeNote { reason: edit.reason.as_deref(), prefix: "" };
-        let (who, work) = (right.who(), edit.work);
-        let saved = self.update_in(&tx, who, &row, &spec, work, &judgement, None, note);
+        versions::version("schedule", expected_version, row.version)?;
+        let stored = StoredSchedule { row: &row, spec: self.spec_of(&tx, &row).await? };
+        let (spec, timing) = match (planned, apply) {
+            // A calendar or a group of the schedule may have been renamed meanwhile.
+            (Some(planned), _) if planned.before == stored.spec => (planned.after, planned.timing),
+            (None, Some(apply)) => {
+                let mut spec = stored.spec.clone();
+                apply(&mut spec);
+                (spec, None)
+            }
+            (Some(_), _) | (None, None) => return Err(changed_meanwhile()),
+        };
+        let note = ChangeNote { reason: reason.as_deref(), prefix: "" };
+        let (who, timing) = (right.who(), timing.as_ref());
+        let saved = self.update_in(&tx, who, stored, &spec, work, &judgement, timing, note);
         let (saved, _) = saved.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
         Ok(saved)
+    }
+
+    /// The timing of a new schedule, worked out before its transaction. `None` if the caller may
+    /// not create it, which the transaction reports.
+    async fn foresee_created(
+        &self,
+        right: &Editor,
+        new: &NewSchedule,
+    ) -> Result<Option<ForeseenTiming>, CommandError> {
+        let read = self.store.read();
+        let Ok(namespace) = self.namespace(read, right.permit(), &new.namespace).await else {
+            return Ok(None);
+        };
+        let begin = self.begin();
+        self.foresee_timing(namespace, Some(begin), begin.id, begin.anchor, &new.spec).await
+    }
+
+    /// Applies an edit to the schedule as it is now, and works out the timing, before the
+    /// transaction. `None` if the version is outdated or the caller may not change the schedule:
+    /// the transaction reports that.
+    async fn foresee_edit(
+        &self,
+        permit: Permit<'_>,
+        id: Uuid,
+        version: i32,
+        apply: &mut Option<ApplyEdit>,
+    ) -> Result<Option<ForeseenEdit>, CommandError> {
+        let found = self.visible_schedule(permit, id).await?;
+        let is_it = |row: &Model| {
+            row.version == version && row.deleted_at.is_none() && row.module.is_none()
+        };
+        let Some(row) = found.filter(is_it) else { return Ok(None) };
+        let before = self.spec_of(self.store.read(), &row).await?;
+        let Some(apply) = apply.take() else { return Ok(None) };
+        let mut after = before.clone();
+        apply(&mut after);
+        let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
+        let timing = self.foresee_timing(namespace, None, id, anchor, &after).await?;
+        Ok(Some(ForeseenEdit { before, after, timing }))
     }
 
     /// Deletes a schedule: it no longer fires, and its backfills stop. Its other live runs finish

@@ -11,7 +11,7 @@ use sea_orm::Set;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Saved, cursor, rows::changed_at};
+use super::{Saved, cursor, foreseen::ForeseenTiming, rows::changed_at};
 use crate::{
     access::{Operator, Reader, Viewer},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
@@ -121,13 +121,19 @@ impl Commands {
         missed: CatchUp,
         call: &Call,
     ) -> Result<Saved, CommandError> {
+        // If the caller sees no such schedule, the transaction reports that.
+        let timing = match self.visible_schedule(right.permit(), id).await? {
+            Some(row) => self.foresee_stored(&row).await?,
+            None => None,
+        };
         loop {
             let tx = self.store.begin().await?;
             if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
                 return Ok(earlier);
             }
             let row = self.permitted(&tx, right.permit(), id).await?;
-            let Some(saved) = self.resume_in(&tx, right.who(), &row, missed).await? else {
+            let saved = self.resume_in(&tx, right.who(), &row, missed, timing.as_ref());
+            let Some(saved) = saved.await? else {
                 self.store.commit(tx).await?;
                 continue;
             };
@@ -145,10 +151,13 @@ impl Commands {
         who: &Viewer,
         row: &Model,
         missed: CatchUp,
+        timing: Option<&ForeseenTiming>,
     ) -> Result<Option<Saved>, CommandError> {
         let now = self.clock.now();
-        let timetable = self.timetable_of(tx, row).await?;
-        let warnings = cursor::warnings(&timetable, now);
+        let warnings = match timing {
+            Some(timing) => timing.warnings().to_vec(),
+            None => cursor::warnings(&self.timetable_of(tx, row).await?, now),
+        };
         let saved = Saved { id: row.id, row: None, warnings, unset: vec![] };
         if row.enabled {
             return Ok(Some(saved));

@@ -4,7 +4,11 @@
 use entity::{schedule, workflow};
 use uuid::Uuid;
 
-use super::{owned_by_people, update::ChangeNote};
+use super::{
+    foreseen::ForeseenTiming,
+    owned_by_people,
+    update::{ChangeNote, StoredSchedule},
+};
 use crate::{
     access::{Editor, Permit, Viewer},
     commands::{
@@ -43,6 +47,7 @@ impl Commands {
         }
         self.shorten(right.permit(), id).await?;
         let judgement = self.judge_past(right.permit(), id, to_version).await?;
+        let timing = self.foresee_past(right.permit(), id, to_version).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -67,7 +72,9 @@ impl Commands {
         let spec: Spec = serde_json::from_value(kept.snapshot).map_err(unreadable)?;
         let prefix = format!("rolled back to version {to_version}: ");
         let note = ChangeNote { reason, prefix: &prefix };
-        let updated = self.update_in(&tx, right.who(), &row, &spec, work, &judgement, None, note);
+        let (who, timing) = (right.who(), timing.as_ref());
+        let stored = StoredSchedule { row: &row, spec: self.spec_of(&tx, &row).await? };
+        let updated = self.update_in(&tx, who, stored, &spec, work, &judgement, timing, note);
         let (saved, _) = updated.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
@@ -102,6 +109,22 @@ impl Commands {
         // If the past definition cannot be read, the transaction reports that.
         let past = past.and_then(|past| serde_json::from_value(past.definition).ok());
         Ok(past.map_or_else(Judgement::default, Judgement::of_stored))
+    }
+
+    /// The timing of an old version, worked out before the transaction begins. If the caller sees
+    /// no such version, the transaction reports that.
+    async fn foresee_past(
+        &self,
+        permit: Permit<'_>,
+        id: Uuid,
+        to_version: i32,
+    ) -> Result<Option<ForeseenTiming>, CommandError> {
+        let Some(row) = self.visible_schedule(permit, id).await? else { return Ok(None) };
+        let kept = schedules::version(self.store.read(), id, to_version).await?;
+        let spec = kept.and_then(|kept| serde_json::from_value::<Spec>(kept.snapshot).ok());
+        let Some(spec) = spec else { return Ok(None) };
+        let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
+        self.foresee_timing(namespace, None, id, anchor, &spec).await
     }
 
     /// The workflow that an old version of a schedule ran. If no other schedule runs it, its

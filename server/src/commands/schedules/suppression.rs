@@ -1,6 +1,8 @@
 //! The calendars that a schedule names, looked up by name and stored by key. Also the complete
 //! definition of a row, with the names of the objects that it refers to.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use entity::{Keys, Timestamp, calendar, schedule::Model};
 use sea_orm::ConnectionTrait;
@@ -23,13 +25,23 @@ impl Commands {
         connection: &C,
         row: &Model,
     ) -> Result<Spec, CommandError> {
+        let names = match &row.calendars {
+            Some(Keys(keys)) => rows::names(connection, keys).await?,
+            None => HashMap::new(),
+        };
+        self.spec_with(connection, row, &names).await
+    }
+
+    /// The same, with the names of calendars that were read before.
+    pub(in crate::commands) async fn spec_with<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        row: &Model,
+        calendars: &HashMap<Uuid, String>,
+    ) -> Result<Spec, CommandError> {
         let mut spec = Spec::of(row);
         if let Some(Keys(keys)) = &row.calendars {
-            let found = rows::by_ids(connection, keys).await?;
-            let name = |key: &Uuid| {
-                let row = found.iter().find(|row| row.id == *key);
-                row.map_or_else(|| key.to_string(), |row| row.name.clone())
-            };
+            let name = |key: &Uuid| calendars.get(key).cloned().unwrap_or_else(|| key.to_string());
             spec.calendars = keys.iter().map(name).collect();
         }
         spec.group = self.group_name(connection, row.group_id).await?;
@@ -103,7 +115,7 @@ impl Commands {
 
 /// The rows of the calendars with these names, in this order. Calendars that are locked cannot be
 /// deleted before the transaction ends.
-pub(in crate::commands) async fn calendars_named<C: ConnectionTrait>(
+async fn calendars_named<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
     names: &[String],
@@ -131,7 +143,7 @@ pub(in crate::commands) async fn calendars_named<C: ConnectionTrait>(
 }
 
 /// The keys of calendars as a schedule stores them: none if it names no calendar.
-pub(in crate::commands) fn keys_of(rows: &[calendar::Model]) -> Option<Keys> {
+fn keys_of(rows: &[calendar::Model]) -> Option<Keys> {
     (!rows.is_empty()).then(|| Keys(rows.iter().map(|row| row.id).collect()))
 }
 

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{
     cursor,
+    foreseen::{ForeseenTiming, TimingFacts},
     rows::{changed_at, name_broken, snapshot},
 };
 use crate::{
@@ -43,6 +44,11 @@ impl Commands {
             check::text("reason", reason, 500)?;
         }
         let (who, now) = (right.who(), self.clock.now());
+        // If the caller sees no such schedule, the transaction reports that.
+        let timing = match self.visible_schedule(right.permit(), order.id).await? {
+            Some(row) => self.foresee_stored(&row).await?,
+            None => None,
+        };
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
@@ -64,7 +70,7 @@ impl Commands {
             spec.name.clone_from(name);
         }
         let workflow = self.workflow_back(&tx, &row, &spec).await?;
-        let saved = self.write_back(&tx, &row, &spec, now).await?;
+        let saved = self.write_back(&tx, &row, &spec, timing.as_ref(), now).await?;
         let told = "brought back after it was deleted";
         let kept = self.version_row(who, row.id, row.version + 1, &spec, &workflow, told);
         schedules::insert_version(&tx, kept).await?;
@@ -114,10 +120,12 @@ impl Commands {
         tx: &DatabaseTransaction,
         row: &Model,
         spec: &Spec,
+        timing: Option<&ForeseenTiming>,
         now: DateTime<Utc>,
     ) -> Result<Saved, CommandError> {
         let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
-        let (timetable, keys) = self.timetable(tx, namespace, spec, row.id, anchor).await?;
+        let facts = self.timing_facts(tx, namespace, spec, row.id, anchor, timing);
+        let (TimingFacts { timetable, warnings, .. }, keys) = facts.await?;
         let version = row.version + 1;
         let group_id = self.group_key(tx, row.namespace_id, spec.group.as_deref()).await?;
         let mut columns = ActiveModel {
@@ -138,7 +146,6 @@ impl Commands {
         }
         let written = schedules::undelete(tx, self.store.dialect(), row.id, columns).await;
         written.map_err(|error| name_broken(error, &spec.name))?;
-        let warnings = cursor::warnings(&timetable, now);
         Ok(Saved { id: row.id, row: None, warnings, unset: vec![] })
     }
 }

@@ -36,6 +36,13 @@ pub(in crate::commands) struct ChangeNote<'a> {
     pub(in crate::commands) prefix: &'a str,
 }
 
+/// A locked schedule, with its complete definition.
+#[derive(Debug)]
+pub(in crate::commands) struct StoredSchedule<'a> {
+    pub(in crate::commands) row: &'a Model,
+    pub(in crate::commands) spec: Spec,
+}
+
 /// A definition that replaces another.
 struct Revision<'a> {
     row: &'a Model,
@@ -119,14 +126,15 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
-        row: &Model,
+        stored: StoredSchedule<'_>,
         spec: &Spec,
         work: Option<Work>,
         judgement: &Judgement,
         timing: Option<&ForeseenTiming>,
         note: ChangeNote<'_>,
     ) -> Result<(Saved, String), CommandError> {
-        let revision = self.revision(tx, row, spec, timing).await?;
+        let row = stored.row;
+        let revision = self.revision(tx, stored, spec, timing).await?;
         let works = self.works(tx, who, &revision, work, judgement).await?;
         let unset = works.after.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
         let warnings = revision.facts.warnings.clone();
@@ -166,12 +174,13 @@ impl Commands {
     async fn revision<'a>(
         &self,
         tx: &DatabaseTransaction,
-        row: &'a Model,
+        stored: StoredSchedule<'a>,
         spec: &'a Spec,
         timing: Option<&ForeseenTiming>,
     ) -> Result<Revision<'a>, CommandError> {
         self.check_spec(spec)?;
-        let (before, now) = (self.spec_of(tx, row).await?, self.clock.now());
+        let StoredSchedule { row, spec: before } = stored;
+        let now = self.clock.now();
         let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
         let facts = self.timing_facts(tx, namespace, spec, row.id, anchor, timing);
         let (facts, calendars) = facts.await?;

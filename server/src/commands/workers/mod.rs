@@ -30,7 +30,7 @@ pub use error::WorkerError;
 pub use poll::{PollRequest, Polled, PolledJob};
 pub(crate) use queues::MAX_LIMITED;
 pub(crate) use register::MAX_WORKERS;
-pub use register::{NewWorker, PROTOCOL};
+pub use register::{NewWorker, PROTOCOL, check_protocol};
 pub use words::HeartbeatAnswer;
 
 use crate::{

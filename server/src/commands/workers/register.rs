@@ -46,11 +46,15 @@ pub struct NewWorker {
     pub client: String,
 }
 
+/// Refuses a worker that speaks another version of the protocol. The fields of another version may
+/// be others, so this is checked before they are read.
+pub fn check_protocol(asked: u32) -> Result<(), WorkerError> {
+    if asked == PROTOCOL { Ok(()) } else { Err(WorkerError::Protocol { asked, speaks: PROTOCOL }) }
+}
+
 impl NewWorker {
     fn check(&self) -> Result<(), WorkerError> {
-        if self.protocol != PROTOCOL {
-            return Err(WorkerError::Protocol { asked: self.protocol, speaks: PROTOCOL });
-        }
+        check_protocol(self.protocol)?;
         check::name("name", &self.name)?;
         if !(1..=MAX_QUEUES).contains(&self.queues.len()) {
             let problem = format!("names {} queues", self.queues.len());

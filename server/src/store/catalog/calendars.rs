@@ -1,5 +1,7 @@
 //! Calendars, and the schedules that refer to them.
 
+use std::collections::HashMap;
+
 use entity::{
     Timestamp,
     calendar::{ActiveModel, Column, Entity, Model},
@@ -31,6 +33,20 @@ pub async fn versions<C: ConnectionTrait>(
         .column(Column::UpdatedAt)
         .filter(Column::Id.is_in(ids.iter().copied()));
     Ok(query.into_tuple().all(connection).await?)
+}
+
+/// The names of these calendars by their keys, including those of deleted ones.
+pub async fn names<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<HashMap<Uuid, String>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .column(Column::Id)
+        .column(Column::Name)
+        .filter(Column::Id.is_in(ids.iter().copied()));
+    let names: Vec<(Uuid, String)> = query.into_tuple().all(connection).await?;
+    Ok(names.into_iter().collect())
 }
 
 /// The versions of those calendars in a namespace that are not deleted.

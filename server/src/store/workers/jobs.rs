@@ -12,6 +12,7 @@ use sea_orm::{
 use serde_json::Value as Json;
 use uuid::Uuid;
 
+use super::queues;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::bulk::{Bulk, returned_ids},
@@ -227,14 +228,29 @@ impl Store {
         Ok(())
     }
 
-    /// The requirements of the waiting jobs, and the workers that have jobs to stop.
+    /// The requirements of the waiting jobs, except for those in queues that are at their limit, and
+    /// the workers that have jobs to stop.
     pub async fn waiting_for_workers(
         &self,
         now: Timestamp,
     ) -> Result<(Vec<JobKind>, HashSet<Uuid>), StoreError> {
+        // Without limits, which is usual, the held jobs need not be counted.
+        let below_limit = match queues::any_limited(self.read()).await? {
+            true => {
+                "LEFT JOIN worker_queue ON worker_queue.namespace_id = kind.namespace_id \
+                   AND worker_queue.name = kind.queue \
+                 LEFT JOIN (SELECT namespace_id, queue, count(*) AS held FROM job \
+                     WHERE state = 'held' GROUP BY namespace_id, queue) AS at_work \
+                   ON at_work.namespace_id = kind.namespace_id AND at_work.queue = kind.queue \
+                 WHERE worker_queue.id IS NULL \
+                   OR worker_queue.max_jobs > COALESCE(at_work.held, 0)"
+            }
+            false => "",
+        };
         let sql = format!(
-            "SELECT DISTINCT namespace_id, queue, tags FROM job WHERE state = 'waiting' \
-               AND awaited_until > $1 LIMIT {MAX_KINDS}"
+            "SELECT kind.namespace_id AS namespace_id, kind.queue AS queue, kind.tags AS tags \
+             FROM (SELECT DISTINCT namespace_id, queue, tags FROM job WHERE state = 'waiting' \
+                 AND awaited_until > $1 LIMIT {MAX_KINDS}) AS kind {below_limit}"
         );
         let statement = self.dialect().statement(sql, [now.0.into()]);
         let kinds = JobKind::find_by_statement(statement).all(self.read()).await?;

@@ -100,6 +100,13 @@ pub async fn limited<C: ConnectionTrait>(
     Ok(query.order_by_asc(Column::Name).limit(limit).all(connection).await?)
 }
 
+/// Whether any queue has a limit, in any namespace.
+pub async fn any_limited<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
+    let query = Entity::find().select_only().column(Column::Id).limit(1);
+    let found: Option<Uuid> = query.into_tuple().one(connection).await?;
+    Ok(found.is_some())
+}
+
 /// The limit of this queue, locked until the transaction ends; `None` if it has no limit.
 pub async fn lock_limit(
     tx: &DatabaseTransaction,

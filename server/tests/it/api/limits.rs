@@ -252,6 +252,20 @@ async fn fields_that_compute_are_few_in_a_request() {
         (0..21).map(|number| format!("a{number}: workflow(name: \"a\") {{ yaml }} ")).collect();
     let message = refused(&format!("{{ {texts} }}")).await;
     assert!(message.contains("21 fields that compute"), "{message}");
+    // So do the rows that a pause will leave, which are not stored yet.
+    let pauses: String =
+        (0..21).map(|number| format!("a{number}: pausedFires {{ totalCount }} ")).collect();
+    let message = refused(&format!("{{ schedule(name: \"a\") {{ {pauses} }} }}")).await;
+    assert!(message.contains("21 fields that compute"), "{message}");
+    let listed = "{ schedules(first: 200) { nodes { pausedFires(first: 1) { totalCount } } } }";
+    assert!(refused(listed).await.contains("too complex"));
+    // A backfill is created from the instants of its window.
+    let order = "createBackfill(scheduleId: \"00000000-0000-0000-0000-000000000001\", \
+                 from: \"2026-01-01T00:00:00Z\", to: \"2026-02-01T00:00:00Z\", reason: \"x\")";
+    let orders: String =
+        (0..21).map(|number| format!("a{number}: {order} {{ backfill {{ id }} }} ")).collect();
+    let message = refused(&format!("mutation {{ {orders} }}")).await;
+    assert!(message.contains("21 fields that compute"), "{message}");
     // A field that computes more costs more.
     let preview = |expressions: usize| {
         let all = vec!["\"* * * * *\""; expressions].join(" ");

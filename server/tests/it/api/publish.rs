@@ -111,6 +111,15 @@ async fn an_invalid_publish_target_is_refused_by_its_field(database: TestDatabas
             json!({}),
             "task.target.publish.to.nats.subject",
         ),
+        (json!({ "pigeon": { "loft": "a" } }), json!({}), "task.target.publish.to.pigeon"),
+        (
+            json!({
+                "nats": { "connection": server, "subject": "a" },
+                "redis": { "connection": server, "stream": "a" },
+            }),
+            json!({}),
+            "task.target.publish.to",
+        ),
         (kafka("10.0.0.1", "x"), json!({}), "task.target.publish.to.kafka.connection.servers[0]"),
         (kafka("kafka", "***"), json!({}), "task.target.publish.to.kafka.connection.password"),
     ] {

@@ -1,5 +1,6 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::{Command, Server, TestDatabase};
 
@@ -112,28 +113,77 @@ fn module_with_calendars(hour: usize) -> String {
 
 /// The log up to now.
 async fn log_until_now(server: &Server) -> String {
-    // The requests before this one have written their lines.
-    server.sign_in("nobody", "wrong horse battery").await;
+    // The requests before this one have written their lines. Each name has its own few guesses.
+    server.sign_in(&Uuid::now_v7().to_string(), "wrong horse battery").await;
     server.logged("a sign-in was refused").await
+}
+
+/// The line that a request logs after it has worked out timings with calendars.
+const BEFORE: &str = "has worked out timings before a transaction";
+/// The line that it logs when a timing is worked out while it has the writer.
+const WITHIN: &str = "works out a timing in a transaction";
+
+/// The line that it logs when it has locked the calendars that its timings were worked out from.
+const LOCKED: &str = "has locked the calendars of its timings";
+
+/// A server that logs these lines, the token of an administrator, and a calendar.
+async fn server_with_a_calendar(database: &TestDatabase) -> (Server, String) {
+    let create = ["token", "create", "ci", "--role", "admin"];
+    let token = Command::new(&create).on(database).run().done().trim().to_owned();
+    let server = Server::start_with(database, &["--log-filter", "warn,carillon=debug"]);
+    let prepare = "mutation {
+        createCalendar(input: { name: \"weekends\", mode: EXCLUDE, weekdays: [SAT, SUN] }) {
+            calendar { id } } }";
+    ask(&server, &token, prepare, json!({})).await;
+    (server, token)
+}
+
+#[tokio::test]
+async fn each_change_of_a_schedule_works_out_its_timing_before_it_has_the_writer() {
+    let database = TestDatabase::sqlite().await;
+    let (server, token) = server_with_a_calendar(&database).await;
+    let create = "mutation { createSchedule(input: { name: \"alone\", calendars: [\"weekends\"],
+        timing: { expressions: [\"@hourly\"] },
+        task: { target: { noop: {} } } }) { schedule { id } } }";
+    let made = ask(&server, &token, create, json!({})).await;
+    let log = log_until_now(&server).await;
+    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{create}: {log}");
+    let id = json!({ "id": made["createSchedule"]["schedule"]["id"] });
+    for change in [
+        "updateSchedule(input: { id: $id, expectedVersion: 1,
+            timing: { expressions: [\"7 4 * * *\"] } }) { schedule { version } }",
+        "annotateSchedule(id: $id, note: \"for the night\") { schedule { version } }",
+        "rollbackSchedule(id: $id, toVersion: 1, expectedVersion: 3) { schedule { version } }",
+    ] {
+        let change = format!("mutation($id: UUID!) {{ {change} }}");
+        ask(&server, &token, &change, id.clone()).await;
+        let log = log_until_now(&server).await;
+        assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{change}: {log}");
+    }
+    let pause = "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { __typename } }";
+    ask(&server, &token, pause, id.clone()).await;
+    let resume = "mutation($id: UUID!) { resumeSchedule(id: $id) { schedule { state } } }";
+    let resumed = ask(&server, &token, resume, id.clone()).await;
+    assert_eq!(resumed["resumeSchedule"]["schedule"]["state"], "ACTIVE");
+    let log = log_until_now(&server).await;
+    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{resume}: {log}");
+    let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { __typename } }";
+    ask(&server, &token, delete, id.clone()).await;
+    let undelete = "mutation($id: UUID!) { undeleteSchedule(id: $id) {
+        schedule { version calendars { name } timing { expressions } } } }";
+    let restored = ask(&server, &token, undelete, id).await;
+    let log = log_until_now(&server).await;
+    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{undelete}: {log}");
+    let restored = &restored["undeleteSchedule"]["schedule"];
+    assert_eq!(restored["timing"]["expressions"], json!(["@hourly"]), "{restored}");
+    assert_eq!(restored["calendars"], json!([{ "name": "weekends" }]), "{restored}");
 }
 
 #[tokio::test]
 async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
-    const BEFORE: &str = "has worked out timings before a transaction";
-    const WITHIN: &str = "works out a timing in a transaction";
     let database = TestDatabase::sqlite().await;
-    let create = ["token", "create", "ci", "--role", "admin"];
-    let token = Command::new(&create).on(&database).run().done().trim().to_owned();
-    let server = Server::start_with(&database, &["--log-filter", "warn,carillon=debug"]);
-    let prepare = "mutation {
-        createCalendar(input: { name: \"weekends\", mode: EXCLUDE, weekdays: [SAT, SUN] }) {
-            calendar { id } }
-        createSchedule(input: { name: \"alone\", calendars: [\"weekends\"],
-            timing: { expressions: [\"@hourly\"] },
-            task: { target: { noop: {} } } }) { schedule { id } } }";
-    ask(&server, &token, prepare, json!({})).await;
-    let log = log_until_now(&server).await;
-    assert!(log.contains(WITHIN) && !log.contains(BEFORE), "a single schedule: {log}");
+    let (server, token) = server_with_a_calendar(&database).await;
+    log_until_now(&server).await;
     let deploy = "mutation($source: String!) { deployModule(source: $source) {
         changes { action kind fields { path } } effect { isComplete } } }";
     for (hour, action) in [(3, "CREATE"), (4, "UPDATE")] {
@@ -142,9 +192,13 @@ async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
         let changes = done["deployModule"]["changes"].as_array().unwrap();
         let is_it = |change: &&Value| change["kind"] == "schedule" && change["action"] == action;
         assert_eq!(changes.iter().filter(is_it).count(), 120, "{done}");
+        let fields = changes.iter().flat_map(|change| change["fields"].as_array().unwrap());
+        let path = |field: &Value| field["path"].as_str().unwrap().to_owned();
+        assert!(!fields.map(path).any(|path| path.starts_with("calendars")), "{done}");
         assert!(done["deployModule"]["effect"].is_object(), "{done}");
         let log = log_until_now(&server).await;
         assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{action}: {log}");
+        assert_eq!(log.matches(LOCKED).count(), 1, "{action}: {log}");
     }
     let query = "{ schedule(name: \"s7\") { nextFireAt timing { expressions } } }";
     let found = ask(&server, &token, query, json!({})).await;

@@ -31,6 +31,7 @@ on_both!(
     the_example_deploys_its_schedule_runs_it_and_leaves,
     a_job_that_is_at_work_is_finished_after_sigterm,
     a_rolling_deploy_loses_and_doubles_nothing,
+    a_name_that_another_program_or_a_person_has_is_refused_and_changes_nothing,
 );
 
 /// The input of a program, on its standard input.
@@ -314,4 +315,31 @@ async fn a_rolling_deploy_loses_and_doubles_nothing(database: TestDatabase) {
         program.ask_to_stop();
         assert!(program.ended().success());
     }
+}
+
+async fn a_name_that_another_program_or_a_person_has_is_refused_and_changes_nothing(
+    database: TestDatabase,
+) {
+    let setup = Setup::open(&database, "rolled");
+    let (url, token) = (&setup.desk.server.url, &setup.deploy_token);
+    let refused = async |program: Program| {
+        program.deploy(url, token).await.expect_err("it was deployed").to_string()
+    };
+    Program::new("first").with::<one::rolling>().deploy(url, token).await.unwrap();
+    let second = Program::new("second").with::<two::rolling>().with::<two::only_in_2>();
+    let said = refused(second).await;
+    assert!(said.contains("\"rolling\": is declared by the module \"first\""), "{said}");
+    setup.declares(&["rolling"]).await;
+
+    let target = json!({ "worker": { "queue": "rolled", "task": "only_in_1" } });
+    setup.desk.run("only_in_1", json!({ "target": target })).await;
+    let said = refused(Program::new("third").with::<one::only_in_1>()).await;
+    assert!(said.contains("\"only_in_1\": was made by hand"), "{said}");
+    setup.declares(&["only_in_1", "rolling"]).await;
+    let query = "{ schedules { nodes { name module version } } modules { nodes { name } } }";
+    let found = setup.desk.graphql(query, json!({})).await;
+    let of = |name: &str, module: Value| json!({ "name": name, "module": module, "version": 1 });
+    let schedules = json!([of("only_in_1", Value::Null), of("rolling", json!("first"))]);
+    assert_eq!(found["schedules"]["nodes"], schedules, "{found}");
+    assert_eq!(found["modules"]["nodes"], json!([{ "name": "first" }]), "{found}");
 }

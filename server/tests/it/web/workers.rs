@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use entity::{job, job_line};
+use entity::{Timestamp, job, job_line};
 use reqwest::StatusCode;
 use sea_orm::{EntityTrait, QueryOrder, Set};
 use serde_json::{Value, json};
@@ -474,9 +474,16 @@ async fn the_highest_priority_goes_first_and_no_more_than_the_queue_allows(datab
     let names: Vec<_> = jobs.iter().map(|job| job["run"]["schedule"].clone()).collect();
     assert_eq!(names, ["urgent", "plain"]);
     assert!(polls().await.is_empty(), "two are at work");
+    // Workers that wait do not try to take jobs, because that would need the database's writer.
+    let takeable = async || {
+        let (kinds, _) = database.store.waiting_for_workers(Timestamp(0)).await.unwrap();
+        kinds.into_iter().map(|kind| kind.queue).collect::<Vec<_>>()
+    };
+    assert!(takeable().await.is_empty(), "the queue is full");
     let full = queue(1).await;
     assert_eq!((&full["held"], &full["free"]), (&json!(2), &json!(3)), "{full}");
     desk.ok("complete", of(&worker, &jobs[0], json!({}))).await;
+    assert_eq!(takeable().await, ["emails"]);
     assert_eq!(polls().await[0]["run"]["schedule"], "idle");
 
     let list = desk.command(&["workers"]).run().done();

@@ -1,5 +1,5 @@
-//! Compares docs/workers.md with the server: the words of the protocol, their fields and answers,
-//! and the errors.
+//! Compares docs/workers.md with the server: the words of the protocol, their fields, limits and
+//! answers, and the errors.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,6 +8,7 @@ use std::{
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::workers::{Desk, of, task};
 use crate::support::{Command, TestDatabase, on_both};
@@ -15,6 +16,7 @@ use crate::support::{Command, TestDatabase, on_both};
 on_both!(
     each_word_takes_the_fields_that_the_document_shows_and_answers_as_it_shows,
     each_error_has_the_status_and_the_code_of_the_document,
+    each_field_takes_as_much_as_the_document_says_and_no_more,
 );
 
 fn file(path: &str) -> String {
@@ -178,4 +180,79 @@ async fn each_error_has_the_status_and_the_code_of_the_document(database: TestDa
     let rest: Errors = documented().difference(&errors).cloned().collect();
     assert_eq!(rest, Errors::from([(503, "UNAVAILABLE".to_owned())]));
     assert!(errors.is_subset(&documented()), "{errors:?}");
+}
+
+/// The first number in a cell.
+fn number(cell: &str) -> usize {
+    let begin = cell.find(|c: char| c.is_ascii_digit()).unwrap();
+    let digits = cell[begin..].chars().take_while(|c| c.is_ascii_digit() || *c == ',');
+    digits.filter(char::is_ascii_digit).collect::<String>().parse().unwrap()
+}
+
+/// A value of this size for a field.
+fn sized(word: &str, field: &str, size: usize) -> Value {
+    let list = |item: fn(usize) -> Value| Value::Array((0..size).map(item).collect());
+    match (word, field) {
+        (_, "capacity" | "seconds") => json!(size),
+        (_, "queues" | "tags") => list(|index| json!(format!("q{index}"))),
+        ("heartbeat", "jobs") => list(|_| json!({ "id": Uuid::now_v7(), "token": "carjob_x" })),
+        (_, "jobs") => list(|_| json!(Uuid::now_v7())),
+        (_, "lines") => list(|_| json!({ "text": "x" })),
+        // As JSON, the rest of the object takes eight bytes.
+        (_, "output") => json!({ "t": "x".repeat(size - 8) }),
+        _ => json!("x".repeat(size)),
+    }
+}
+
+async fn each_field_takes_as_much_as_the_document_says_and_no_more(database: TestDatabase) {
+    let document = file("docs/workers.md");
+    let words = words(&document);
+    let desk = Desk::open(&database);
+    let rows = table(&document, "| word | field | at most |");
+    let mut limited = BTreeSet::new();
+    for (index, row) in rows.iter().enumerate() {
+        let (word, field, most) = (codes(&row[0])[0], codes(&row[1])[0], number(&row[2]));
+        let worker = desk.worker(&format!("worker-{index}"), 1).await;
+        let mut job = Value::Null;
+        if ["log", "complete", "fail", "extend"].contains(&word) {
+            desk.run(&format!("run-{index}"), task(json!({}))).await;
+            job = desk.job(&worker).await;
+        }
+        let request = filled(&words[word].0, &worker, &job);
+        let said = |size: usize| {
+            let mut said = request.clone();
+            let place = match field {
+                "lines[0].text" => &mut said["lines"][0]["text"],
+                field => &mut said[field],
+            };
+            *place = sized(word, field, size);
+            said
+        };
+        let (status, answer) = desk.word(word, said(most + 1)).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{word}, {field}: {answer}");
+        assert_eq!(answer["error"]["field"], field, "{word}: {answer}");
+        desk.ok(word, said(most)).await;
+        if ["log", "extend"].contains(&word) {
+            desk.ok("complete", of(&worker, &job, json!({}))).await;
+        }
+        limited.insert((word, field));
+    }
+    // Other fields are keys, numbers that the server reduces, or bounded by the answer to `register`.
+    let without = BTreeSet::from([
+        "workerId",
+        "id",
+        "token",
+        "protocol",
+        "namespace",
+        "free",
+        "waitSeconds",
+        "draining",
+        "retry",
+    ]);
+    for (word, (request, _)) in &words {
+        let fields = fields(request);
+        let missing =
+            fields.difference(&without).find(|field| !limited.contains(&(word.as_str(), **field)));
+        assert_eq!(missing, None, "{word}");
+    }
 }

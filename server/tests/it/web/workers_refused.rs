@@ -68,6 +68,16 @@ async fn a_refusal_names_the_field_that_is_wrong(database: TestDatabase) {
         (status, &answer["error"]["code"]),
         (StatusCode::UPGRADE_REQUIRED, &json!("PROTOCOL"))
     );
+    // A worker of another version is told so, whatever the fields of its version are.
+    for protocol in [0, 2] {
+        let other = json!({ "protocol": protocol, "lanes": { "emails": 1 } });
+        let (status, answer) = desk.word("register", other).await;
+        assert_eq!(status, StatusCode::UPGRADE_REQUIRED, "{answer}");
+        let said = format!("speaks version 1 of the protocol, and the worker {protocol};");
+        assert!(answer["error"]["message"].as_str().unwrap().contains(&said), "{answer}");
+    }
+    let found = desk.graphql("{ workers { name } }", json!({})).await;
+    assert_eq!(found["workers"], json!([]), "none of them is registered");
     let (status, _) = desk.word("register", with("namespace", json!("nowhere"))).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     let (status, _) = desk.word("dance", json!({})).await;

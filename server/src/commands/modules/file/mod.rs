@@ -162,6 +162,14 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     }
 
     #[test]
+    fn an_unknown_broker_is_refused_by_its_name() {
+        let source = "module: m\nschedules:\n  a:\n    when: '@daily'\n    task:\n      target:\n        \
+                      publish: {to: {pigeon: {loft: a}}}\n";
+        let error = File::read(source, Format::Yaml).unwrap_err();
+        assert!(error.problem.contains("pigeon") && error.problem.contains("kafka"), "{error}");
+    }
+
+    #[test]
     fn a_key_that_is_there_twice_is_refused() {
         let source = "module: demo\nschedules:\n  a: {when: '@hourly'}\n  a: {when: '@daily'}\n";
         let error = File::read(source, Format::Yaml).unwrap_err();

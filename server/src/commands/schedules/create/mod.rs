@@ -107,6 +107,8 @@ impl Commands {
         let names = own.map(|(namespace, new)| (*namespace, &*new.spec.name));
         let taken = self.taken_names(site.tx, names).await;
         let taken = taken.map_err(|error| RefusedSchedule::at(0, error))?;
+        let held = self.hold_calendars_of(site, &all).await;
+        held.map_err(|error| RefusedSchedule::at(0, error))?;
         let (mut known, mut waiting) = (ResolvedNames::default(), Vec::new());
         let mut saved = Vec::with_capacity(all.len());
         for (index, (namespace, new)) in all.into_iter().enumerate() {
@@ -125,6 +127,22 @@ impl Commands {
         }
         self.write(site.tx, waiting, Back::Nothing).await?;
         Ok(saved)
+    }
+
+    /// Locks the calendars of all schedules whose timings were worked out beforehand.
+    async fn hold_calendars_of(
+        &self,
+        site: CreationContext<'_>,
+        all: &[(Uuid, NewSchedule)],
+    ) -> Result<(), CommandError> {
+        let mut timings: BTreeMap<Uuid, Vec<&ForeseenTiming>> = BTreeMap::new();
+        for ((namespace, _), timing) in all.iter().zip(site.timings) {
+            timings.entry(*namespace).or_default().extend(*timing);
+        }
+        for (namespace, timings) in timings {
+            self.hold_calendars(site.tx, namespace, timings.into_iter()).await?;
+        }
+        Ok(())
     }
 
     /// The names among `all` that belong to existing workflows.

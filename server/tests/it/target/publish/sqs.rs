@@ -1,10 +1,14 @@
 use std::process::Command;
 
+use axum::{Router, http::StatusCode, routing::post};
 use serde_json::{Value, json};
 
 use crate::support::{Broker, tool};
 
-use super::faults::{published, refused};
+use super::{
+    super::support::serve,
+    faults::{published, refused},
+};
 
 /// A server whose queues behave like those of SQS.
 pub(super) async fn server() -> Broker {
@@ -118,4 +122,21 @@ async fn a_queue_that_is_not_there_and_a_server_that_is_away_are_the_attempts_er
     sqs.kill();
     let message = refused(definition(&queue, json!({}))).await;
     assert!(message.starts_with("could not reach 127.0.0.1: "), "{message}");
+}
+
+/// The test's server for SQS accepts any credentials, so this one answers as SQS does.
+#[tokio::test]
+async fn wrong_credentials_are_the_attempts_error() {
+    let refuse = async || {
+        let kind = "com.amazon.coral.service#UnrecognizedClientException";
+        let text = "The security token included in the request is invalid.";
+        (StatusCode::FORBIDDEN, json!({ "__type": kind, "message": text }).to_string())
+    };
+    let router = Router::new().route("/", post(refuse));
+    let queue = format!("http://{}/1/orders", serve(router).await);
+    assert_eq!(
+        refused(definition(&queue, json!({}))).await,
+        "127.0.0.1 answered 403 Forbidden: UnrecognizedClientException The security token \
+         included in the request is invalid."
+    );
 }
