@@ -131,7 +131,8 @@ impl Backfill {
         cx: &Context<'_>,
         #[graphql(desc = "Only fires in this state.")] state: Option<BackfillFireState>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
+        after: Option<String>,
     ) -> Result<Connection<BackfillFire>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let state = state.map(Into::into);
@@ -243,12 +244,12 @@ impl BackfillFire {
         self.0.kind.into()
     }
 
-    /// How far it has come.
+    /// The state of the fire.
     async fn state(&self) -> BackfillFireState {
         self.0.state.into()
     }
 
-    /// Its run; null while it has none, and once the run is removed.
+    /// The fire's run; null before the run exists, and after its removal.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))

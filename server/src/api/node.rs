@@ -26,18 +26,18 @@ pub(crate) const NODES: usize = 50;
 #[graphql(name = "ServerNode")]
 pub(crate) struct Node {
     id: Uuid,
-    /// The configured name, or the machine's.
+    /// The node's configured name, or the name of its machine.
     name: String,
     /// The number of this lifetime among those with the same name, from 1.
     incarnation: i32,
-    /// Whether it can take or hold work.
+    /// Whether the node can take or hold work.
     state: NodeState,
     /// The node's roles: `api`, `scheduler`, `worker`.
     roles: Vec<String>,
     /// Tags that runs can require of the node that takes them.
     tags: Vec<String>,
     started_at: Instant,
-    /// When its last heartbeat arrived.
+    /// When the node's last heartbeat arrived.
     heartbeat_at: Instant,
     /// Time since the node's last heartbeat, by the database's clock; null once it is gone.
     silent_ms: Option<Long>,
@@ -52,7 +52,7 @@ pub(crate) struct Node {
     runs: i64,
     /// Maximum number of runs that the node executes at once.
     capacity: i32,
-    /// The version of its binary.
+    /// The version of the node's binary.
     version: String,
     /// The version of the node's time zone data.
     zone_data: String,
@@ -83,9 +83,9 @@ pub(crate) struct NodeDrain {
 /// A service that one node runs for the cluster.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeLease {
-    /// The name of the service, as in `retention`.
+    /// The name of the service, such as `retention`.
     name: String,
-    /// The number of the holder, from 1. Each write of the service names it.
+    /// The number of this holder, counted from 1. Every write of the service contains it.
     epoch: Long,
 }
 

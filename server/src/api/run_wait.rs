@@ -49,7 +49,7 @@ pub(crate) enum RunWaitReason {
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct RunWait {
-    /// The kind of thing that it waits for.
+    /// What the run waits for.
     reason: RunWaitReason,
     /// An explanation for people.
     text: String,

@@ -98,7 +98,7 @@ pub(crate) struct HttpTargetInput {
     /// The statuses that count as success, each one status or a range; `200-299` if absent.
     expected_status: Option<Vec<String>>,
     /// A text that the response must contain. On an update, absent keeps the current one, and an
-    /// empty text removes it.
+    /// empty string removes it.
     expected_body: Option<String>,
     /// How many redirects are followed: at most 5, which is the default. On an update, absent keeps
     /// the current number.
@@ -107,11 +107,11 @@ pub(crate) struct HttpTargetInput {
     #[graphql(default_with = "HttpAnswer::Keep")]
     output: HttpAnswer,
     /// The secret that signs requests. On an update, absent keeps the current one, and an empty
-    /// text removes it.
+    /// string removes it.
     signing_secret: Option<String>,
     /// The client certificate (mTLS), as `{{ secrets.name }}`: the secret contains the certificate,
     /// its chain and its private key in PEM. On an update, absent keeps the current one, and an
-    /// empty text removes it.
+    /// empty string removes it.
     client_certificate: Option<String>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct CommandTargetInput {
     script: Option<String>,
     /// All variables, also on an update, where the mask `***` keeps a value.
     environment: Option<Vec<HeaderInput>>,
-    /// The working directory; the home of its user if absent.
+    /// The working directory; the home directory of its user if absent.
     directory: Option<String>,
     /// The operating system's user to run as: one that the server's `commands.users` allows. Its
     /// `commands.user` if absent.
@@ -158,7 +158,7 @@ pub(crate) struct WorkerTargetInput {
 /// Does nothing.
 #[derive(InputObject)]
 pub(crate) struct NoopTargetInput {
-    /// A text for people.
+    /// A note for readers, without effect.
     #[graphql(default)]
     note: String,
 }

@@ -104,7 +104,8 @@ impl Workflow {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
+        after: Option<String>,
     ) -> Result<Connection<PastWorkflow>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = workflows::history(cx.store().read(), self.row.id, &window).await?;
@@ -180,7 +181,7 @@ impl PastWorkflow {
         Ok(self.definition()?.tasks.iter().map(Task::from).collect())
     }
 
-    /// As `yaml` of the workflow, with the workflow's current name.
+    /// Like the workflow's `yaml`, with the workflow's current name.
     #[graphql(complexity = "WRITTEN")]
     async fn yaml(&self) -> Result<Option<String>> {
         Ok(write_workflow(&self.name, &self.definition()?))
@@ -198,7 +199,7 @@ pub(crate) struct Task {
     when: TaskCondition,
     /// Whether the run may succeed although this task failed.
     allow_failure: bool,
-    /// What it does.
+    /// What the task does.
     target: Target,
     /// How long an attempt may take before it is asked to stop.
     timeout_seconds: f64,
@@ -241,7 +242,7 @@ pub(crate) struct Retry {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "timetable::retry::Backoff")]
 pub(crate) enum Backoff {
-    /// The wait stays the same.
+    /// The delay is the same after each attempt.
     Fixed,
     /// The delay doubles after each attempt.
     Exponential,

@@ -46,7 +46,7 @@ pub(crate) struct UpdateWorkflowInput {
     tasks: Option<Vec<TaskInput>>,
     /// Null removes the limit.
     timeout_seconds: MaybeUndefined<f64>,
-    /// How many tasks of one run may be at work at once, 1 to 100.
+    /// Maximum number of tasks of one run in progress at once, 1 to 100.
     max_parallel: Option<i64>,
     /// An empty list lets any node take runs.
     runs_on: Option<Vec<String>>,
