@@ -1,6 +1,6 @@
 use crate::store::{Constraint, StoreError};
 
-/// Why a person or token was not added or changed. Messages read after "failed to".
+/// Why a person or token was not added or changed. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum PeopleError {
     /// A value cannot be accepted.

@@ -137,8 +137,9 @@ impl<'a> Permit<'a> {
         self.who
     }
 
-    /// Refuses objects in a namespace that the permission does not cover. To strangers, there seems
-    /// to be no `what` with this key or name; members get an error that names their role.
+    /// Refuses objects in a namespace that the permission does not cover. To callers
+    /// without a role there, no `what` with this key or name seems to exist; members get an error
+    /// that names their role.
     pub fn over(
         self,
         namespace: Uuid,

@@ -144,8 +144,8 @@ pub async fn sign_in(
     name: &str,
     password: SecretString,
 ) -> Result<Option<Model>, PeopleError> {
-    // No password is longer, and the server must not hash megabytes for a stranger. No name
-    // contains NUL.
+    // No password is longer, and the server must not hash megabytes for an unauthenticated caller.
+    // No name contains NUL.
     let sane = password.expose_secret().len() <= 1024 && !name.contains('\0');
     let user = if sane { users::by_name(store.read(), name).await? } else { None };
     let user = user.filter(|user| user.disabled_at.is_none() && !user.password_hash.is_empty());

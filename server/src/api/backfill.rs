@@ -117,7 +117,7 @@ impl Backfill {
         self.0.finished_at.map(Into::into)
     }
 
-    /// The backfill's progress. Each request counts it anew.
+    /// The backfill's progress. Each request recounts it.
     #[graphql(complexity = "PROGRESS + child_complexity")]
     async fn progress(&self, cx: &Context<'_>) -> Result<BackfillProgress> {
         let found = cx.rows().load_one(BackfillProgressOf(self.0.id)).await?.unwrap_or_default();

@@ -122,8 +122,8 @@ pub(super) struct Around {
     living: HashMap<Uuid, Living>,
 }
 
-/// These facts as of an event, shared by all subscribers: the runs of all nodes are counted once
-/// per heartbeat, however many subscribers there are.
+/// The facts about the nodes as of an event, shared by all subscribers: the runs of all nodes are
+/// counted once per heartbeat, however many subscribers there are.
 pub(super) type Surroundings = AnswerCache<Cursor, Arc<Around>>;
 
 impl Around {
@@ -164,7 +164,7 @@ impl Node {
         Ok(nodes.pop().ok_or_else(|| CommandError::not_found("node", id))?)
     }
 
-    /// These nodes with their current load.
+    /// The given nodes with their current load.
     pub(super) fn of(rows: Vec<node::Model>, around: &Around) -> Vec<Self> {
         let node = |row: node::Model| {
             let heard = around.living.get(&row.id);

@@ -85,7 +85,7 @@ pub(crate) fn cost(first: Option<i32>, last: Option<i32>, row: usize) -> usize {
 /// are far shorter than their limit.
 pub(crate) const DECLARED: usize = 10;
 
-/// The same with a limit of the list's own.
+/// The cost of a list with its own maximum page size: the cost of one row times the page size.
 pub(crate) fn cost_by(first: i32, most: i32, row: usize) -> usize {
     usize::try_from(first.clamp(1, most)).unwrap_or(1).saturating_mul(row)
 }

@@ -432,7 +432,7 @@ pub(crate) fn compile(
     cx.commands().cache.timetable(&definition).map_err(BadInput::timing)
 }
 
-/// The same, with the calendars named in the form, or else those of the edited schedule.
+/// Compiles a timing with the calendars named in the form, or else those of the edited schedule.
 pub(crate) async fn compile_with(
     cx: &async_graphql::Context<'_>,
     input: TimingInput,

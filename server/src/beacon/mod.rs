@@ -59,7 +59,7 @@ impl Patience {
     }
 }
 
-/// Why Redis cannot be used. Messages read after "failed to".
+/// Why Redis cannot be used. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 #[error(
     "reach Redis at {address} (cluster.redis_url): {problem}; start it, set the address right, or \

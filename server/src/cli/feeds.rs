@@ -47,7 +47,7 @@ enum Action {
         /// Only this schedule
         #[arg(long, value_name = "NAME", conflicts_with = "search")]
         schedule: Option<String>,
-        /// Only schedules that match this search, as in 'tag:billing'
+        /// Only schedules that match this search, such as 'tag:billing'
         #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
         search: Option<String>,
         /// A badge with the results of the last runs, instead of a calendar

@@ -19,7 +19,7 @@ pub(super) struct Undelete {
     /// The namespace that it was in
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// New name, if its old one is taken
+    /// New name, in case the old one is taken
     #[arg(long, value_name = "NAME")]
     rename: Option<String>,
     #[command(flatten)]

@@ -265,7 +265,7 @@ pub struct UsedQuotas {
     pub own: OwnQuotas,
     /// Usage by schedules.
     pub usage: Usage,
-    /// Runs at work.
+    /// Runs in progress.
     pub live_runs: i64,
     /// Bytes of log lines today, as counted by this node.
     pub log_bytes_today: i64,

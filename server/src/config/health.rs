@@ -10,12 +10,12 @@ use super::Span;
 pub struct Health {
     /// Unhealthy with more missed fires than this in the last hour.
     pub missed: u64,
-    /// Unhealthy with more failed runs than this in the last hour. If absent, failed runs do not
+    /// Unhealthy if more runs than this failed in the last hour. If absent, failed runs do not
     /// count.
     pub failed: Option<u64>,
-    /// Unhealthy with more stalled runs than this.
+    /// Unhealthy if more runs than this are stalled.
     pub stalled: u64,
-    /// Unhealthy with more claimed fires without a run than this.
+    /// Unhealthy if more claimed fires than this have no run.
     pub pending_handoffs: u64,
     /// Unhealthy if a schedule has been due for longer than this without being claimed, because
     /// then no scheduler is running, whatever the heartbeats say.

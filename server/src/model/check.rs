@@ -36,7 +36,7 @@ pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
     Err(error)
 }
 
-/// Checks a text for people.
+/// Checks a note or another text that only people read.
 pub(crate) fn text(field: &str, value: &str, most: usize) -> Result<(), BadInput> {
     let length = value.chars().count();
     if length > most {
@@ -49,7 +49,7 @@ pub(crate) fn text(field: &str, value: &str, most: usize) -> Result<(), BadInput
     Ok(())
 }
 
-/// Checks a required reason for people.
+/// Checks a required reason, which only people read.
 pub(crate) fn reason(field: &str, value: &str) -> Result<(), BadInput> {
     if value.trim().is_empty() {
         let help = "say why: whoever is on call next will ask";

@@ -23,7 +23,7 @@ pub enum Target {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Noop {
-    /// For people.
+    /// A note, without effect.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }

@@ -23,7 +23,7 @@ pub struct Sealed {
     pub text: String,
 }
 
-/// Why a secret cannot be encrypted or decrypted. Messages read after "failed to".
+/// Why a secret cannot be encrypted or decrypted. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
     /// This server has no key.
@@ -44,7 +44,7 @@ pub enum VaultError {
         key_id: String,
         /// The keys of this server.
         here: String,
-        /// The other way out for the operator.
+        /// What else the operator can do.
         mending: &'static str,
     },
     /// The ciphertext was changed, or copied from elsewhere.

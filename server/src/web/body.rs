@@ -1,6 +1,6 @@
 //! The bodies of requests. Each is read completely before anything else is done, within limits of
-//! size and time. A request that announces a larger body is refused before its first byte, and a
-//! stranger cannot fill the memory with sizes that only signed-in callers may send.
+//! size and time. A request that announces a larger body is refused before its first byte, and an
+//! unauthenticated caller cannot fill the memory with sizes that only signed-in callers may send.
 
 use std::time::Duration;
 

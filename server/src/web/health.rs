@@ -87,8 +87,8 @@ pub(super) struct Narrow {
 
 /// Answers whether schedules are being fired: 200, or 503 with the issues. Callers with access to
 /// the requested part see names; others only see figures and codes. If the endpoints are closed,
-/// strangers only learn whether all is well. Only callers with access may ask about one namespace
-/// or tag, because others would learn which ones exist.
+/// unauthenticated callers only learn whether all is well. Only callers with access may ask about
+/// one namespace or tag, because others would learn which ones exist.
 pub(super) async fn health(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -258,7 +258,7 @@ struct HealthBody<'a> {
     more: Option<HealthDetails>,
 }
 
-/// The details that strangers do not see if the endpoints are closed.
+/// The details that unauthenticated callers do not see if the endpoints are closed.
 #[derive(Serialize)]
 struct HealthDetails {
     checks: Map<String, Value>,

@@ -31,7 +31,7 @@ use crate::{
 
 /// Maximum size of a body for `/graphql`. A module file may be large.
 pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
-/// Maximum size of a stranger's body. Strangers are only asked to sign in.
+/// Maximum size of a body from an unauthenticated caller, who is only asked to sign in.
 const STRANGERS_BODY: usize = 64 * 1024;
 /// Maximum size of a body for sign-in: enough for a name and a password.
 const AUTH_BODY: usize = 4 * 1024;
@@ -158,7 +158,7 @@ async fn other_method() -> Refusal {
 }
 
 /// Answers for a request that takes too long. The work of the request is dropped, and its
-/// transaction is thereby rolled back. Bulk requests return in time on their own.
+/// transaction is rolled back as a result. Bulk requests return in time on their own.
 async fn in_time(request: Request, next: Next) -> Response {
     let answer = Clock::system().timeout(PATIENCE, next.run(request)).await;
     answer.unwrap_or_else(|_| {

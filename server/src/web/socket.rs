@@ -227,7 +227,7 @@ async fn watch(
     let Some(opened) = opened.get() else {
         return (INIT_TIMEOUT, "Connection initialisation timeout");
     };
-    // By now, the stranger has had time to receive the refusal.
+    // By now, the client has had time to receive the refusal.
     if opened.known.is_none() {
         return (UNAUTHORIZED, "Unauthorized");
     }

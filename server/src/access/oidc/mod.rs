@@ -23,7 +23,7 @@ pub use token::Identity;
 
 use crate::target::FetchError;
 
-/// Why a sign-in through the provider failed. Messages read after "failed to".
+/// Why a sign-in through the provider failed. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
     /// The provider could not be reached.

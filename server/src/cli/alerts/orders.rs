@@ -13,7 +13,7 @@ pub(super) struct Ack {
     server: Server,
     /// The alert's id; see 'carillon alerts list'
     alert: Uuid,
-    /// A note for people who see the alert
+    /// A note for other people who see the alert
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// End of the acknowledgement, within 90 days; an alert that is still open is then reported
@@ -37,7 +37,7 @@ struct OneRule {
     /// Namespace of the rule
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Reason, for people who expect messages
+    /// Reason, for people who wonder why no message arrives
     #[arg(long)]
     reason: String,
     /// Answer as JSON

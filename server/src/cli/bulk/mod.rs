@@ -39,7 +39,7 @@ impl Bulk {
 struct BulkSelection {
     #[command(flatten)]
     server: Server,
-    /// A search that selects the objects, as in 'state:failed tag:billing'
+    /// A search that selects the objects, such as 'state:failed tag:billing'
     #[arg(value_name = "SEARCH", allow_hyphen_values = true, value_parser = no_flag)]
     search: String,
     /// Namespace to search
@@ -72,7 +72,7 @@ fn no_flag(text: &str) -> Result<String, String> {
 /// A bulk mutation.
 struct Order {
     list: List,
-    /// The action as it reads after "failed to".
+    /// The action, to follow "failed to".
     action: &'static str,
     /// The action as in "PAUSED 3 schedules".
     past: &'static str,

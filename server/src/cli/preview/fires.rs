@@ -11,7 +11,7 @@ pub(super) struct PreviewFire {
     at: String,
     /// The local time in the zone, without its offset.
     local: String,
-    /// The UTC offset, as in `+02:00`.
+    /// The UTC offset, such as `+02:00`.
     offset: String,
     kind: FireKind,
 }

@@ -28,7 +28,7 @@ pub struct Acknowledging {
     pub until: Option<DateTime<Utc>>,
 }
 
-/// A problem after its acknowledgement was recorded or taken back.
+/// A problem after its acknowledgement was recorded or withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AcknowledgedProblem {
     /// The problem's key.
@@ -107,7 +107,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Takes the acknowledgement of an alert back.
+    /// Withdraws the acknowledgement of an alert.
     pub async fn unacknowledge_alert(
         &self,
         right: &Operator,
@@ -199,7 +199,7 @@ impl Commands {
         Ok(done)
     }
 
-    /// Takes the acknowledgement of a problem back.
+    /// Withdraws the acknowledgement of a problem.
     pub async fn unacknowledge_problem(
         &self,
         right: &Operator,

@@ -1,5 +1,4 @@
-//! Creates, changes and removes channels within a transaction, for manual changes and modules
-//! alike.
+//! Creates, changes and removes channels within a transaction, for both manual changes and modules.
 
 use entity::alert_channel::{ActiveModel, Kind, Model};
 use sea_orm::{ActiveEnum, Set};

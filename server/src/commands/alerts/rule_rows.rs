@@ -1,4 +1,4 @@
-//! Creates, changes and removes rules within a transaction, for manual changes and modules alike.
+//! Creates, changes and removes rules within a transaction, for both manual changes and modules.
 
 use std::collections::HashSet;
 

@@ -22,7 +22,7 @@ pub const MAX_FEEDS: u64 = 50;
 pub struct NewFeed {
     /// The kind of feed that the address shows.
     pub kind: Kind,
-    /// Unique among its owner's feeds, for people.
+    /// The name, unique among its owner's feeds.
     pub name: String,
     /// The namespace whose schedules the feed shows, by name.
     pub namespace: String,

@@ -29,7 +29,7 @@ const LONGEST: TimeDelta = TimeDelta::days(3_650);
 /// A token to create.
 #[derive(Debug)]
 pub struct NewApiToken {
-    /// Unique among its owner's tokens, for people.
+    /// The name, unique among its owner's tokens.
     pub name: String,
     /// The token's role. The role of its owner limits it further.
     pub role: Role,

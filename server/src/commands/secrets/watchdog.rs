@@ -88,7 +88,7 @@ fn cut(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, template, after))
 }
 
-/// Whether a template contains only a name, as in `{{ secrets.nightly }}`.
+/// Whether a template contains only a name, such as `{{ secrets.nightly }}`.
 fn names_only(template: &str) -> bool {
     let name = template.trim_matches(['{', '}']).trim();
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')

@@ -289,7 +289,7 @@ impl Desk {
 }
 
 impl Desk {
-    /// The same news with the number of lines printed by now.
+    /// The news, with the current number of printed lines.
     /// The last lines of a job that has not ended may not have been seen.
     async fn refreshed(&self, id: Uuid, news: News) -> News {
         match awaited::job(self.store.read(), id).await {

@@ -36,7 +36,7 @@ impl Usage {
         }
     }
 
-    /// The difference of two usages.
+    /// This usage minus another one.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self {

@@ -156,7 +156,7 @@ pub async fn place(
     Ok(NamespaceWorkflow::find_by_statement(statement).one(store.rounds()).await?)
 }
 
-/// The names in `names` that workflows have which are not deleted.
+/// Those of `names` that belong to workflows that are not deleted.
 pub async fn taken_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,

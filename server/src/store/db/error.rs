@@ -16,7 +16,7 @@ pub enum StoreError {
         url: String,
     },
     /// The URL names a database in memory.
-    /// Each connection would have its own, which would end with the connection.
+    /// Each connection would have a database of its own, which would end with the connection.
     #[error(
         "use database.url: '{url}' names no file, and a database in memory is not enough; give \
          sqlite:PATH"

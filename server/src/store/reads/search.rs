@@ -217,7 +217,8 @@ impl ConditionInputs<'_> {
         use schedule::Column as C;
         let column = match field {
             TimeField::Next => {
-                // The condition must be in the same words as that of the index on due schedules.
+                // The index on due schedules is used only if this is worded exactly like its
+                // condition.
                 let due = C::Enabled.eq(true).and(C::NextFireAt.is_not_null());
                 return match moment {
                     TimeOperand::Never => any_of(due.not()),
@@ -256,7 +257,7 @@ impl ConditionInputs<'_> {
     }
 
     /// The condition that the time of the schedule's last lost fire matches.
-    /// That time is at or after an instant if and only if some lost fire is.
+    /// The time is at or after an instant if and only if any lost fire of the schedule is.
     fn last_lost(&self, moment: TimeOperand) -> Condition {
         let since = |at: i64| any_of(schedule::Column::Id.in_subquery(lost_since(at)));
         let before = |at: i64| Condition::all().add(since(i64::MIN)).add(since(at).not());
@@ -437,7 +438,7 @@ impl ConditionInputs<'_> {
 }
 
 /// The schedules that have lost a fire at this instant or later.
-/// The condition must be in the same words as that of the index on such fires.
+/// The index on such fires is used only if this is worded exactly like its condition.
 fn lost_since(at: i64) -> SelectStatement {
     fire::Entity::find()
         .select_only()

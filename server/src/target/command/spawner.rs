@@ -85,7 +85,7 @@ impl Spawner {
             pipes().map_err(failed)?;
         let [given, offered] = files;
         self.send(launch, [first, second, third, told, given, offered]).map_err(failed)?;
-        // If the attempt is dropped meanwhile, the started program is dropped and thereby killed.
+        // If the attempt is dropped meanwhile, the started program is dropped, which kills it.
         let started = tokio::spawn(async move {
             let _turn = turn;
             let told = exit.next().await;

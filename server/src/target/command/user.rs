@@ -14,7 +14,7 @@ const DEFAULT_USERS: [&str; 2] = ["carillon-task", "nobody"];
 /// to stop it, CAP_SETGID (6) and CAP_SETUID (7).
 const CAPABILITIES: u64 = 0b1110_0001;
 
-/// Why programs cannot run as a user. Messages read after "failed to".
+/// Why programs cannot run as a user. Messages are printed after "failed to".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UserError {
     /// There is no user of that name.

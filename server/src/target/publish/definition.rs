@@ -224,7 +224,7 @@ impl Event {
 }
 
 impl Broker {
-    /// Its name, as in the definition's key.
+    /// The kind's name, as in the definition's key.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Kafka(_) => "kafka",

@@ -72,7 +72,8 @@ pub(in crate::web) async fn methods(State(web): State<Web>) -> Json<serde_json::
     Json(json!({ "password": true, "oidc": oidc, "first_visit": first_visit }))
 }
 
-/// For how long after an administrator was added strangers are told the name, if no one signs in.
+/// For how long after an administrator was added unauthenticated callers are told the name, if no
+/// one signs in.
 const NEW_FOR: TimeDelta = TimeDelta::days(7);
 
 async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError> {
@@ -86,7 +87,7 @@ async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError>
     };
     let is_old = |user: &user::Model| user.created_at.utc() < web.clock.now() - NEW_FOR;
     if is_used || administrator.as_ref().is_some_and(is_old) {
-        // From now on, requests of strangers no longer read the database for this.
+        // From now on, requests of unauthenticated callers no longer read the database for this.
         web.has_been_used.store(true, Relaxed);
         return Ok(None);
     }

@@ -292,7 +292,7 @@ async fn imported_jobs_are_applied_and_fire_as_before() {
             "2026-03-11T00:00:00Z",
             ["2026-03-12T23:00:00Z", "2026-03-19T23:00:00Z", "2026-03-26T23:00:00Z"],
         ),
-        // The same for odd days and Mondays.
+        // Odd days and Mondays are split in the same way.
         (
             "report",
             "2026-03-06T12:00:00Z",

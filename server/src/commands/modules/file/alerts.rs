@@ -30,17 +30,17 @@ pub(crate) struct ChannelEntry {
     /// How it delivers messages.
     #[schemars(with = "Words<Kind>")]
     pub(crate) kind: Kind,
-    /// For all but `email`: where requests go. Its secret part refers to a secret, as in
+    /// For all but `email`: where requests go. Its secret part refers to a secret, such as
     /// `https://hooks.slack.com/services/{{ secrets.slack_ops }}`. For `pagerduty` and `opsgenie`
     /// their usual address if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<Secret>,
-    /// For `webhook`: the secret that signs messages, as in `{{ secrets.ops_key }}`; not signed if
-    /// left out.
+    /// For `webhook`: the secret that signs messages, such as `{{ secrets.ops_key }}`; not signed
+    /// if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signing_secret: Option<Secret>,
     /// For `pagerduty` the integration key of a service (Events API v2), for `opsgenie` the key of
-    /// an API integration, as in `{{ secrets.pagerduty }}`.
+    /// an API integration, such as `{{ secrets.pagerduty }}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<Secret>,
     /// For `email`: 1 to 50 addresses.

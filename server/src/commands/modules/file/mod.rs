@@ -55,7 +55,7 @@ pub(crate) struct File {
     /// The namespace; `default` if left out.
     #[serde(default = "default_namespace", skip_serializing_if = "is_default")]
     pub(crate) namespace: String,
-    /// Concurrency groups: how many runs of each may be at work at once.
+    /// Concurrency groups: how many runs of each may be in progress at once.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) groups: BTreeMap<String, i64>,
     /// Calendars that suppress fires, shared by schedules.

@@ -41,7 +41,7 @@ pub(crate) struct ScheduleEntry {
     /// No fires remain after this number of started ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_fires: Option<i64>,
-    /// For people. Operators may change it; see docs/modules.md.
+    /// A note about the schedule. Operators may change it; see docs/modules.md.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) note: String,
     /// For searching.
@@ -79,7 +79,7 @@ pub(crate) struct ScheduleEntry {
     /// How long settled history is kept: whole days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retention: Option<Days>,
-    /// The watchdog to call when a run succeeds, so that somebody outside notices when none does;
+    /// The watchdog to call when a run succeeds, so that someone outside notices when none does;
     /// see docs/alerts.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ping: Option<Ping>,

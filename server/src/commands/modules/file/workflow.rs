@@ -18,7 +18,8 @@ pub(crate) struct WorkflowEntry {
     /// The time limit of the whole run, all attempts of all tasks; up to 30 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout: Option<Millis>,
-    /// The maximum number of tasks of one run at work at the same time; 1 to 100, 8 if left out.
+    /// The maximum number of tasks of one run in progress at the same time; 1 to 100, 8 if left
+    /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_parallel: Option<i64>,
     /// The tags that a node must have to take a run; up to 32.

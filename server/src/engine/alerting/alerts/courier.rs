@@ -234,7 +234,7 @@ impl NotificationSender {
     }
 
     /// Sends a mail to one recipient after another, until the mail server itself fails.
-    /// Returns that failure, if there was one: it kept the mail from the remaining recipients.
+    /// Returns the mail server's failure, if any: the remaining recipients got no mail.
     async fn letters(
         &self,
         message: &Model,
@@ -303,8 +303,8 @@ impl NotificationSender {
         Tried { fate: DeliveryFate::Arrived, error: None, progress: None }
     }
 
-    /// Sends a request as a target's request is sent:
-    /// with the same client, and through the same guard.
+    /// Sends a request with the same client, and through the same guard, as the request of a
+    /// target.
     async fn request(
         &self,
         message: &Model,

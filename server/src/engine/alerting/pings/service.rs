@@ -209,8 +209,8 @@ impl Pings {
         made
     }
 
-    /// Sends a request as a target's request is sent:
-    /// with the same client, and through the same guard.
+    /// Sends a request with the same client, and through the same guard, as the request of a
+    /// target.
     async fn send(&self, due: &DuePing, attempt: i32, address: &Secret) -> Result<(), String> {
         let core = &self.core;
         let invocation = Invocation {

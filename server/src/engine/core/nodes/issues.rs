@@ -146,7 +146,7 @@ fn clocks(fleet: &Fleet) -> Issue {
     Issue::new("clocks", format!("{} ms", most.unwrap_or(0)), problem).or(bare).about(names)
 }
 
-/// Describes how far a clock is off, for people.
+/// Describes in words how far a clock is off.
 pub(crate) fn describe(offset: TimeDelta) -> String {
     let (seconds, side) = (offset.num_milliseconds().unsigned_abs() / 1_000, offset);
     let side = if side < TimeDelta::zero() { "behind" } else { "ahead of" };

@@ -56,7 +56,7 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
 /// the file has an older state, if it is usable at all.
 pub fn no_log_beside(file: &Path) -> Result<(), BackupError> {
     if beside(file, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
-        let problem = "a log ('-wal') lies beside it: it is a database at work, or a copy that \
+        let problem = "a log ('-wal') lies beside it: it is a database in use, or a copy that \
                        another program made of one; make copies by 'carillon backup'";
         return Err(BackupError::Unsound { file: file.to_owned(), problem: problem.to_owned() });
     }

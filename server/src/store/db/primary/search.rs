@@ -149,7 +149,7 @@ pub(super) fn choose(
     primaries.max_by_key(rank)
 }
 
-/// Why there is no primary, as a text for people.
+/// Why there is no primary, as text for a log line or an error.
 pub(super) fn reasons(address: &Address, answers: &[HostAnswer]) -> String {
     let each = address.hosts.iter().zip(answers).map(|(host, answer)| {
         let why = match answer {

@@ -296,7 +296,7 @@ async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(datab
     assert!(watch.subjects().await.is_empty(), "less than three times the usual 10 minutes");
     watch.pass(300);
     let told = node.tells(&watch, 1).await;
-    assert!(told[0].starts_with("[test] nightly has a slow run: at work for 3"), "{told:?}");
+    assert!(told[0].starts_with("[test] nightly has a slow run: running for 3"), "{told:?}");
     assert!(told[0].ends_with("times its usual 10 min"), "{told:?}");
     watch.pass(600);
     node.look(&watch).await;

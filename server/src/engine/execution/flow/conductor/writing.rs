@@ -122,7 +122,7 @@ pub(super) fn let_go(task: String, attempt: i32, at: DateTime<Utc>) -> EndedTask
         task,
         attempt,
         state: task_run::State::Lost,
-        error: Some("the node that worked on it let go of the run".to_owned()),
+        error: Some("the node that worked on it released the run".to_owned()),
         output: None,
         at: at.into(),
     }
