@@ -33,12 +33,12 @@ pub struct Viewer {
     /// The hashed key of its session.
     pub session: Option<String>,
     /// The queues of a worker's token: it may pull from these, and do nothing else.
-    pub queues: Option<Queues>,
+    pub queues: Option<WorkerQueues>,
 }
 
 /// The queues of a worker's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queues {
+pub struct WorkerQueues {
     /// The namespaces of the queues.
     pub grants: Grants,
     /// The names of the queues.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Elsewhere, PeopleError, check_name, commit_rights, grants_of, record};
 use crate::{
-    access::{Grant, Grants, Owner, Queues, Viewer, ViewerKind},
+    access::{Grant, Grants, Owner, Viewer, ViewerKind, WorkerQueues},
     clock::Clock,
     store::{Store, StoreError, namespaces, tokens, users},
     target::is_queue_name,
@@ -169,7 +169,7 @@ impl TokenHolder {
         };
         // A worker's token has no grants: it gives access to its queues only.
         let viewer = Viewer::new(id, name, ViewerKind::Token, Grants::default(), source);
-        Viewer { caller, queues: Some(Queues { grants, names }), ..viewer }
+        Viewer { caller, queues: Some(WorkerQueues { grants, names }), ..viewer }
     }
 }
 

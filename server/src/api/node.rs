@@ -115,7 +115,7 @@ pub(crate) enum NodeState {
 
 /// Facts that all nodes of one read share: their runs, leases and shards, and which of them are
 /// alive.
-pub(super) struct Around {
+pub(super) struct NodeFacts {
     runs: HashMap<Uuid, i64>,
     leases: Vec<HeldLease>,
     shards: HashMap<String, [i32; 2]>,
@@ -124,9 +124,9 @@ pub(super) struct Around {
 
 /// The facts about the nodes as of an event, shared by all subscribers: the runs of all nodes are
 /// counted once per heartbeat, however many subscribers there are.
-pub(super) type Surroundings = AnswerCache<Cursor, Arc<Around>>;
+pub(super) type NodeFactsCache = AnswerCache<Cursor, Arc<NodeFacts>>;
 
-impl Around {
+impl NodeFacts {
     /// The current facts.
     pub(super) async fn now(
         store: &Store,
@@ -151,7 +151,7 @@ impl Node {
     pub(crate) async fn all(cx: &Context<'_>) -> Result<Vec<Self>> {
         let store = cx.store();
         let rows = overview::nodes(store).await?;
-        let around = Around::now(store, cx.data_unchecked::<Cluster>()).await?;
+        let around = NodeFacts::now(store, cx.data_unchecked::<Cluster>()).await?;
         Ok(Self::of(rows, &around))
     }
 
@@ -159,13 +159,13 @@ impl Node {
     pub(crate) async fn one(cx: &Context<'_>, id: Uuid) -> Result<Self> {
         let row = cx.rows().load_one(NodeRow(id)).await?;
         let row = row.ok_or_else(|| CommandError::not_found("node", id))?;
-        let around = Around::now(cx.store(), cx.data_unchecked::<Cluster>()).await?;
+        let around = NodeFacts::now(cx.store(), cx.data_unchecked::<Cluster>()).await?;
         let mut nodes = Self::of(vec![row], &around);
         Ok(nodes.pop().ok_or_else(|| CommandError::not_found("node", id))?)
     }
 
     /// The given nodes with their current load.
-    pub(super) fn of(rows: Vec<node::Model>, around: &Around) -> Vec<Self> {
+    pub(super) fn of(rows: Vec<node::Model>, around: &NodeFacts) -> Vec<Self> {
         let node = |row: node::Model| {
             let heard = around.living.get(&row.id);
             let silence = heard.map(|member| member.silence);

@@ -134,7 +134,8 @@ async fn group(cx: &Context<'_>, run: &run::Model) -> Result<Option<RunWait>> {
     if running < i64::from(group.max_runs) {
         return Ok(None);
     }
-    let text = format!("group {}: {running} of {} runs are in progress", group.name, group.max_runs);
+    let text =
+        format!("group {}: {running} of {} runs are in progress", group.name, group.max_runs);
     let wait = RunWait::new(RunWaitReason::Group, text);
     Ok(Some(RunWait { group: Some(group.name), group_id: Some(id), ..wait }))
 }

@@ -9,7 +9,7 @@ use super::{
     workflow::seconds,
 };
 use crate::{
-    commands::{BadInput, NewWorkflow, Revision},
+    commands::{BadInput, NewWorkflow, WorkflowEdit},
     model::{Definition, Task},
 };
 
@@ -66,7 +66,7 @@ impl TryFrom<CreateWorkflowInput> for NewWorkflow {
     }
 }
 
-impl TryFrom<UpdateWorkflowInput> for Revision {
+impl TryFrom<UpdateWorkflowInput> for WorkflowEdit {
     type Error = BadInput;
 
     fn try_from(input: UpdateWorkflowInput) -> Result<Self, BadInput> {

@@ -26,15 +26,15 @@ pub struct Health {
     /// of one target origin or schedule, were taken.
     pub saturated: Span,
     /// Different thresholds for single namespaces, by name.
-    pub namespaces: BTreeMap<String, Limits>,
+    pub namespaces: BTreeMap<String, HealthLimits>,
     /// Different thresholds for single tags; they take precedence over the namespace's.
-    pub tags: BTreeMap<String, Limits>,
+    pub tags: BTreeMap<String, HealthLimits>,
 }
 
 /// Thresholds of a namespace or of a tag; absent ones use the general thresholds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct HealthLimits {
     /// See [`Health`] for all of these.
     pub missed: Option<u64>,
     #[expect(missing_docs, reason = "Health says it")]
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn limits_of_a_tag_override_those_of_its_namespace_and_of_the_server() {
-        let limits = |missed, stalled| Limits { missed, stalled, ..Limits::default() };
+        let limits = |missed, stalled| HealthLimits { missed, stalled, ..HealthLimits::default() };
         let health = Health {
             namespaces: [("shop".to_owned(), limits(Some(3), Some(2)))].into(),
             tags: [("billing".to_owned(), limits(Some(0), None))].into(),

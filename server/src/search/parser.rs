@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{
-    List, Order, Search, SearchError, Span, Term, Test, TimeField, TimeOperand, Trigger,
+    Comparator, Criterion, List, Search, SearchError, Span, Term, TimeField, TimeOperand, Trigger,
     error::{one_of, quoted},
     field::Field,
     lexer::{self, Raw, RawValue},
@@ -45,7 +45,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
     let whole = quoted(text.get(at.clone()).unwrap_or_default());
     let Some((name, name_at)) = field else {
         let text = values.pop().map(|value| value.text).unwrap_or_default();
-        return Ok(Term { negated, test: Test::Text(text) });
+        return Ok(Term { negated, test: Criterion::Text(text) });
     };
     let lower = name.to_ascii_lowercase();
     let known = list.fields();
@@ -63,33 +63,35 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
         return Err(SearchError::new(first.at.start..at.end, problem, help));
     }
     let test = match field {
-        Field::State => Test::State(
+        Field::State => Criterion::State(
             words(&whole, values, |word| {
                 let word = word.replace('-', "_");
                 list.states().find(|state| state.word() == word)
             })
             .map_err(|bad| bad.known(list.states().map(|state| state.word()).collect()))?,
         ),
-        Field::Id => Test::Id(ids(&whole, values)?),
-        Field::Trigger => Test::Trigger(
+        Field::Id => Criterion::Id(ids(&whole, values)?),
+        Field::Trigger => Criterion::Trigger(
             words(&whole, values, |word| {
                 Trigger::ALL.iter().copied().find(|trigger| trigger.word() == word)
             })
             .map_err(|bad| bad.known(Trigger::ALL.iter().map(|it| it.word()).collect()))?,
         ),
         Field::Word(field) => {
-            Test::Word(field, values.into_iter().map(|value| value.text).collect())
+            Criterion::Word(field, values.into_iter().map(|value| value.text).collect())
         }
         Field::No => {
             let optional = list.optional_fields();
-            Test::No(
+            Criterion::No(
                 words(&whole, values, |word| {
                     optional.iter().copied().find(|field| field.word() == word)
                 })
                 .map_err(|bad| bad.known(optional.iter().map(|field| field.word()).collect()))?,
             )
         }
-        Field::Time(field) => Test::Time(field, moment(&whole, field, &single(&whole, values)?)?),
+        Field::Time(field) => {
+            Criterion::Time(field, moment(&whole, field, &single(&whole, values)?)?)
+        }
         Field::Span(field) => {
             let value = single(&whole, values)?;
             let (order, rest) = order(&value);
@@ -99,7 +101,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
                 let help = "compare with a duration, as in >5s, <=1h30m or <500ms";
                 return Err(SearchError::new(value.at, problem, help));
             };
-            Test::Span(field, order, span)
+            Criterion::Span(field, order, span)
         }
     };
     Ok(Term { negated, test })
@@ -159,9 +161,13 @@ fn single(whole: &str, mut values: Vec<RawValue>) -> Result<RawValue, SearchErro
 }
 
 /// The comparison at the beginning of a value, and the rest.
-fn order(value: &RawValue) -> (Option<Order>, &str) {
-    let orders =
-        [("<=", Order::AtMost), (">=", Order::AtLeast), ("<", Order::Less), (">", Order::More)];
+fn order(value: &RawValue) -> (Option<Comparator>, &str) {
+    let orders = [
+        ("<=", Comparator::AtMost),
+        (">=", Comparator::AtLeast),
+        ("<", Comparator::Less),
+        (">", Comparator::More),
+    ];
     let found = orders.into_iter().find_map(|(sign, order)| {
         let rest = value.text.strip_prefix(sign)?;
         Some((Some(order), rest))

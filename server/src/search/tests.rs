@@ -16,11 +16,11 @@ fn the_example_of_the_language_is_read() {
     let text = r#"state:failed tag:billing workflow:report "free text" next:<1h"#;
     let hour = Span::from_millis(3_600_000).unwrap();
     let expected = [
-        Test::State(vec![State::Failed]),
-        Test::Word(WordField::Tag, vec!["billing".to_owned()]),
-        Test::Word(WordField::Workflow, vec!["report".to_owned()]),
-        Test::Text("free text".to_owned()),
-        Test::Time(TimeField::Next, TimeOperand::Away(Order::Less, hour)),
+        Criterion::State(vec![State::Failed]),
+        Criterion::Word(WordField::Tag, vec!["billing".to_owned()]),
+        Criterion::Word(WordField::Workflow, vec!["report".to_owned()]),
+        Criterion::Text("free text".to_owned()),
+        Criterion::Time(TimeField::Next, TimeOperand::Away(Comparator::Less, hour)),
     ];
     for list in [List::Schedules, List::Runs] {
         let read = Search::parse(list, text).unwrap();
@@ -97,8 +97,13 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,8}", "[^\0]{1,6}", r#"[-:,"\\ <>=%_]{1,6}"#]
 }
 
-fn order() -> impl Strategy<Value = Order> {
-    prop_oneof![Just(Order::Less), Just(Order::AtMost), Just(Order::More), Just(Order::AtLeast)]
+fn order() -> impl Strategy<Value = Comparator> {
+    prop_oneof![
+        Just(Comparator::Less),
+        Just(Comparator::AtMost),
+        Just(Comparator::More),
+        Just(Comparator::AtLeast)
+    ]
 }
 
 fn span() -> impl Strategy<Value = Span> {
@@ -118,29 +123,31 @@ fn moment() -> impl Strategy<Value = TimeOperand> {
     prop_oneof![Just(TimeOperand::Never), day, away, at]
 }
 
-fn test(list: List) -> impl Strategy<Value = Test> {
+fn test(list: List) -> impl Strategy<Value = Criterion> {
     let states: Vec<_> = list.states().collect();
     let (fields, optional) = (list.fields(), list.optional_fields());
     let field = prop::sample::select(fields).prop_flat_map(move |field| match field {
         Field::State => {
-            vec(prop::sample::select(states.clone()), 1..4).prop_map(Test::State).boxed()
+            vec(prop::sample::select(states.clone()), 1..4).prop_map(Criterion::State).boxed()
         }
         Field::Trigger => {
-            vec(prop::sample::select(Trigger::ALL), 1..4).prop_map(Test::Trigger).boxed()
+            vec(prop::sample::select(Trigger::ALL), 1..4).prop_map(Criterion::Trigger).boxed()
         }
         Field::Id => vec(any::<u128>(), 1..4)
-            .prop_map(|ids| Test::Id(ids.into_iter().map(Uuid::from_u128).collect()))
+            .prop_map(|ids| Criterion::Id(ids.into_iter().map(Uuid::from_u128).collect()))
             .boxed(),
         Field::Word(field) => {
-            vec(text(), 1..4).prop_map(move |words| Test::Word(field, words)).boxed()
+            vec(text(), 1..4).prop_map(move |words| Criterion::Word(field, words)).boxed()
         }
-        Field::No => vec(prop::sample::select(optional), 1..4).prop_map(Test::No).boxed(),
-        Field::Time(field) => moment().prop_map(move |moment| Test::Time(field, moment)).boxed(),
-        Field::Span(field) => {
-            (order(), span()).prop_map(move |(order, span)| Test::Span(field, order, span)).boxed()
+        Field::No => vec(prop::sample::select(optional), 1..4).prop_map(Criterion::No).boxed(),
+        Field::Time(field) => {
+            moment().prop_map(move |moment| Criterion::Time(field, moment)).boxed()
         }
+        Field::Span(field) => (order(), span())
+            .prop_map(move |(order, span)| Criterion::Span(field, order, span))
+            .boxed(),
     });
-    prop_oneof![1 => text().prop_map(Test::Text), 3 => field]
+    prop_oneof![1 => text().prop_map(Criterion::Text), 3 => field]
 }
 
 fn search(list: List) -> impl Strategy<Value = Search> {

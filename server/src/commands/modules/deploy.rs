@@ -7,7 +7,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    alerts::Alerts,
+    alerts::DeclaredAlerts,
     declared::Declared,
     effect::{Effect, Outlooks, ScheduleOutlook},
     file::{File, Format},
@@ -169,7 +169,7 @@ impl Commands {
         prune: bool,
         aftermath: &mut Aftermath,
     ) -> Result<Vec<ObjectChange>, CommandError> {
-        let alerts = Alerts { channels: file.alert_channels, rules: file.alert_rules };
+        let alerts = DeclaredAlerts { channels: file.alert_channels, rules: file.alert_rules };
         let declared: BTreeSet<String> = file.schedules.keys().cloned().collect();
         let dated: BTreeSet<String> = file.calendars.keys().cloned().collect();
         let mut kept: BTreeSet<String> = file.workflows.keys().cloned().collect();

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     flow,
-    logs::{self, Limits, Numbers},
+    logs::{self, LogLimits, Numbers},
     settle::{self, AttemptContext},
 };
 use crate::{
@@ -239,7 +239,7 @@ async fn carry_out(
     let work = work.map(|outcome| outcome.unwrap_or(Outcome::Cancelled { output: json!({}) }));
     // A target that panics must not leave its run unfinished.
     let work = AssertUnwindSafe(work).catch_unwind();
-    let limits = Limits {
+    let limits = LogLimits {
         meter: core.cluster.meter(),
         store: &core.store,
         metrics: &core.metrics,
