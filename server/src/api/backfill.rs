@@ -131,8 +131,7 @@ impl Backfill {
         cx: &Context<'_>,
         #[graphql(desc = "Only fires in this state.")] state: Option<BackfillFireState>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
-        after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<BackfillFire>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let state = state.map(Into::into);

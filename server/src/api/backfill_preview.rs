@@ -71,8 +71,7 @@ impl BackfillPreview {
         #[graphql(default = false, desc = "Whether to leave out fires that would not run.")]
         selected_only: bool,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
-        after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<BackfillPreviewFire>> {
         let key = |text: &str| text.parse().ok().map(Timestamp);
         let window = Paging::forward(first, after).window(key)?;

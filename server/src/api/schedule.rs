@@ -143,8 +143,7 @@ impl Schedule {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
-        after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<ResumeRow>> {
         if self.0.enabled {
             return page_of(&[], first, after);
@@ -309,8 +308,7 @@ impl Schedule {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
-        after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<ScheduleVersion>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = schedules::versions(cx.store().read(), self.0.id, &window).await?;

@@ -151,8 +151,7 @@ impl ReadingSecrets {
         cx: &Context<'_>,
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
-        after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Secret>> {
         let right = cx.editor()?;
         let id = namespace_id(cx, &namespace).await?;

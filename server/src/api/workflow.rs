@@ -104,8 +104,7 @@ impl Workflow {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
-        after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<PastWorkflow>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = workflows::history(cx.store().read(), self.row.id, &window).await?;

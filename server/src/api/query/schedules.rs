@@ -46,14 +46,12 @@ impl ReadingSchedules {
         search: Option<String>,
         #[graphql(desc = "The order; by name if absent.")] sort: Option<ScheduleSort>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
-        after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
         #[graphql(
             desc = "The page size, 1 to 200, to page from the end of the list; instead of `first`."
         )]
         last: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries before it are returned.")]
-        before: Option<String>,
+        #[graphql(desc = "Only entries before this cursor of the list.")] before: Option<String>,
     ) -> Result<Connection<Schedule>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -69,8 +67,7 @@ impl ReadingSchedules {
         cx: &Context<'_>,
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it are returned.")]
-        after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<DeletedSchedule>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
