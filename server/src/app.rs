@@ -127,9 +127,9 @@ pub struct App {
     engine: Engine,
     commands: Commands,
     address: SocketAddr,
-    /// Ends all HTTP except probes.
+    /// Ends all HTTP connections except those of probes.
     draining: CancellationToken,
-    /// Ends all HTTP.
+    /// Ends all HTTP connections.
     stop: CancellationToken,
     http: JoinHandle<io::Result<()>>,
     runtimes: Runtimes,

@@ -159,7 +159,7 @@ impl PastWorkflow {
 /// A version of a workflow's definition.
 #[Object(name = "WorkflowVersion")]
 impl PastWorkflow {
-    /// Its number, from 1.
+    /// The number of the version, from 1.
     async fn version(&self) -> i32 {
         self.row.version
     }

@@ -273,7 +273,7 @@ impl MoreEntries {
         self.tell_up_to(shown, MAX_LISTED);
     }
 
-    /// Reports that a list was cut which prints at most `most` entries.
+    /// Reports on standard error that a list, which prints up to `most` entries, was cut.
     pub(super) fn tell_up_to(self, shown: usize, most: u32) {
         let Self::Some { total } = self else { return };
         let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));

@@ -36,7 +36,7 @@ impl Roles {
     /// All roles.
     pub const ALL: Self = Self([true; 3]);
 
-    /// Whether these include a role.
+    /// Whether these roles include the given one.
     pub const fn has(self, role: Role) -> bool {
         self.0[role as usize]
     }

@@ -22,7 +22,7 @@ use crate::store::{
 
 lookups!("workflow", kept: by_name, by_ids, of_module, lock);
 
-/// The workflows in a namespace that are not deleted, sorted by name: at most `most`.
+/// The workflows in a namespace that are not deleted, sorted by name: up to `most`.
 pub async fn all<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,

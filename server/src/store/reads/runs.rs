@@ -144,7 +144,7 @@ pub async fn page_by_figure(
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
 
-/// The keys of the runs that match the filter, newest first: at most `most`.
+/// The keys of the runs that match the filter, newest first: up to `most`.
 pub async fn keys(
     store: &Store,
     within: &Within,

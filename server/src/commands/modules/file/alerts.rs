@@ -27,7 +27,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChannelEntry {
-    /// How it delivers messages.
+    /// How the channel delivers messages.
     #[schemars(with = "Words<Kind>")]
     pub(crate) kind: Kind,
     /// For all but `email`: where requests go. Its secret part refers to a secret, such as
