@@ -207,7 +207,7 @@ impl Job {
     pub fn output<T: Serialize, E: Into<Failure>>(given: Result<T, E>) -> Result<Value, Failure> {
         let value = given.map_err(Into::into)?;
         serde_json::to_value(value)
-            .map_err(|error| Failure::permanent(format!("the output is no JSON: {error}")))
+            .map_err(|error| Failure::permanent(format!("the output is not JSON: {error}")))
     }
 
     pub(crate) fn new(given: Given, http: Http, worker_id: String) -> Self {

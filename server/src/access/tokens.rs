@@ -99,7 +99,12 @@ fn check_queues(role: Role, queues: &[String]) -> Result<(), PeopleError> {
         return refused("number of queues", &value, "is too large", "name 32 at the most");
     }
     if let Some(queue) = queues.iter().find(|queue| !is_queue_name(queue)) {
-        return refused("queue", queue, "is no name of a queue", "write 1 to 64 of a-z 0-9 . _ -");
+        return refused(
+            "queue",
+            queue,
+            "is not a valid queue name",
+            "write 1 to 64 of a-z 0-9 . _ -",
+        );
     }
     if !queues.is_empty() && role < Role::Operator {
         let help = "give it the role operator or more, or leave the queues out";

@@ -377,7 +377,7 @@ impl Commands {
         for (field, value) in fields {
             if let Some(value) = value.filter(|value| !(0..=MAX_QUOTA).contains(value)) {
                 let help = format!("give 1 to {MAX_QUOTA}, or 0 for no limit");
-                return Err(BadInput::new(field, value, "is no quota", help).into());
+                return Err(BadInput::new(field, value, "is not a quota", help).into());
             }
         }
         if let Some(reason) = reason {

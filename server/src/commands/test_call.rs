@@ -71,7 +71,13 @@ impl Commands {
         if task.timeout().is_zero() || task.timeout() > limit {
             let (field, value) = ("task.timeoutSeconds", task.timeout().as_secs_f64());
             let help = format!("give more than 0 and at most {MAX_SECONDS}");
-            return Err(BadInput::new(field, value, "is no time for a test call", help).into());
+            return Err(BadInput::new(
+                field,
+                value,
+                "is not a valid time limit for a test call",
+                help,
+            )
+            .into());
         }
         let connection = self.store.read();
         let namespace = self.namespace(connection, right.permit(), &name).await?;

@@ -40,7 +40,7 @@ impl FromStr for RedisUrl {
 
     fn from_str(text: &str) -> Result<Self, NotRedis> {
         let not = |problem| NotRedis { problem };
-        let url = Url::parse(text).map_err(|_| not("is no URL"))?;
+        let url = Url::parse(text).map_err(|_| not("is not a URL"))?;
         if !["redis", "rediss"].contains(&url.scheme()) {
             return Err(not("begins with neither redis:// nor rediss://"));
         }
@@ -51,7 +51,7 @@ impl FromStr for RedisUrl {
         }
         let database = url.path().trim_start_matches('/');
         if !database.is_empty() && database.parse::<u16>().is_err() {
-            return Err(not("names a database that is no number"));
+            return Err(not("names a database that is not a number"));
         }
         let port = url.port().unwrap_or(6379);
         let mut address = format!("{}://{host}:{port}", url.scheme());

@@ -97,7 +97,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
             let (order, rest) = order(&value);
             let span = Span::parse(rest).filter(|_| !value.is_quoted);
             let (Some(order), Some(span)) = (order, span) else {
-                let problem = format!("{} is no comparison (term {whole})", quoted(&value.text));
+                let problem = format!("{} is not a comparison (term {whole})", quoted(&value.text));
                 let help = "compare with a duration, as in >5s, <=1h30m or <500ms";
                 return Err(SearchError::new(value.at, problem, help));
             };
@@ -139,7 +139,7 @@ fn ids(whole: &str, values: Vec<RawValue>) -> Result<Vec<Uuid>, SearchError> {
     let id = |value: RawValue| match Uuid::try_parse(&value.text) {
         Ok(id) => Ok(id),
         Err(_) => {
-            let problem = format!("{} is no id (term {whole})", quoted(&value.text));
+            let problem = format!("{} is not an id (term {whole})", quoted(&value.text));
             let help = "give a whole id, as in id:0190163d-8694-739b-aea5-966c26f8ad91";
             Err(SearchError::new(value.at, problem, help))
         }
@@ -196,12 +196,12 @@ fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<TimeOperand
                 let problem = format!("{shown} lacks a comparison");
                 refused(problem, "write < or > before it; only a whole day goes without".into())
             }
-            (None, None, None) => refused(format!("{shown} is no time"), TIMES.into()),
+            (None, None, None) => refused(format!("{shown} is not a time"), TIMES.into()),
         },
         (Some(order), text) => match (Span::parse(text), time::instant(text)) {
             (Some(span), _) => Ok(TimeOperand::Away(order, span)),
             (None, Some(at)) => Ok(TimeOperand::At(order, at)),
-            (None, None) => refused(format!("{shown} is no time"), TIMES.into()),
+            (None, None) => refused(format!("{shown} is not a time"), TIMES.into()),
         },
     }
 }

@@ -101,12 +101,12 @@ impl Worker {
     pub(super) fn check(&self) -> Result<(), TargetError> {
         let name = "write 1 to 64 of a-z 0-9 . _ -";
         if !is_queue_name(&self.queue) {
-            return Err(TargetError::invalid("worker.queue", "is no name of a queue", name));
+            return Err(TargetError::invalid("worker.queue", "is not a valid queue name", name));
         }
         let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         if !(1..=MAX_NAME).contains(&self.task.len()) || !self.task.chars().all(fits) {
             let help = "write 1 to 64 of a-z A-Z 0-9 . _ -";
-            return Err(TargetError::invalid("worker.task", "is no name of a task", help));
+            return Err(TargetError::invalid("worker.task", "is not a valid task name", help));
         }
         if self.tags.len() > MAX_TAGS {
             let problem = format!("has {} tags; the limit is {MAX_TAGS}", self.tags.len());
@@ -116,7 +116,7 @@ impl Worker {
             let field = format!("worker.tags[{index}]");
             return Err(TargetError::invalid(
                 field,
-                "is no tag",
+                "is not a valid tag",
                 "write 1 to 64 of a-z 0-9 . _ - =",
             ));
         }

@@ -32,8 +32,8 @@ const HTTP_TIMEOUT: Duration = Duration::from_secs(10);
 pub enum TelemetryError {
     /// The filter is invalid.
     #[error(
-        "read log.filter: '{value}' is no filter ({problem}); \
-         give a level or targets with levels, such as 'info' or 'warn,carillon=debug'"
+        "read log.filter: '{value}' is not a filter ({problem}); give a level or targets with \
+         levels, such as 'info' or 'warn,carillon=debug'"
     )]
     Filter {
         /// The filter as given.

@@ -101,7 +101,7 @@ fn existing_folder(file: &Path) -> PathBuf {
 fn writable(file: &Path, folder: &Path) -> Finding {
     const CHECK: &str = "data folder";
     if !folder.is_dir() {
-        let found = format!("'{}' is no folder", folder.display());
+        let found = format!("'{}' is not a folder", folder.display());
         return Finding::error(CHECK, found, "make it, or choose another database.url");
     }
     for place in [folder, file] {

@@ -45,7 +45,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &s
             Ok(_) => {}
             Err(error) => {
                 let origin = ForeignEntry { place, entry: "global/schedule" };
-                gathered.refuse(&origin, format!("it is no JSON: {error}"));
+                gathered.refuse(&origin, format!("it is not JSON: {error}"));
             }
         }
     }
@@ -147,7 +147,7 @@ fn times(timing: Option<&Value>) -> Result<String, String> {
         // An event without a timing runs only when a person starts it.
         None | Some(Value::Null | Value::Bool(false)) => return Ok("@manually".to_owned()),
         Some(timing @ Value::Object(_)) => timing,
-        Some(_) => return Err("its timing is no object".to_owned()),
+        Some(_) => return Err("its timing is not an object".to_owned()),
     };
     let mut made = Vec::with_capacity(FIELDS.len());
     for (key, first, last) in FIELDS {

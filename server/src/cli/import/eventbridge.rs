@@ -201,5 +201,5 @@ fn instant(item: &Value, key: &str) -> Result<Option<DateTime<Utc>>, String> {
         }
         Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
     };
-    at.map(Some).ok_or_else(|| format!("{key} is no instant"))
+    at.map(Some).ok_or_else(|| format!("{key} is not an instant"))
 }

@@ -219,7 +219,7 @@ fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
     }
     if let Some(index) = queues.iter().position(|queue| !is_queue_name(queue)) {
         let (field, help) = (format!("queues[{index}]"), "write 1 to 64 of a-z 0-9 . _ -");
-        return Err(BadInput::new(field, &queues[index], "is no name of a queue", help).into());
+        return Err(BadInput::new(field, &queues[index], "is not a valid queue name", help).into());
     }
     if new.role < Role::Operator {
         let help = "give it the role operator or more, or leave the queues out";

@@ -90,7 +90,7 @@ impl ManyEdit {
             && !timetable::zone_names().any(|name| name == zone)
         {
             let help = "give the canonical IANA name, such as Europe/Berlin";
-            return Err(BadInput::new("change.zone", zone, "is no time zone", help));
+            return Err(BadInput::new("change.zone", zone, "is not a time zone", help));
         }
         let mut spec = Spec::on("any", "@daily");
         if self.overlap.is_none() && self.buffer_limit.is_some() {

@@ -57,7 +57,7 @@ impl Commands {
         };
         let kept = kept.ok_or_else(|| {
             let help = "name an earlier version of this schedule's history";
-            BadInput::new("toVersion", to_version, "is no earlier version", help)
+            BadInput::new("toVersion", to_version, "is not an earlier version", help)
         })?;
         let unreadable = |source| CommandError::Unreadable {
             what: format!("version {to_version} of schedule {:?}", row.name),

@@ -177,7 +177,7 @@ fn check_name(name: &str) -> Result<(), BadInput> {
     } else if name.len() > 64 {
         "is longer than 64 characters"
     } else if !name.bytes().all(is_word) || name.as_bytes()[0].is_ascii_digit() {
-        "is no name for a secret"
+        "is not a valid secret name"
     } else {
         return Ok(());
     };

@@ -45,7 +45,7 @@ impl Graph {
                 };
                 match places.get(name.as_str()) {
                     None => {
-                        return Err(problem("is no task of this workflow", "name one that is"));
+                        return Err(problem("is not a task of this workflow", "name one that is"));
                     }
                     Some(place) if *place == index => {
                         return Err(problem("is the task itself", "leave it out"));
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_need_that_cannot_be_is_refused_with_its_place() {
         for (given, said) in [
-            (&[("a", &["x"][..])][..], "tasks[0].needs[0]: 'x' is no task of this workflow"),
+            (&[("a", &["x"][..])][..], "tasks[0].needs[0]: 'x' is not a task of this workflow"),
             (&[("a", &["a"])], "tasks[0].needs[0]: 'a' is the task itself"),
             (&[("b", &[]), ("a", &["b", "b"])], "tasks[1].needs[1]: 'b' is named twice"),
             (&[("a", &[]), ("a", &[])], "tasks[1].name: 'a' is the name of tasks[0], too"),

@@ -215,7 +215,7 @@ impl Definition {
             return Err(DefinitionProblem::new(
                 "runs_on",
                 shown,
-                "is no tag of a node",
+                "is not a valid node tag",
                 Tags::HELP,
             ));
         }

@@ -230,7 +230,7 @@ fn nats(nats: &Nats) -> Result<(), TargetError> {
     name("nats", "subject", &nats.subject)?;
     let is_word = |word: &str| !word.is_empty() && !word.contains([' ', '*', '>']);
     if !nats.subject.split('.').all(is_word) || nats.subject.starts_with('$') {
-        return Err(invalid("publish.to.nats.subject", "is no subject to publish to", HELP));
+        return Err(invalid("publish.to.nats.subject", "is not a subject to publish to", HELP));
     }
     nats.stream.as_deref().map_or(Ok(()), |stream| name("nats", "stream", stream))
 }
@@ -322,8 +322,8 @@ mod tests {
             ),
             (
                 json!({ "nats": { "connection": server("a"), "subject": "a.*" } }),
-                "publish.to.nats.subject: is no subject to publish to; give words apart by points, \
-                 without spaces and wildcards",
+                "publish.to.nats.subject: is not a subject to publish to; give words apart by \
+                 points, without spaces and wildcards",
             ),
             (
                 json!({ "rabbitmq": { "connection": server("a"), "routing_key": "" } }),

@@ -173,7 +173,7 @@ async fn what_saving_would_refuse_is_told_with_its_line() {
     let http = |line: &str| with(&format!("target:\n  http:\n    url: https://a.example\n{line}"));
     let noop = |line: &str| with(&format!("target: {{noop: {{}}}}\n{line}"));
     for (text, line, field, said) in [
-        (noop("needs: [a, x]"), 7, "tasks[1].needs[1]", "no task"),
+        (noop("needs: [a, x]"), 7, "tasks[1].needs[1]", "not a task"),
         (noop("needs: [b]"), 7, "tasks[1].needs[0]", "itself"),
         (noop("timeout: 30d"), 7, "tasks[1].timeout", "604800 seconds"),
         (noop("retry: {max_attempts: 0}"), 7, "tasks[1].retry.max_attempts", "give 1 to 100"),

@@ -121,7 +121,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     for (name, why) in [
         ("damaged.db", "it is damaged"),
         ("cut.db", "it is damaged"),
-        ("load.yaml", "it is no SQLite database"),
+        ("load.yaml", "it is not a SQLite database"),
         ("none.db", "No such file"),
     ] {
         let refused = restore(&at(name)).refused(1);

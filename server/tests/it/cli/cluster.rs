@@ -17,18 +17,18 @@ on_both!(
 fn roles_that_are_none_are_refused_with_the_choices() {
     let refused = |roles: &str| Command::new(&["serve", "--roles", roles]).run().refused(1);
     let line = refused("api,sheduler");
-    assert!(line.contains("node.roles: 'sheduler' is no role"), "{line}");
+    assert!(line.contains("node.roles: 'sheduler' is not a role"), "{line}");
     assert!(line.contains("api, scheduler, worker"), "{line}");
     let line = refused("");
     assert!(line.contains("node.roles: '' is an empty list"), "{line}");
     let file = Command::new(&["serve"]).file("carillon.toml", "[node]\nroles = [\"work\"]");
     let line = file.run().refused(1);
-    assert!(line.contains("node.roles: 'work' is no role"), "{line}");
+    assert!(line.contains("node.roles: 'work' is not a role"), "{line}");
     assert_eq!(line.lines().count(), 1, "{line}");
     let line = Command::new(&["serve"]).env("CARILLON_NODE__ROLES", "api,worker").run().refused(1);
     assert!(line.contains("leaves nobody to claim what is due"), "{line}");
     let line = Command::new(&["serve", "--node-tags", "a b"]).run().refused(1);
-    assert!(line.contains("node.tags: 'a b' is no tag"), "{line}");
+    assert!(line.contains("node.tags: 'a b' is not a valid tag"), "{line}");
 }
 
 /// The first process must not be driven out, and the two must not restart one another forever.

@@ -139,7 +139,7 @@ async fn a_port_a_file_and_a_right_that_are_not_to_be_had_are_named() {
         doctor(&["--database-url", "sqlite:carillon.toml/x.db"]).file("carillon.toml", ""),
     );
     assert_eq!(code, 1);
-    assert_check(&found, "data folder", "error", "is no folder");
+    assert_check(&found, "data folder", "error", "is not a folder");
 }
 
 #[tokio::test]

@@ -194,7 +194,7 @@ fn manifests_become_commands_with_their_differences_reported() {
     }
     let broken = "kind: CronJob\nspec: [\n";
     let told = Command::new(&["import", "kubernetes", "-", "--dry-run"]).input(broken).run().done();
-    assert!(told.contains("standard input:") && told.contains("no YAML"), "{told}");
+    assert!(told.contains("standard input:") && told.contains("not YAML"), "{told}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_crontab_of_the_other_form_is_reported_and_not_imported() {
     assert!(told[0].0 == "needs_change" && module.contains("user: root"), "{told:?} {module}");
     let mixed = "* * * * * /bin/a b\n* * * * * root /bin/c\n";
     let (told, _) = import(&["crontab", "-", "--tz", "UTC", "--system"], mixed);
-    assert!(told[0].1.contains("'/bin/a' is no user"), "{told:?}");
+    assert!(told[0].1.contains("'/bin/a' is not a user"), "{told:?}");
     let args = ["crontab", "-", "--tz", "UTC", "--user", "ana", "--no-users"];
     let (_, module) = import(&args, tab);
     assert!(module.contains("root /usr/bin/clean") && module.contains("user: ana"), "{module}");
@@ -290,7 +290,7 @@ fn schedules_of_event_bridge_are_imported() {
         assert!(module.contains(part), "{part}: {module}");
     }
     let bad = Command::new(&["import", "eventbridge", "-"]).input("{").run().refused(2);
-    assert!(bad.contains("standard input is no JSON"), "{bad}");
+    assert!(bad.contains("standard input is not JSON"), "{bad}");
 }
 
 #[test]

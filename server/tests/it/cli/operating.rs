@@ -132,7 +132,7 @@ async fn a_schedule_goes_back_to_an_earlier_version(database: TestDatabase) {
     let again = desk.said(&["rollback", "nightly", "--to", "1"]);
     assert_eq!(again, "nightly is as version 1 was\n");
     let missing = desk.command(&["rollback", "nightly", "--to", "9"]).run().refused(1);
-    assert!(missing.contains("is no earlier version"), "{missing}");
+    assert!(missing.contains("is not an earlier version"), "{missing}");
     let declared = desk.command(&["rollback", "tick", "--to", "1"]).run().refused(1);
     assert!(declared.contains("declared by the module"), "{declared}");
     let nobody = uuid::Uuid::nil().to_string();

@@ -41,7 +41,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     assert!(said.starts_with("nightly version 1: made\nnext "), "{said}");
     let taken = desk.command(&["create", HAND_MADE]).run().refused(1);
     assert!(taken.contains("is the name of another schedule"), "{taken}");
-    for (given, problem) in [("{", "is not JSON"), ("[]", "is no JSON object")] {
+    for (given, problem) in [("{", "is not JSON"), ("[]", "is not a JSON object")] {
         let refused = desk.command(&["create", given]).run().refused(2);
         assert!(refused.starts_with("the definition ") && refused.contains(problem), "{refused}");
     }

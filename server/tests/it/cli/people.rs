@@ -191,7 +191,7 @@ async fn a_workers_token_names_its_namespace_and_queues(database: TestDatabase) 
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     for (role, more, part) in [
         ("operator", &["--namespace", "nowhere"][..], "the namespace 'nowhere'"),
-        ("operator", &["--queue", "No!"], "is no name of a queue"),
+        ("operator", &["--queue", "No!"], "is not a valid queue name"),
         ("viewer", &["--queue", "emails"], "cannot pull tasks"),
         ("operator", &many[..], "name 32 at the most"),
     ] {

@@ -31,7 +31,7 @@ fn settings_that_do_not_lead_to_a_redis_are_refused() {
     let line = refused("[database]\nurl = \"postgres://h/d\"\n[cluster]\nbackend = \"redis\"");
     assert!(line.contains("cluster.redis_url: '' is not given"), "{line}");
     let line = refused("[cluster]\nredis_prefix = \"\"");
-    assert!(line.contains("cluster.redis_prefix: '' is no prefix of keys"), "{line}");
+    assert!(line.contains("cluster.redis_prefix: '' is not a prefix of keys"), "{line}");
 }
 
 #[tokio::test]

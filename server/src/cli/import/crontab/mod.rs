@@ -152,8 +152,10 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
     let (user, command) = if form.system == Some(true) {
         match word(rest) {
             Some((user, _)) if !form::is_user(user) => {
-                let why =
-                    format!("'{user}' is no user; is it a user's crontab? Then leave --system out");
+                let why = format!(
+                    "'{user}' is not a user; is it a user's crontab? Then leave --system \
+                             out"
+                );
                 return gathered.refuse(origin, why);
             }
             Some((user, command)) if !command.is_empty() => (Some(user), command),
@@ -234,7 +236,7 @@ fn timing<'a>(
             "@every_minute" => Ok(("* * * * *".to_owned(), rest)),
             known @ ("@yearly" | "@annually" | "@monthly" | "@weekly" | "@daily" | "@midnight"
             | "@hourly") => Ok((known.to_owned(), rest)),
-            _ => Err(format!("{name} is no time that cron knows")),
+            _ => Err(format!("{name} is not a time that cron knows")),
         };
     }
     let (mut fields, mut rest) = (Vec::new(), line);

@@ -228,7 +228,7 @@ fn limits(service: &Unit, changes: &mut Vec<String>) -> Result<(i64, i64), Strin
     let of = |key: &str| match service.value("Service", key) {
         None | Some("infinity") => Ok(None),
         Some(text) => {
-            span::parse(text).map(Some).ok_or_else(|| format!("{key}={text} is no duration"))
+            span::parse(text).map(Some).ok_or_else(|| format!("{key}={text} is not a duration"))
         }
     };
     let is_oneshot = service.value("Service", "Type") == Some("oneshot");

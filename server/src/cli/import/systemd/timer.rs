@@ -55,8 +55,8 @@ pub(super) fn schedule(
         MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() }
     };
     if let Some(text) = timer.value("Timer", "RandomizedDelaySec") {
-        let ms =
-            span::parse(text).ok_or_else(|| format!("RandomizedDelaySec={text} is no duration"))?;
+        let ms = span::parse(text)
+            .ok_or_else(|| format!("RandomizedDelaySec={text} is not a duration"))?;
         let seconds = (ms + 999) / 1_000;
         if seconds > DAY {
             changes.push(format!("RandomizedDelaySec={text}: a jitter is at most a day"));
@@ -94,7 +94,7 @@ fn monotonic(
     let mut found = None;
     for key in ["OnUnitActiveSec", "OnUnitInactiveSec"] {
         for text in timer.values("Timer", key) {
-            let ms = span::parse(text).ok_or_else(|| format!("{key}={text} is no duration"))?;
+            let ms = span::parse(text).ok_or_else(|| format!("{key}={text} is not a duration"))?;
             let seconds = ms / 1_000;
             if seconds < 1 || found.is_some() {
                 return Err(format!("{key}={text}: one interval of at least a second is imported"));

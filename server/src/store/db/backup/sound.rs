@@ -43,7 +43,7 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
     let migrations = "SELECT count(*) FROM sqlite_master WHERE name = 'seaql_migrations'";
     let is_ours: i64 = sqlx::query_scalar(migrations).fetch_one(&mut copy).await.map_err(failed)?;
     if is_ours == 0 {
-        return Err(unsound("it is no database of Carillon; choose another file".to_owned()));
+        return Err(unsound("it is not a Carillon database; choose another file".to_owned()));
     }
     let applied = sqlx::query_scalar("SELECT version FROM seaql_migrations ORDER BY version");
     let applied: Vec<String> = applied.fetch_all(&mut copy).await.map_err(failed)?;
@@ -68,7 +68,7 @@ fn size(file: &Path) -> Result<u64, BackupError> {
     let mut head = [0; MAGIC.len()];
     let is_database = opened.read_exact(&mut head).is_ok() && &head == MAGIC;
     if !is_database {
-        let problem = "it is no SQLite database; choose another file".to_owned();
+        let problem = "it is not a SQLite database; choose another file".to_owned();
         return Err(BackupError::Unsound { file: file.to_owned(), problem });
     }
     Ok(opened.metadata().map_err(BackupError::io("look at", file))?.len())

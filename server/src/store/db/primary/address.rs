@@ -193,7 +193,7 @@ fn check_port(port: &str, host: &str) -> Result<(), AddressProblem> {
     if port.parse::<u16>().is_ok_and(|port| port > 0) {
         return Ok(());
     }
-    Err(AddressProblem(format!("has for {host} a port that is no number from 1 to 65535")))
+    Err(AddressProblem(format!("has for {host} a port that is not a number from 1 to 65535")))
 }
 
 fn check_session(wanted: &str) -> Result<(), AddressProblem> {
@@ -309,9 +309,9 @@ mod tests {
     fn an_invalid_address_is_refused_with_the_reason() {
         assert!(problem("postgres://a,,b/x").starts_with("names an empty host"));
         assert!(
-            problem("postgres://a:5432,b:x/x").starts_with("has for b a port that is no number")
+            problem("postgres://a:5432,b:x/x").starts_with("has for b a port that is not a number")
         );
-        assert!(problem("postgres://a:0/x").starts_with("has for a a port that is no number"));
+        assert!(problem("postgres://a:0/x").starts_with("has for a a port that is not a number"));
         assert!(problem("postgres://a,b,c/x?port=1,2").starts_with("names 3 hosts and 2 ports"));
         assert!(problem("postgres://a/x?target_session_attrs=any").contains("read-write"));
         assert!(problem("postgres://a/x?sslmod=require").contains("'sslmod'"));
