@@ -102,7 +102,7 @@ export class Job {
   lose(): void {
     this.isLost = true;
     this.log.close();
-    this.stop("the job is another's by now");
+    this.stop("the job now belongs to another worker");
   }
 
   /** Runs the function; returns what to report. */

@@ -17,8 +17,7 @@ pub enum PeopleError {
     },
     /// The name is taken.
     #[error(
-        "add the {what} '{name}': there is one of that name, or of one that looks like it; choose \
-         another"
+        "add the {what} '{name}': that name, or one that looks like it, is taken; choose another"
     )]
     Exists {
         /// `user` or `token`.
@@ -36,8 +35,8 @@ pub enum PeopleError {
     },
     /// After the change, no administrator of the instance could sign in.
     #[error(
-        "disable '{name}': it is the last administrator who can sign in; make another one first, \
-         or say --force"
+        "disable '{name}': it is the last administrator who can sign in; make another user an \
+         administrator first, or give --force"
     )]
     LastAdministrator {
         /// The name.

@@ -106,7 +106,7 @@ impl Guesses {
         self.known.give_back(keys);
         let given: Vec<_> = keys.iter().map(LimiterKey::guess).collect();
         if let Err(error) = guesses::give_back(&self.store, &given).await {
-            tracing::warn!(%error, "failed to forgive an attempt that was none");
+            tracing::warn!(%error, "failed to return an attempt to the limit on guesses");
         }
     }
 
@@ -123,7 +123,7 @@ impl Guesses {
             *looked = LastPrune { at: Some(now), guesses: 0 };
         }
         if let Err(error) = guesses::remove_needless(&self.store, MAX).await {
-            tracing::warn!(%error, "failed to remove guesses that are long past");
+            tracing::warn!(%error, "failed to remove old guesses");
         }
     }
 }

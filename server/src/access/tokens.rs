@@ -96,7 +96,7 @@ fn check_queues(role: Role, queues: &[String]) -> Result<(), PeopleError> {
     };
     if queues.len() > MAX_QUEUES {
         let value = queues.len().to_string();
-        return refused("number of queues", &value, "is too large", "name 32 at the most");
+        return refused("number of queues", &value, "is too large", "name at most 32");
     }
     if let Some(queue) = queues.iter().find(|queue| !is_queue_name(queue)) {
         return refused(
@@ -198,7 +198,7 @@ pub async fn token_holder(
                 Ok::<_, StoreError>(tx.commit().await?)
             };
             if let Err(error) = stamped.await {
-                tracing::warn!(%error, "failed to note the use of a token");
+                tracing::warn!(%error, "failed to record the use of a token");
             }
         });
     }

@@ -82,7 +82,7 @@ pub async fn set_password(
     let user = named(store, name).await?;
     if user.is_service {
         let (value, problem) = (name.to_owned(), "is a service account".to_owned());
-        let help = "nobody signs in as one: make it a token";
+        let help = "no one can sign in as a service account: create a token for it";
         return Err(PeopleError::BadInput { field: "user", value, problem, help });
     }
     let hash = password::hash(password).await?;

@@ -65,7 +65,9 @@ impl ReadingPauses {
             (None, Some(search)) => found(cx, namespace, search).await?,
             (Some(_), Some(search)) => {
                 let help = "give one of the two";
-                return Err(BadInput::new("search", search, "is given beside 'ids'", help).into());
+                return Err(
+                    BadInput::new("search", search, "is given together with 'ids'", help).into()
+                );
             }
             (None, None) => {
                 let help = "give ids or a search";

@@ -240,7 +240,7 @@ fn work(workflow: Option<String>, task: Option<TaskInput>) -> Result<Option<Work
     Ok(match (workflow, task) {
         (Some(workflow), Some(_)) => {
             let help = "give one of the two";
-            return Err(BadInput::new("workflow", workflow, "is given beside 'task'", help));
+            return Err(BadInput::new("workflow", workflow, "is given together with 'task'", help));
         }
         (Some(workflow), None) => Some(Work::Workflow(workflow)),
         (None, Some(task)) => Some(Work::Task(Box::new(Task::try_from(task)?))),

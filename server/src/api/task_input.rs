@@ -249,8 +249,8 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
 pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
     const MAX: f64 = 30.0 * 86_400.0;
     if !(0.0..=MAX).contains(&seconds) {
-        let help = "give seconds from 0 on, at most 30 days";
-        return Err(BadInput::new(field, seconds, "is not such a duration", help));
+        let help = "give seconds, from 0 to 30 days";
+        return Err(BadInput::new(field, seconds, "is not a duration in that range", help));
     }
     #[expect(clippy::cast_possible_truncation, reason = "checked to be small just above")]
     let milliseconds = (seconds * 1_000.0).round() as i64;
@@ -286,8 +286,13 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     http.body = match (input.body, input.json) {
         (Some(body), Some(_)) => {
             let shown: String = body.chars().take(40).collect();
-            let problem = "is given beside 'json'";
-            return Err(BadInput::new("task.target.http.body", shown, problem, "give one of both"));
+            let problem = "is given together with 'json'";
+            return Err(BadInput::new(
+                "task.target.http.body",
+                shown,
+                problem,
+                "give only one of the two",
+            ));
         }
         (Some(body), None) => Some(Value::String(body)),
         (None, json) => json,
@@ -373,7 +378,7 @@ pub(super) fn secrets(
     let mut values = BTreeMap::new();
     for HeaderInput { name, value } in pairs.unwrap_or_default() {
         if values.insert(name.clone(), Secret::new(value)).is_some() {
-            return Err(BadInput::new(field, name, "is there twice", "give each name once"));
+            return Err(BadInput::new(field, name, "occurs twice", "give each name once"));
         }
     }
     Ok(values)

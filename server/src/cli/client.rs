@@ -153,7 +153,7 @@ impl Server {
         let status = answer.status();
         let mut answer: Value = answer.json().await.map_err(unreachable(&server))?;
         if status == StatusCode::UNAUTHORIZED {
-            let problem = problem(&answer).unwrap_or("it wants to know who asks");
+            let problem = problem(&answer).unwrap_or("it requires a sign-in");
             let problem = problem.to_owned();
             return Err(ClientError::Unauthenticated { server, problem }.into());
         }

@@ -87,8 +87,8 @@ pub(super) enum CliError {
     },
     /// There is no database, and the user did not ask for a new one.
     #[error(
-        "there is no database at {place} ({named}): give --config or --database-url with the one \
-         that is meant, or --init to make it"
+        "there is no database at {place} ({named}): give --config or --database-url for another \
+         one, or --init to create it"
     )]
     NoDatabase {
         /// The file, or the URL without its password.

@@ -82,7 +82,7 @@ const REVOKE: &str = "mutation ($id: UUID!, $reason: String) {
 impl Feeds {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let Some(user) = &self.user else {
-            return Err(CliError::Usage("give --user: a feed belongs to somebody".to_owned()));
+            return Err(CliError::Usage("give --user: a feed belongs to a user".to_owned()));
         };
         let server = self.server.connection()?.server;
         let password = typed("Password: ", self.stdin)?;
@@ -117,7 +117,9 @@ impl Action {
                     }));
                 }
                 // Only the address goes to standard output, for scripts; the rest is for people.
-                eprintln!("made the feed '{name}'; whoever has its address sees what it shows");
+                eprintln!(
+                    "created the feed '{name}'; anyone who has its address sees what it shows"
+                );
                 output::line(address)
             }
             Self::Revoke { feed, why } => {

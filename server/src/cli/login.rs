@@ -149,10 +149,10 @@ impl Logout {
         all.write()?;
         output::line(format!("forgot the token of '{name}' ({})", profile.server))?;
         let Some(id) = profile.token_id else {
-            return output::line("it goes on working for whoever else has it");
+            return output::line("it continues to work for anyone else who has it");
         };
         let server = Server::of(&profile.server, &profile.token);
         server.ask("take the token back", REVOKE, json!({ "id": id })).await?;
-        output::line("the server takes it no longer")
+        output::line("the server no longer accepts it")
     }
 }

@@ -149,7 +149,7 @@ impl ListProfiles {
             let server = all.named(&name)?.server.clone();
             all.current = Some(name.clone());
             all.write()?;
-            return output::line(format!("'{name}' is asked from now on: {server}"));
+            return output::line(format!("'{name}' is used from now on: {server}"));
         }
         let is_current = |name: &String| all.current.as_ref() == Some(name);
         if self.json {

@@ -72,7 +72,9 @@ impl Restore {
                 "{pending} migrations are pending: 'carillon migrate' applies them"
             ))?;
         }
-        output::line("start the server: it takes up what was under way when the backup was made")
+        output::line(
+            "start the server: it continues the work that was in progress when the backup was made",
+        )
     }
 }
 

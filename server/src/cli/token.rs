@@ -85,7 +85,7 @@ impl Token {
                     return output::json(&answer);
                 }
                 // Only the token goes to standard output, for scripts; the rest is for people.
-                eprintln!("made the {} token '{name}'; it is shown only now", role.to_value());
+                eprintln!("created the {} token '{name}'; it is shown only now", role.to_value());
                 output::line(text)
             }
             Action::List { json } => {

@@ -29,7 +29,7 @@ pub(super) struct Undelete {
     json: bool,
 }
 
-const ACTION: &str = "bring the schedule back";
+const ACTION: &str = "restore the schedule";
 
 const FIND: &str = "query ($namespace: String!, $after: String) {
     found: deletedSchedules(namespace: $namespace, first: 200, after: $after) {
@@ -54,7 +54,7 @@ impl Undelete {
             return output::json(&schedule);
         }
         let cell = |key: &str| output::cell(&schedule[key]);
-        output::line(format!("brought back {}: {}", cell("name"), cell("state").to_lowercase()))
+        output::line(format!("restored {}: {}", cell("name"), cell("state").to_lowercase()))
     }
 
     /// The schedule's id. Refused if several schedules had the name.

@@ -168,8 +168,8 @@ impl User {
                 match left {
                     0 => {}
                     left => output::line(format!(
-                        "API tokens of '{name}' that go on working: {left}; --revoke-tokens ends \
-                         them as well"
+                        "API tokens of '{name}' that continue to work: {left}; --revoke-tokens \
+                         ends them as well"
                     ))?,
                 }
                 show(random, &password)

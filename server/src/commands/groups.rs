@@ -117,7 +117,7 @@ impl Commands {
     ) -> Result<Option<Uuid>, CommandError> {
         let Some(name) = name else { return Ok(None) };
         let found = groups::keep_by_name(tx, namespace, name).await?.ok_or_else(|| {
-            let help = "name a concurrency group of this namespace, or make it first";
+            let help = "name a concurrency group of this namespace, or create it first";
             BadInput::new("group", name, "does not exist", help)
         })?;
         Ok(Some(found.id))

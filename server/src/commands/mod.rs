@@ -258,7 +258,7 @@ impl Commands {
         let problem = format!(
             "the zone data of this node is {own}, that of the nodes that schedule {theirs}"
         );
-        let help = "ask another node, or bring the tzdata of all to one version and restart them";
+        let help = "ask another node, or install the same tzdata on all of them and restart them";
         Err(CommandError::conflict(problem, help))
     }
 }

@@ -130,7 +130,7 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let tx = self.store.begin().await?;
         if self.recall::<bool>(&tx, right.who(), call).await?.is_some() {
-            let problem = "this call was made already, and its answer is not kept";
+            let problem = "this call was already made, and its answer was not kept";
             return Err(CommandError::conflict(problem, "give another key to call again"));
         }
         let shown = serde_json::to_value(secrets::masked(target)).unwrap_or_default();

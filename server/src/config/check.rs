@@ -66,7 +66,7 @@ impl Config {
                 return Err(BadSetting::new(
                     "node.roles",
                     roles,
-                    format!("leaves nobody to {what}: a SQLite database has one process"),
+                    format!("leaves no process to {what}: a SQLite database has one process"),
                     format!("add {}, or use PostgreSQL for several processes", role.word()),
                 ));
             }
@@ -98,7 +98,7 @@ impl Config {
             return Err(BadSetting::new("oidc.client_id", "", "is empty", help));
         }
         if oidc.client_secret.is_some() && oidc.client_secret_file.is_some() {
-            let (problem, help) = ("is given twice, as a text and as a file", "leave one out");
+            let (problem, help) = ("is given twice, as text and as a file", "leave one out");
             return Err(BadSetting::new("oidc.client_secret", "***", problem, help));
         }
         if self.public_url.is_none() && !self.listen.ip().is_loopback() {
@@ -119,7 +119,7 @@ impl Config {
         let is_scope =
             |scope: &&String| scope.is_empty() || !scope.bytes().all(|b| b.is_ascii_graphic());
         if let Some(scope) = oidc.scopes.iter().find(is_scope) {
-            let help = "give each scope as a text of its own";
+            let help = "give each scope as a separate string";
             return Err(BadSetting::new("oidc.scopes", scope, "is not a scope", help));
         }
         if oidc.grants.iter().any(|grant| grant.group.is_empty()) {
@@ -131,7 +131,7 @@ impl Config {
 
     fn check_secrets(&self) -> Result<(), BadSetting> {
         let secrets = &self.secrets;
-        let twice = "is given twice, as a text and as a file";
+        let twice = "is given twice, as text and as a file";
         if secrets.key.is_some() && secrets.key_file.is_some() {
             return Err(BadSetting::new("secrets.key", "***", twice, "leave one of them out"));
         }
@@ -142,7 +142,7 @@ impl Config {
         let has_key = secrets.key.is_some() || secrets.key_file.is_some();
         if !has_key && (secrets.previous_key.is_some() || secrets.previous_key_file.is_some()) {
             let problem = "is not given, and a previous key is";
-            let help = "give the key that is to seal secrets from now on";
+            let help = "give the key that encrypts secrets from now on";
             return Err(BadSetting::new("secrets.key_file", "", problem, help));
         }
         Ok(())
@@ -414,8 +414,8 @@ mod tests {
     fn a_file_for_a_database_leaves_no_other_process_to_schedule_or_work() {
         assert_eq!(
             problem_of(|config| config.node.roles = "api,worker".parse().unwrap()),
-            "node.roles: 'api,worker' leaves nobody to claim what is due: a SQLite database has \
-             one process; add scheduler, or use PostgreSQL for several processes"
+            "node.roles: 'api,worker' leaves no process to claim what is due: a SQLite database \
+             has one process; add scheduler, or use PostgreSQL for several processes"
         );
         let mut config = Config::default();
         config.node.roles = "api,worker".parse().unwrap();

@@ -78,8 +78,9 @@ impl Smtp {
             return Err(BadSetting::new(field, "", problem, help));
         }
         if self.username.is_some() && self.tls == SmtpTls::None {
-            let help = "take smtp.tls = \"starttls\" or \"tls\", or sign in nowhere";
-            let problem = "would send smtp.password in the clear";
+            let help = "take smtp.tls = \"starttls\" or \"tls\", or leave out user name and \
+                        password";
+            let problem = "would send smtp.password unencrypted";
             return Err(BadSetting::new("smtp.tls", "none", problem, help));
         }
         Ok(())

@@ -115,7 +115,7 @@ struct Unknown {
 
 impl Unknown {
     fn known(self, known: Vec<&str>) -> SearchError {
-        let problem = format!("{} is none (term {})", quoted(&self.value.text), self.whole);
+        let problem = format!("{} is not known (term {})", quoted(&self.value.text), self.whole);
         SearchError::new(self.value.at, problem, one_of(&self.value.text, "there are", &known))
     }
 }
@@ -194,7 +194,7 @@ fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<TimeOperand
             }
             (None, None, Some(_)) => {
                 let problem = format!("{shown} lacks a comparison");
-                refused(problem, "write < or > before it; only a whole day goes without".into())
+                refused(problem, "write < or > before it; only a whole day works without".into())
             }
             (None, None, None) => refused(format!("{shown} is not a time"), TIMES.into()),
         },

@@ -165,7 +165,7 @@ impl Mailer {
         if answers {
             Ok(())
         } else {
-            Err("it takes a connection and then does not answer".to_owned())
+            Err("it accepts a connection and then does not answer".to_owned())
         }
     }
 

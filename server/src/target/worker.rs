@@ -92,7 +92,7 @@ fn check_size(input: &Value) -> Result<(), TargetError> {
         return Ok(());
     }
     let problem = format!("has {size} bytes; the limit is {MAX_INPUT_BYTES}");
-    let help = "hand over a place where the worker finds it";
+    let help = "pass the location where the worker finds it";
     Err(TargetError::invalid("worker.input", problem, help))
 }
 

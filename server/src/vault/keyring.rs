@@ -34,8 +34,8 @@ pub enum VaultError {
     NoKey,
     /// This server has other keys.
     #[error(
-        "open {what}: it is sealed with the key {key_id}, and this server has {here}; give that \
-         key as secrets.previous_key_file, or {mending}"
+        "decrypt {what}: it is encrypted with the key {key_id}, and this server has {here}; give \
+         that key as secrets.previous_key_file, or {mending}"
     )]
     OtherKey {
         /// The secret.
@@ -48,9 +48,7 @@ pub enum VaultError {
         mending: &'static str,
     },
     /// The ciphertext was changed, or copied from elsewhere.
-    #[error(
-        "open {what}: what the database keeps of it was changed or belongs elsewhere; {mending}"
-    )]
+    #[error("decrypt {what}: its ciphertext was changed or belongs elsewhere; {mending}")]
     Broken {
         /// The secret.
         what: String,
@@ -64,7 +62,7 @@ pub enum VaultError {
         name: String,
     },
     /// The system provides no random numbers.
-    #[error("seal a secret: the system gives no random numbers")]
+    #[error("encrypt a secret: the system provides no random numbers")]
     NoRandom,
     /// The store failed.
     #[error(transparent)]

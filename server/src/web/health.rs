@@ -143,7 +143,7 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         return Err(watch::closed());
     }
     let Some(_place) = web.narrowed.try_enter(asking.caller()) else {
-        let text = "the health of too many namespaces and tags is asked for at once";
+        let text = "the health of too many namespaces and tags is requested at once";
         return Err(Refusal::too_many(text, 1));
     };
     let at = web.clock.now();
@@ -272,7 +272,7 @@ fn answer<'a>(web: &Web, healthy: bool, checks: &'a [Check], sight: Sight) -> He
     let status = if healthy { "healthy" } else { "unhealthy" };
     let is_known = match sight {
         Sight::Word => {
-            let issue = (!healthy).then_some("what is wrong is told to whoever is known");
+            let issue = (!healthy).then_some("sign in to see what is wrong");
             return HealthBody { status, issues: issue.into_iter().collect(), more: None };
         }
         Sight::Figures => false,

@@ -153,7 +153,8 @@ async fn no_api() -> Refusal {
 
 /// The refusal of a wrong method. The router lists the permitted methods in the header `Allow`.
 async fn other_method() -> Refusal {
-    let text = "this address does not take that method; the header 'Allow' names those it takes";
+    let text = "this address does not accept that method; the header 'Allow' lists those that it \
+                accepts";
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text)
 }
 
@@ -164,8 +165,8 @@ async fn in_time(request: Request, next: Next) -> Response {
     answer.unwrap_or_else(|_| {
         let seconds = PATIENCE.as_secs();
         let text = format!(
-            "no answer within {seconds} seconds; a single change is undone, an order for many may \
-             go on; ask for less at once"
+            "no answer within {seconds} seconds; a single change is rolled back, a bulk request \
+             may continue; ask for less at once"
         );
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).into_response()
     })

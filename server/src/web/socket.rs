@@ -274,7 +274,7 @@ impl Gate {
         let gate = self.clone();
         let answered = async move {
             let Ok(place) = gate.operations.clone().try_acquire_owned() else {
-                let text = format!("this socket has {OPERATIONS} operations under way; end some");
+                let text = format!("this socket has {OPERATIONS} operations in progress; end some");
                 let refusal = refusal("RATE_LIMITED", text);
                 return stream::iter([(refusal, AnswerPlace::default())]).boxed();
             };

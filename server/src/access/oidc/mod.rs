@@ -30,7 +30,7 @@ pub enum OidcError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The provider's metadata cannot be used.
-    #[error("read what the provider says of itself: {0}")]
+    #[error("read the provider's metadata: {0}")]
     Metadata(String),
     /// The last request to the provider failed, and the next one is not due yet.
     #[error("ask the provider: it did not answer a moment ago")]

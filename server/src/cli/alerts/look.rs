@@ -103,8 +103,17 @@ impl List {
             ]
         };
         let rows: Vec<[String; 9]> = alerts.iter().map(row).collect();
-        let headings =
-            ["ALERT", "KIND", "ABOUT", "COUNT", "SINCE", "UNTIL", "TOLD", "SEEN TO BY", "RULE"];
+        let headings = [
+            "ALERT",
+            "KIND",
+            "ABOUT",
+            "COUNT",
+            "SINCE",
+            "UNTIL",
+            "TOLD",
+            "ACKNOWLEDGED BY",
+            "RULE",
+        ];
         output::table(headings, &rows)
     }
 }

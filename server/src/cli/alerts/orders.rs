@@ -117,7 +117,7 @@ impl Ack {
         }
         let (about, by) = (output::cell(&alert["subject"]), output::cell(&alert["acknowledgedBy"]));
         output::line(format!(
-            "{} about {about}: {by} sees to it",
+            "{} about {about}: acknowledged by {by}",
             output::cell(&alert["kind"]).to_lowercase()
         ))
     }
@@ -143,7 +143,7 @@ impl Mute {
             return output::json(&rule);
         }
         let (name, until) = (output::cell(&rule["name"]), output::cell(&rule["mutedUntil"]));
-        output::line(format!("{name} is silent until {until}"))
+        output::line(format!("{name} is muted until {until}"))
     }
 }
 
@@ -153,7 +153,7 @@ impl Unmute {
         if self.one.json {
             return output::json(&rule);
         }
-        output::line(format!("{} speaks again", output::cell(&rule["name"])))
+        output::line(format!("{} is no longer muted", output::cell(&rule["name"])))
     }
 }
 
@@ -165,7 +165,7 @@ impl Retry {
         if self.json {
             return output::json(message);
         }
-        output::line(format!("{} is on its way again", output::cell(&message["id"])))
+        output::line(format!("{} will be sent again", output::cell(&message["id"])))
     }
 }
 

@@ -53,8 +53,8 @@ impl Doctor {
                 examine(&config, &clock, &mut found).await;
             }
             Err(error) => {
-                let help = "mend it; docs/configuration.md has every setting. What it decides was \
-                            not looked at";
+                let help = "fix it; docs/configuration.md has every setting. What depends on it \
+                            was not checked";
                 let text = error.to_string();
                 let text = text.trim_start_matches("failed to ").to_owned();
                 found.push(Finding::error("configuration", format!("cannot {text}"), help));

@@ -81,7 +81,7 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     schedule.overlap = match number(event, "max_children") {
         Some(1) => None,
         Some(most @ 2..) => {
-            changes.push(format!("max_children {most}: any number of runs is let to overlap"));
+            changes.push(format!("max_children {most}: any number of runs may overlap"));
             Some(Overlap::Allow)
         }
         Some(_) | None => Some(Overlap::Allow),
@@ -99,7 +99,7 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
             // reported.
             if script.starts_with("#!") && !script.starts_with("#!/bin/sh") {
                 let program = script.lines().next().unwrap_or_default();
-                changes.push(format!("{program}: the script is one of /bin/sh here"));
+                changes.push(format!("{program}: the script is run by /bin/sh here"));
             }
             Target::Command(Command { script: Some(plain(script)), ..Command::default() })
         }

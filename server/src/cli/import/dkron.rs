@@ -46,7 +46,7 @@ fn schedule(
     changes: &mut Vec<String>,
 ) -> Result<ScheduleEntry, String> {
     if let Some(parent) = text(job, "parent_job") {
-        return Err(format!("it runs after {parent}: make both tasks of one workflow"));
+        return Err(format!("it runs after {parent}: make both of them tasks of one workflow"));
     }
     let mut schedule = ScheduleEntry::new(times(when, dialect)?);
     text(job, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);

@@ -73,7 +73,7 @@ impl Namespace {
                 let owner = why.local_operator().owner()?;
                 let commands = office.commands()?;
                 commands.create_namespace(&owner, &name, None, &Call::once()).await?;
-                output::line(format!("made the namespace '{name}'"))
+                output::line(format!("created the namespace '{name}'"))
             }
             Action::Rename { name, new_name, why } => {
                 let owner = why.local_operator().owner()?;

@@ -46,9 +46,9 @@ impl Printed {
             let local = local.replacen('T', " ", 1);
             let note = match kind {
                 FireKind::Normal => "",
-                FireKind::Shifted => "  the clock skips the time asked for: right after the gap",
-                FireKind::FirstOfTwo => "  this time comes twice: the first",
-                FireKind::SecondOfTwo => "  this time comes twice: the second",
+                FireKind::Shifted => "  the clock skips the requested time: right after the gap",
+                FireKind::FirstOfTwo => "  this time occurs twice: the first",
+                FireKind::SecondOfTwo => "  this time occurs twice: the second",
             };
             output::line(format!("{local} {offset}  {at}{note}"))?;
         }

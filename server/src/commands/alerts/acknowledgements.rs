@@ -52,7 +52,7 @@ impl Acknowledging {
             && (until <= now || until > now + LONGEST)
         {
             let problem = "is not within the next 90 days";
-            let help = "give an instant ahead, or none to acknowledge it until it is over";
+            let help = "give an instant in the future, or none to acknowledge it until it is over";
             return Err(BadInput::new("until", until, problem, help));
         }
         Ok(Self { note: note.map(str::to_owned), until: self.until })

@@ -156,7 +156,8 @@ impl Commands {
         };
         if let Some(user) = users.iter().find(names) {
             let (rule, channel) = (&user.name, &row.name);
-            let problem = format!("the rule {rule:?} tells people by the channel {channel:?}");
+            let problem =
+                format!("the rule {rule:?} sends messages through the channel {channel:?}");
             return Err(CommandError::conflict(problem, "give that rule another channel first"));
         }
         channels::delete(tx, row.id).await?;

@@ -207,7 +207,7 @@ impl Commands {
                 (None, Some(workflow)) => (None, Work::Workflow(workflow)),
                 (Some(_), Some(_)) | (None, None) => {
                     let help = "give one of 'workflow' and 'task'";
-                    let problem = "says what to run not at all, or twice";
+                    let problem = "does not say what to run, or says it twice";
                     return Err(BadInput::new(field, name, problem, help).into());
                 }
             };

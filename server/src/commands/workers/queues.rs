@@ -79,7 +79,7 @@ impl Commands {
         if before.is_none() {
             let limited = queues::limited(tx, namespace, MAX_LIMITED).await?.len();
             if u64::try_from(limited).unwrap_or(u64::MAX) >= MAX_LIMITED {
-                let help = "take the limit of another queue away first";
+                let help = "remove the limit of another queue first";
                 let problem = format!("the namespace has {MAX_LIMITED} limited queues");
                 return Err(CommandError::conflict(problem, help));
             }

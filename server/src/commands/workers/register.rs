@@ -63,7 +63,7 @@ impl NewWorker {
         }
         if self.tags.len() > MAX_TAGS {
             let problem = format!("has {} tags", self.tags.len());
-            return Err(bad("tags", "", problem, "give 32 at the most"));
+            return Err(bad("tags", "", problem, "give at most 32"));
         }
         if let Some(index) = self.tags.iter().position(|tag| !is_worker_tag(tag)) {
             let help = "write 1 to 64 of a-z 0-9 . _ - =";
@@ -139,7 +139,7 @@ impl Commands {
     ) -> Result<(), WorkerError> {
         if let Some(count) = known.map(<[Uuid]>::len).filter(|count| *count > MAX_NAMED) {
             let problem = format!("names {count} jobs");
-            return Err(bad("jobs", "", problem, "name 1000 at the most"));
+            return Err(bad("jobs", "", problem, "name at most 1000"));
         }
         let row = self.worker(who, id).await?;
         let tx = self.store.begin().await?;

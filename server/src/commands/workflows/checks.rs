@@ -86,7 +86,8 @@ fn check_target(executor: &Executor, target: &Target, before: &[String]) -> Resu
     let holds_secrets = || secrets::holds_any(target) || !target.secret_names().is_empty();
     if target.has_open_origin() && holds_secrets() {
         let problem = "lets a template choose the server while the request carries secrets";
-        let help = "write scheme and host out, or take the secret headers and signature away";
+        let help = "write scheme and host literally, or remove the secret headers and the \
+                    signature";
         return Err(BadInput::new("task.target.http.url", "", problem, help));
     }
     let scope = TemplateScope { before, ..TemplateScope::ALONE };

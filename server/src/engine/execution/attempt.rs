@@ -298,7 +298,7 @@ async fn fill_in(
         Some(schedule) => {
             let found = stop.run_until_cancelled(fire_before(core, schedule, at)).await;
             found.unwrap_or(Ok(None)).map_err(|error| {
-                tracing::error!(%error, "failed to look up the fire before");
+                tracing::error!(%error, "failed to look up the previous fire");
                 failed("could not look up previous_fire in the database".to_owned())
             })?
         }

@@ -104,7 +104,7 @@ pub(in crate::web) async fn identify(
         Some(token) => match from_token(&web, token.expose_secret(), address).await {
             Ok(Some(viewer)) => Ok(Some(viewer)),
             Ok(None) => {
-                let text = "this token is unknown, expired or revoked; make another with \
+                let text = "this token is unknown, expired or revoked; create another with \
                             'carillon token create'";
                 return Refusal::unauthenticated(text).into_response();
             }

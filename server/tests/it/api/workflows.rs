@@ -132,7 +132,7 @@ async fn each_bad_workflow_is_refused_with_its_field() {
         (
             json!([{ "name": "a", "when": "FAILURE", "target": { "noop": {} } }]),
             "tasks[0].when",
-            "needs none",
+            "needs no other task",
         ),
         (
             json!([{ "name": "a", "retryOn": ["sometimes"], "target": { "noop": {} } }]),

@@ -39,7 +39,7 @@ async fn a_database_is_made_only_if_that_is_asked_for(database: TestDatabase) {
         let refused = Command::new(args).on(&database).run().refused(1);
         assert!(refused.starts_with("there is no database at '"), "{args:?}: {refused}");
         assert!(refused.contains("(CARILLON_DATABASE__URL)"), "{refused}");
-        assert!(refused.contains("or --init to make it"), "{refused}");
+        assert!(refused.contains("or --init to create it"), "{refused}");
     }
     let create = ["token", "create", "ci", "--role", "viewer", "--init"];
     assert!(Command::new(&create).on(&database).run().done().starts_with("car_"));

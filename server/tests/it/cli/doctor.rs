@@ -88,9 +88,9 @@ fn a_new_world_is_well_and_stays_untouched() {
     let output = command.output().unwrap();
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(output.status.success(), "{found:#}");
-    assert_check(&found, "database", "ok", "not there yet");
+    assert_check(&found, "database", "ok", "does not exist yet");
     assert_check(&found, "data folder", "ok", "can be written");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was created");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_configuration_that_cannot_be_used_is_named() {
     for (text, part) in [
         ("listn = \"127.0.0.1:8080\"", "listn: no such setting"),
         ("[engine]\nlost_after = \"soon\"", "engine.lost_after"),
-        ("[node]\nroles = [\"api\"]", "leaves nobody to claim what is due"),
+        ("[node]\nroles = [\"api\"]", "leaves no process to claim what is due"),
     ] {
         let command = Command::new(&["doctor", "--json"]).file("carillon.toml", text);
         let (found, code) = examined(command);

@@ -73,7 +73,7 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
 
     let kept = fs::read_to_string(person.file()).unwrap();
     let said = person.run(&["logout"]).done();
-    assert!(said.ends_with("the server takes it no longer\n"), "{said}");
+    assert!(said.ends_with("the server no longer accepts it\n"), "{said}");
     assert!(!fs::read_to_string(person.file()).unwrap().contains("car_"));
     // After signing out, a copy of the token is useless.
     fs::write(person.file(), kept).unwrap();
@@ -98,7 +98,7 @@ async fn a_token_is_shown_to_its_own_server_alone(database: TestDatabase) {
     let here = ["--profile", name, "schedules", "--server", &person.server.url];
     assert!(person.run(&here).done().starts_with("SCHEDULE"));
     let said = person.run(&["logout"]).done();
-    assert!(said.ends_with("it goes on working for whoever else has it\n"), "{said}");
+    assert!(said.ends_with("it continues to work for anyone else who has it\n"), "{said}");
     assert!(person.run(&["profiles", "use", "here"]).refused(2).contains("no profile 'here'"));
 }
 

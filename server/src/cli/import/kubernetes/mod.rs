@@ -99,7 +99,7 @@ fn manifest(
         let items = value.get("items").and_then(Value::as_array);
         for item in items.into_iter().flatten() {
             if depth == 0 {
-                return gathered.refuse(&origin, "lists stand too deep in lists");
+                return gathered.refuse(&origin, "lists are nested too deeply");
             }
             let mut item = item.clone();
             if let (Some(item), "CronJobList") = (item.as_object_mut(), kind) {

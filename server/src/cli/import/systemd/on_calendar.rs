@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<ConvertedCalendar, String> {
         fields.time(word)?;
     }
     match words.next() {
-        Some(word) => Err(format!("{word:?} stands where nothing is expected")),
+        Some(word) => Err(format!("{word:?} is not expected here")),
         None => Ok(ConvertedCalendar { expression: fields.expression()?, zone }),
     }
 }
@@ -158,7 +158,7 @@ fn before_last(text: &str) -> Result<String, String> {
         Ok(day @ 2..=28) => Ok(format!("L-{}", day - 1)),
         Ok(_) | Err(_) => Err(format!(
             "~{text} counts days from the end of the month; single days from ~01 to ~28, lists of \
-             them, and the last of one weekday (~07/1) can be said here"
+             them, and the last of one weekday (~07/1) can be expressed here"
         )),
     };
     let days: Result<Vec<String>, String> = text.split(',').map(day).collect();

@@ -43,8 +43,8 @@ pub(super) fn schedule(
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
         if let Some(at) = repeated(&schedule) {
             changes.push(format!(
-                "in the hour that comes twice when the clock goes back (next on {}) systemd fires \
-                 the first time only; here what is written with * fires both times",
+                "in the hour that occurs twice when the clock goes back (next on {}) systemd fires \
+                 the first time only; here, times written with * fire both times",
                 at.format("%Y-%m-%d")
             ));
         }
@@ -101,7 +101,7 @@ fn monotonic(
             }
             changes.push(format!(
                 "{key}={text}: becomes '@every {seconds}s', counted from when the schedule is \
-                 made and not from the run before"
+                 created and not from the run before"
             ));
             found = Some(format!("@every {seconds}s"));
         }

@@ -233,9 +233,9 @@ const NAME_IT: &str = "set it as a secret of the namespace ('carillon secret set
 
 fn check_address(kind: Kind, url: &Secret) -> Result<(), BadInput> {
     let problem = if masked_url(url.expose()) != url.expose() {
-        "has a password, or a value behind its question mark, in clear"
+        "has a password, or a value after its question mark, in plain text"
     } else if matches!(kind, Kind::Slack | Kind::Teams) && !names_secret(url) {
-        "is all that one needs to write to that channel, and stands in the file in clear"
+        "is all that one needs to write to that channel, and is in the file in plain text"
     } else {
         return Ok(());
     };
@@ -246,7 +246,7 @@ fn check_key(field: &str, key: &Secret) -> Result<(), BadInput> {
     if is_reference(key.expose()) {
         return Ok(());
     }
-    Err(BadInput::new(field, "", "stands in the file in clear", NAME_IT))
+    Err(BadInput::new(field, "", "is in the file in plain text", NAME_IT))
 }
 
 impl RuleEntry {
@@ -319,10 +319,18 @@ mod tests {
     fn a_channels_secrets_are_names_or_refused_and_never_repeated() {
         let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         for (bad, field, said) in [
-            (entry(Kind::Slack, "https://hooks.slack.example/T0/hush", None), "url", "in clear"),
+            (
+                entry(Kind::Slack, "https://hooks.slack.example/T0/hush", None),
+                "url",
+                "in plain text",
+            ),
             (entry(Kind::Webhook, "https://a.example/?key=hush", None), "url", "question mark"),
             (entry(Kind::Webhook, "https://u:hush@a.example/", None), "url", "password"),
-            (entry(Kind::Webhook, "https://a.example/x", Some(key)), "signingSecret", "in clear"),
+            (
+                entry(Kind::Webhook, "https://a.example/x", Some(key)),
+                "signingSecret",
+                "in plain text",
+            ),
             (entry(Kind::Webhook, "https://a.example/***", None), "url", "mask"),
             (entry(Kind::Webhook, "https://a.example/x", Some("***")), "signingSecret", "mask"),
         ] {

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_saphyr::Error as Yaml;
 
 /// The message for anything of unknown form.
-const WRONG: &str = "what stands here is not what this key takes";
+const WRONG: &str = "this is not a value that this key accepts";
 
 /// Messages of chrono about an invalid instant.
 const NO_INSTANT: [&str; 6] = [

@@ -75,7 +75,7 @@ impl<'a> WorkflowText<'a> {
         if keys.contains_key("tasks") {
             return Err(Misread {
                 place: place::find(text, &[Part::Key("tasks")]),
-                problem: "`tasks` stands where the workflow's name belongs".to_owned(),
+                problem: "`tasks` is where the workflow's name belongs".to_owned(),
                 help: "write the name and a colon in a line above all keys, and indent them",
             });
         }

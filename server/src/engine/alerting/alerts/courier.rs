@@ -288,7 +288,7 @@ impl NotificationSender {
         for call in calls.iter().skip(had) {
             let left = PATIENCE.saturating_sub(self.core.clock.instant() - begun);
             let error = if left.is_zero() {
-                "it is too slow for all that there is to tell".to_owned()
+                "it is too slow for all messages".to_owned()
             } else if let Err(error) = self.request(message, &request, call, &secrets, left).await {
                 error
             } else {
@@ -406,7 +406,11 @@ impl Service for NotificationSender {
                 (State::Sent, None) => report.sent += 1,
                 (State::Sent, Some(error)) => {
                     report.sent += 1;
-                    tracing::warn!(notification_id = %sent.id, %error, "not all take a mail");
+                    tracing::warn!(
+                        notification_id = %sent.id,
+                        %error,
+                        "some recipients did not accept a mail"
+                    );
                 }
                 (State::Pending, _) => report.failed += 1,
                 (State::Dead, error) => {

@@ -204,7 +204,7 @@ impl Pings {
         // If the outcome cannot be recorded, the call
         // is made again and the watchdog receives it twice.
         if let Err(error) = pings::settle_if_newest(&self.core.store, &ended).await {
-            tracing::error!(%schedule_id, %error, "failed to write how a ping ended");
+            tracing::error!(%schedule_id, %error, "failed to record the result of a ping");
         }
         made
     }

@@ -38,7 +38,7 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
     let no_parents = "SELECT count(*) FROM pragma_foreign_key_check";
     let orphans: i64 = sqlx::query_scalar(no_parents).fetch_one(&mut copy).await.map_err(failed)?;
     if orphans > 0 {
-        return Err(damaged(format!("{orphans} rows refer to rows that are not there")));
+        return Err(damaged(format!("{orphans} rows refer to rows that do not exist")));
     }
     let migrations = "SELECT count(*) FROM sqlite_master WHERE name = 'seaql_migrations'";
     let is_ours: i64 = sqlx::query_scalar(migrations).fetch_one(&mut copy).await.map_err(failed)?;
@@ -57,7 +57,7 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
 pub fn no_log_beside(file: &Path) -> Result<(), BackupError> {
     if beside(file, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
         let problem = "a log ('-wal') lies beside it: it is a database in use, or a copy that \
-                       another program made of one; make copies by 'carillon backup'";
+                       another program made of one; make copies with 'carillon backup'";
         return Err(BackupError::Unsound { file: file.to_owned(), problem: problem.to_owned() });
     }
     Ok(())

@@ -96,7 +96,7 @@ async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<HostAnswe
     let answer = if row.try_get(0)? {
         HostAnswer::Standby
     } else if row.try_get(1)? {
-        let why = "it refuses to be written (default_transaction_read_only)".to_owned();
+        let why = "it refuses writes (default_transaction_read_only)".to_owned();
         HostAnswer::Nothing { why, soon: false }
     } else {
         let timeline = if with_timeline { timeline(&mut connection).await } else { 0 };
