@@ -403,7 +403,7 @@ fn ended(
         }
         seen
     };
-    let who = worker.as_deref().unwrap_or("somebody");
+    let who = worker.as_deref().unwrap_or("an unknown worker");
     match ending {
         Some(EarlyEnd::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
         Some(EarlyEnd::TimedOut) => {
