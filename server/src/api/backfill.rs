@@ -238,7 +238,7 @@ impl BackfillFire {
         Ok(local.format(LOCAL).to_string())
     }
 
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }

@@ -122,7 +122,7 @@ impl BackfillPreviewFire {
         self.0.fire.offset.to_string()
     }
 
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     async fn kind(&self) -> FireKind {
         self.0.fire.kind.into()
     }

@@ -62,7 +62,7 @@ impl Fire {
         Ok(self.wall_clock(cx).await?.1.to_string())
     }
 
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }

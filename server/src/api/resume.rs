@@ -103,7 +103,7 @@ pub(crate) struct ResumeRow {
     count: Long,
     /// When the fire would run, if it does.
     due_at: Instant,
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     kind: FireKind,
     /// PENDING means that it would run.
     verdict: Verdict,

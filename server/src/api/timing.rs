@@ -265,7 +265,7 @@ pub(crate) struct PreviewFire {
     local: String,
     /// UTC offset, such as +02:00
     offset: String,
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     kind: FireKind,
     /// The name of the calendar that suppresses the fire, if one does: then it does not run.
     suppressed_by: Option<String>,
