@@ -1,6 +1,6 @@
 //! Tells the linker what to leave out of the console, or to keep in it.
 //!
-//! Names of functions are more than half of the module's size, and nobody reads them. Where the code of pages is taken
+//! Names of functions are more than half of the module's size, and no one reads them. Where the code of pages is taken
 //! out of it (feature `split`), that needs names and relocations; `scripts/split-console` removes both afterwards.
 //!
 //! The profile's `strip` would take `target_features` too, and wasm-bindgen reads that section.

@@ -1,7 +1,8 @@
 //! Puts the built console into the binary, when the feature `embed` asks for it.
 
 fn main() {
-    // Without a word about it any file of the package, a test's too, would compile all of it anew.
+    // Without this line, a change of any file in the package, even of a test, would recompile all
+    // of it.
     println!("cargo:rerun-if-changed=build.rs");
     #[cfg(feature = "embed")]
     {

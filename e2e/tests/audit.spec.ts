@@ -89,7 +89,7 @@ test("a query of the audit log is completed, refused at its place, and kept as a
   await expect(mistake).toBeVisible();
   await expect(search).toHaveAttribute("aria-invalid", "true");
   await expect(page.locator(".pointed mark")).toHaveText("-actor:cli");
-  // What was found before stays until the mistake is mended.
+  // Earlier results stay until the mistake is corrected.
   await expect(rows.filter({ hasText: "seen-in-audit" })).toHaveCount(1);
   await hasNoViolations(page, "audit with a mistake");
   // A file of the entries that another query found would look like the answer to this one.

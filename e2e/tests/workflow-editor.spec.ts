@@ -140,7 +140,7 @@ two-ways:
   await text(page).fill(typed);
   await expect(page.getByTestId("comments-hint")).toHaveText("Comments are not stored.");
   await expect(problems(page)).toContainText("Line 7, column 15: tasks[1].needs[0]");
-  await expect(problems(page).getByText("no task")).toHaveCount(1);
+  await expect(problems(page).getByText("not a task")).toHaveCount(1);
   await expect(page.locator(".line-numbers mark")).toHaveText("7");
   await page.getByRole("button", { name: "Create workflow" }).click();
   await expect(refusal(page)).toContainText("Not saved: see Workflow (YAML).");
@@ -154,7 +154,7 @@ two-ways:
   await expect(text(page)).toHaveValue(typed);
   await tab(page, "Form").click();
   await page.getByRole("button", { name: "Create workflow" }).click();
-  await expect(card(page, "b")).toContainText("“nobody” is no task of this workflow");
+  await expect(card(page, "b")).toContainText("“nobody” is not a task of this workflow");
   const stranger = card(page, "b").getByRole("checkbox", { name: "nobody" });
   await expect(stranger).toBeFocused();
   await expect(refusal(page)).toContainText("Not saved: see Waits for.");

@@ -12,7 +12,7 @@ pub struct Model {
     /// The token's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The token's name, for people: unique among the
+    /// The token's name, for display: unique among the
     /// owner's tokens, or among those without an owner.
     pub name: String,
     /// The SHA-256 hash of the token, in hex.

@@ -26,7 +26,7 @@ pub struct Model {
     /// The feed's owner.
     /// The feed shows nothing that the owner may not see, and is deleted with the owner.
     pub user_id: Uuid,
-    /// The feed's name, for people: unique among its owner's feeds.
+    /// The feed's name, for display: unique among its owner's feeds.
     pub name: String,
     /// The SHA-256 hash of the key in the feed's URL, in hex.
     #[sea_orm(unique)]

@@ -82,7 +82,7 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// The schedule's name, unique among those in the namespace that are not deleted.
     pub name: String,
-    /// A note for people.
+    /// A note about the schedule.
     pub note: String,
     /// Labels for searching.
     #[sea_orm(column_type = "JsonBinary")]

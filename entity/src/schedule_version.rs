@@ -18,7 +18,7 @@ pub struct Model {
     /// The whole definition of this version.
     #[sea_orm(column_type = "JsonBinary")]
     pub snapshot: Json,
-    /// A description of the change, for people.
+    /// A description of the change, for display.
     pub change: String,
     /// The user or token that made the change.
     pub changed_by: String,

@@ -24,14 +24,14 @@ pub struct Model {
     pub tags: Strings,
     /// Maximum number of jobs that the worker takes at once.
     pub capacity: i32,
-    /// The version of the worker's program, for people.
+    /// The version of the worker's program, for display.
     pub version: String,
     /// The client library that the worker uses, and the library's version.
     pub client: String,
     /// The token with which the worker registered:
     /// only requests with this token act for the worker.
     pub token_id: Uuid,
-    /// The token's name, for people.
+    /// The token's name, for display.
     pub token: String,
     /// Whether the worker is draining: it takes no new jobs.
     pub draining: bool,

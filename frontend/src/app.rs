@@ -103,7 +103,7 @@ fn Pages() -> impl IntoView {
         }
         route
     });
-    // A page for another id or namespace is rebuilt, so that its subscriptions and lists start afresh.
+    // A page for another id or namespace is rebuilt, so that its subscriptions and lists start over.
     live(move || match place.get() {
         (None, Some(_)) => ().into_any(),
         (_, route) => page(route),

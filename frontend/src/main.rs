@@ -30,7 +30,7 @@
 //! - tables by their caption: `Next fires`, `Fire ledger`, `Run history`, `Versions`, `Attempts`, `Schedules`, `Runs`
 //! - run: buttons `Cancel run`, `Run again`, `Over time`, `Graph`, checkboxes `Wrap` and `Follow`, log with role `log`,
 //!   field `Search the log`
-//! - charts: images named by their summary, as in `Runs that ended: 12 succeeded`
+//! - charts: images named by their summary, such as `Runs that ended: 12 succeeded`
 //!
 //! States are in `data-state` (`running`, `succeeded`, `paused`, ...). Where a name is not enough there are test ids:
 //! `connection` (its `data-state` is `live` when events arrive), `schedule-state`, `run-state`, `preview` (the fires

@@ -48,7 +48,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// The server ends at most this long after the grace period, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
 
-/// Why the server could not start, or had to stop. Messages read after "failed to".
+/// Why the server could not start, or had to stop. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     /// The configured zone data cannot be used.
@@ -127,9 +127,9 @@ pub struct App {
     engine: Engine,
     commands: Commands,
     address: SocketAddr,
-    /// Ends all HTTP except probes.
+    /// Ends all HTTP connections except those of probes.
     draining: CancellationToken,
-    /// Ends all HTTP.
+    /// Ends all HTTP connections.
     stop: CancellationToken,
     http: JoinHandle<io::Result<()>>,
     runtimes: Runtimes,

@@ -49,7 +49,7 @@ impl<K: Eq + Hash> Bulkhead<K> {
         Self::new(Semaphore::MAX_PERMITS, of_each)
     }
 
-    /// Waits for a place. A holder that has all of its own waits for one of these first, and thereby
+    /// Waits for a place. A holder that has all of its own waits for one of these first, so that it
     /// keeps no other holder waiting.
     pub(crate) async fn enter(&self, holder: K) -> BulkheadPlace {
         let own = self.of(holder);
@@ -59,7 +59,7 @@ impl<K: Eq + Hash> Bulkhead<K> {
         BulkheadPlace { _permits: [own, of_all] }
     }
 
-    /// The same, but waits for at most `patience`.
+    /// Waits for a place for at most `patience`.
     pub(crate) async fn enter_within(
         &self,
         holder: K,
@@ -76,7 +76,7 @@ impl<K: Eq + Hash> Bulkhead<K> {
         Some(BulkheadPlace { _permits: [Some(own), Some(of_all)] })
     }
 
-    /// The holder's own places. Whoever holds one of them or waits for one keeps them alive.
+    /// The holder's own places. They live as long as one of them is held or waited for.
     fn of(&self, holder: K) -> Arc<Semaphore> {
         let mut holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = holders.get(&holder).and_then(Weak::upgrade) {

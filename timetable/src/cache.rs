@@ -19,8 +19,8 @@ pub struct Cache {
 
 /// Two generations of patterns: the recently used ones, and those used before them.
 /// When the young generation reaches half of the capacity, it becomes the old one
-/// and the previous old one is dropped. A frequently used pattern is always in one of the two,
-/// and neither a look-up nor a drop ever searches.
+/// and the previous old generation is dropped. A frequently used pattern is always in one of the
+/// two, and neither a look-up nor a drop ever searches.
 #[derive(Debug, Default)]
 struct Generations {
     young: HashMap<String, Arc<Pattern>>,

@@ -114,11 +114,11 @@ fn rate_of(text: &str) -> Result<String, DialectError> {
         "minute" | "minutes" => "m",
         "hour" | "hours" => "h",
         "day" | "days" => "d",
-        other => return no(format!("{:?} is no unit of rate(...)", cut(other))),
+        other => return no(format!("{:?} is not a unit of rate(...)", cut(other))),
     };
     match number.parse::<u32>() {
         Ok(number @ 1..) => Ok(format!("@every {number}{unit}")),
-        Ok(_) | Err(_) => no(format!("{:?} is no number of rate(...)", cut(number))),
+        Ok(_) | Err(_) => no(format!("{:?} is not a number of rate(...)", cut(number))),
     }
 }
 
@@ -201,7 +201,7 @@ fn value(unit: Unit, text: &str) -> Result<String, DialectError> {
     match text.parse::<u16>() {
         Ok(day @ 1..=7) => Ok((day - 1).to_string()),
         Ok(_) | Err(_) => {
-            no(format!("{:?} is no day of the week; they are 1 (Sunday) to 7", cut(text)))
+            no(format!("{:?} is not a day of the week; they are 1 (Sunday) to 7", cut(text)))
         }
     }
 }
@@ -215,7 +215,7 @@ fn wrapped(unit: Unit, from: u16, to: u16, step: Option<&str>) -> Result<String,
     let (first, last) = (*unit.values().start(), unit.last());
     let step = step.map_or(Ok(1), str::parse::<usize>).ok().filter(|step| *step > 0);
     let (Some(step), true) = (step, unit != Unit::Year && from <= last && to >= first) else {
-        return no("a range runs backwards, or its step is no number");
+        return no("a range runs backwards, or its step is not a number");
     };
     let values = (from..=last).chain(first..=to).step_by(step).take(MAX_VALUES);
     let mut values: Vec<u16> = values.collect();

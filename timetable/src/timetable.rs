@@ -101,7 +101,7 @@ impl Timetable {
                 Expression::Manually if count > 1 => {
                     return Err(refuse(Fault::new(
                         "@manually says that nothing fires by itself, beside what does",
-                        "leave it alone, or take it away",
+                        "leave it alone, or remove it",
                     )));
                 }
                 Expression::Manually => Source::Never,

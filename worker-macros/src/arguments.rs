@@ -25,7 +25,7 @@ impl Arguments {
                 return Err(syn::Error::new(name.span(), problem));
             }
             if values.insert(text.clone(), (name.clone(), pair.value)).is_some() {
-                return Err(syn::Error::new(name.span(), format!("`{text}` is there twice")));
+                return Err(syn::Error::new(name.span(), format!("`{text}` occurs twice")));
             }
         }
         Ok(Self { values })

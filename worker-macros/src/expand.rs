@@ -137,7 +137,7 @@ fn check_signature(function: &ItemFn) -> syn::Result<()> {
         return Err(syn::Error::new(signature.generics.span(), problem));
     }
     if signature.output == ReturnType::Default {
-        let problem = "a task gives back a `Result<T, carillon_worker::Failure>`";
+        let problem = "a task returns a `Result<T, carillon_worker::Failure>`";
         return Err(syn::Error::new(signature.ident.span(), problem));
     }
     Ok(())
@@ -150,14 +150,14 @@ fn call(function: &ItemFn) -> syn::Result<TokenStream> {
     let (mut has_input, mut has_context) = (false, false);
     for (index, argument) in function.sig.inputs.iter().enumerate() {
         let FnArg::Typed(PatType { ty, .. }) = argument else {
-            return Err(syn::Error::new(argument.span(), "a task is no method"));
+            return Err(syn::Error::new(argument.span(), "a task is not a method"));
         };
         if matches!(**ty, Type::Reference(_)) {
-            let problem = "a task owns what it is given: take it by value";
+            let problem = "a task owns its arguments: take them by value";
             return Err(syn::Error::new(ty.span(), problem));
         }
         let twice = |what: &str| {
-            let problem = format!("a task takes {what} at the most, in any order");
+            let problem = format!("a task takes at most {what}, in any order");
             syn::Error::new(ty.span(), problem)
         };
         let name = format_ident!("argument_{index}");
@@ -206,14 +206,14 @@ mod tests {
             (r#"cron = "0 25 * * *", queue = "a""#, "25"),
             (r#"cron = ["@daily", "0 61 * * *"], queue = "a""#, "61"),
             (r#"cron = "@daily", zone = "Europe/Berlim", queue = "a""#, "Europe/Berlin"),
-            (r#"cron = "@daily", overlap = "jump", queue = "a""#, "`jump` is no overlap"),
+            (r#"cron = "@daily", overlap = "jump", queue = "a""#, "`jump` is not an overlap"),
             (r#"cron = "@daily", queue = "A""#, "a queue is 1 to 64"),
             (r#"cron = "@daily""#, "`queue` is missing"),
             (r#"cron = "@daily", queue = "a", zones = "UTC""#, "there is no `zones`"),
-            (r#"cron = "@daily", queue = "a", queue = "b""#, "`queue` is there twice"),
+            (r#"cron = "@daily", queue = "a", queue = "b""#, "`queue` occurs twice"),
             (r#"cron = 5, queue = "a""#, "write a text in quotes"),
             (r#"cron = "@daily", queue = "a", input = "[]""#, "write a JSON object"),
-            (r#"cron = "@daily", queue = "a", input = "{""#, "this is no JSON"),
+            (r#"cron = "@daily", queue = "a", input = "{""#, "this is not JSON"),
             (r#"cron = "@daily", queue = "a", schedule = "-""#, "write 1 to 128"),
             (r#"cron = "@daily", queue = "a", tags = 5"#, "write a text in quotes"),
             (r#"cron = "@daily", queue = "a", worker_tags = ["eu", "G P U"]"#, "a worker's tag is"),
@@ -270,10 +270,10 @@ mod tests {
     fn a_function_that_can_be_no_task_is_told() {
         for (item, expected) in [
             ("fn send() -> Result<(), Failure> { }", "a task is an `async fn`"),
-            ("async fn send() { }", "a task gives back a `Result<"),
+            ("async fn send() { }", "a task returns a `Result<"),
             ("async fn send<T>(input: T) -> Result<(), Failure> { }", "no generics"),
-            ("async fn send(&self) -> Result<(), Failure> { }", "no method"),
-            ("async fn send(a: &str) -> Result<(), Failure> { }", "take it by value"),
+            ("async fn send(&self) -> Result<(), Failure> { }", "not a method"),
+            ("async fn send(a: &str) -> Result<(), Failure> { }", "take them by value"),
             ("async fn send(a: A, b: B) -> Result<(), Failure> { }", "one input and one Context"),
             ("async fn send(a: Context, b: Context) -> Result<(), Failure> { }", "one Context"),
         ] {

@@ -125,7 +125,7 @@ fn overlap(arguments: &Arguments) -> syn::Result<String> {
     if OVERLAPS.contains(&value.as_str()) {
         return Ok(value);
     }
-    let problem = format!("`{value}` is no overlap; there is {}", OVERLAPS.join(", "));
+    let problem = format!("`{value}` is not an overlap; there is {}", OVERLAPS.join(", "));
     Err(syn::Error::new(text.span(), problem))
 }
 
@@ -168,7 +168,7 @@ fn json_object(text: &LitStr) -> syn::Result<Map<String, Value>> {
     match serde_json::from_str(&text.value()) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(refused("write a JSON object".to_owned())),
-        Err(error) => Err(refused(format!("this is no JSON: {error}"))),
+        Err(error) => Err(refused(format!("this is not JSON: {error}"))),
     }
 }
 

@@ -43,7 +43,7 @@ async fn send_one(letter: Letter) -> Result<(), Failure> {
     if letter.address.contains('@') {
         return Ok(());
     }
-    Err(Failure::permanent(format!("{} is no address", letter.address)))
+    Err(Failure::permanent(format!("{} is not an address", letter.address)))
 }
 
 #[tokio::main]

@@ -207,7 +207,7 @@ impl Job {
     pub fn output<T: Serialize, E: Into<Failure>>(given: Result<T, E>) -> Result<Value, Failure> {
         let value = given.map_err(Into::into)?;
         serde_json::to_value(value)
-            .map_err(|error| Failure::permanent(format!("the output is no JSON: {error}")))
+            .map_err(|error| Failure::permanent(format!("the output is not JSON: {error}")))
     }
 
     pub(crate) fn new(given: Given, http: Http, worker_id: String) -> Self {
@@ -243,7 +243,7 @@ impl Job {
     /// Marks the job as lost: the server no longer accepts its results.
     pub(crate) fn lose(&self) {
         self.0.is_lost.store(true, Ordering::Release);
-        self.stop("the job is another's by now");
+        self.stop("the job now belongs to another worker");
     }
 
     pub(crate) fn is_lost(&self) -> bool {
@@ -326,9 +326,13 @@ impl Job {
         match told {
             Ok(_) => {}
             Err(error) if error.is_gone() => {
-                tracing::info!(job = self.id(), %error, "the job is another's or has ended");
+                tracing::info!(
+                    job = self.id(),
+                    %error,
+                    "the job belongs to another worker or has ended"
+                );
             }
-            Err(error) => tracing::error!(job = self.id(), %error, "the end was not told"),
+            Err(error) => tracing::error!(job = self.id(), %error, "the end was not reported"),
         }
     }
 

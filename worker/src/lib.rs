@@ -24,7 +24,7 @@
 //! #[task(queue = "emails")]
 //! async fn send_one(address: String) -> Result<(), Failure> {
 //!     if !address.contains('@') {
-//!         return Err(Failure::permanent(format!("{address} is no address")));
+//!         return Err(Failure::permanent(format!("{address} is not an address")));
 //!     }
 //!     Ok(())
 //! }

@@ -91,7 +91,7 @@ def test_a_single_dataclass_is_the_whole_input() -> None:
         ({}, "count: is missing"),
         ({"count": True}, "count: must be a whole number, and is true or false"),
         ({"count": 1, "size": "huge"}, "size: must be one of 'small', 'large'"),
-        ({"count": 1, "sizes": "small"}, "sizes: is no field of it; there is count, size, day"),
+        ({"count": 1, "sizes": "small"}, "sizes: is not a field; there is count, size, day"),
         ({"count": 1, "day": "26.11."}, "day: must be a day such as 2026-11-26, and is a text"),
         ({"count": 1, "day": None}, "day: must be a day such as 2026-11-26, and is null"),
         ([], "input: must be an object, and is a list"),
@@ -224,11 +224,11 @@ def place() -> None: ...
 def test_names_and_queues_are_checked() -> None:
     def place() -> None: ...
 
-    with pytest.raises(DeclarationError, match="'no/good' is no name of a task"):
+    with pytest.raises(DeclarationError, match="'no/good' is not a valid task name"):
         task(queue="good", name="no/good")(place)
-    with pytest.raises(DeclarationError, match="'no good' is no name of a schedule"):
+    with pytest.raises(DeclarationError, match="'no good' is not a valid schedule name"):
         scheduled(cron="@daily", queue="good", name="no good")(place)
-    with pytest.raises(DeclarationError, match="'No' is no name of a queue"):
+    with pytest.raises(DeclarationError, match="'No' is not a valid queue name"):
         task(queue="No")(place)
     with pytest.raises(DeclarationError, match="name the queue"):
         scheduled(cron="@daily")(place)

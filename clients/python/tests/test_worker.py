@@ -103,7 +103,7 @@ def test_failures_say_why_and_whether_to_try_again(server: FakeServer) -> None:
         "job-exits": ("SystemExit: 3", True),
         "job-typed": ("count: must be a whole number, and is a text", False),
         "job-opaque": (
-            "what opaque gave back is no JSON: a object cannot be written as JSON",
+            "what opaque gave back is not JSON: a object cannot be written as JSON",
             False,
         ),
         "job-unknown": (

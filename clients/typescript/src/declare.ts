@@ -80,10 +80,10 @@ const declared = new Map<string, AnyTask>();
 export function task<I = unknown, O = unknown>(options: TaskOptions<I>, run: TaskFunction<I, O>): Task<I, O> {
   const made = new Task(options, run);
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(made.name)) {
-    throw new DeclarationError(`"${made.name}" is no name of a task: 1 to 64 of a-z A-Z 0-9 . _ -`);
+    throw new DeclarationError(`"${made.name}" is not a valid task name: 1 to 64 of a-z A-Z 0-9 . _ -`);
   }
   if (!/^[a-z0-9._-]{1,64}$/.test(made.queue)) {
-    throw new DeclarationError(`"${made.queue}" is no name of a queue: 1 to 64 of a-z 0-9 . _ -`);
+    throw new DeclarationError(`"${made.queue}" is not a valid queue name: 1 to 64 of a-z 0-9 . _ -`);
   }
   addTask(declared, made);
   return made;
@@ -135,7 +135,7 @@ function scheduleOf(made: AnyTask, given: ScheduleOptions): Schedule {
   const name = given.schedule ?? made.name;
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?$/.test(name)) {
     throw new DeclarationError(
-      `"${name}" is no name of a schedule: 1 to 128 of A-Z a-z 0-9 . _ / -, ` +
+      `"${name}" is not a valid schedule name: 1 to 128 of A-Z a-z 0-9 . _ / -, ` +
         "with a letter or digit first and last",
     );
   }

@@ -115,7 +115,7 @@ export function object<F extends Fields>(fields: F): Field<Read<F>> {
       for (const name of Object.keys(given)) {
         if (known.has(name)) continue;
         const there = [...known.keys()].join(", ") || "none";
-        throw new InputError(below(path, name), `is no field of it; there is ${there}`);
+        throw new InputError(below(path, name), `is not a field; there is ${there}`);
       }
       const read = [...known].map(([name, field]) => {
         if (Object.hasOwn(given, name)) return [name, field.read(given[name], below(path, name))];

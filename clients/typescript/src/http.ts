@@ -76,7 +76,7 @@ export class Http {
       said = undefined;
     }
     if (answer.ok && typeof said === "object" && said !== null) return said as Answer;
-    if (answer.ok) throw new Error(`the answer ${answer.status} is no JSON`);
+    if (answer.ok) throw new Error(`the answer ${answer.status} is not JSON`);
     throw errorOf(answer, said);
   }
 

@@ -102,7 +102,7 @@ export class Job {
   lose(): void {
     this.isLost = true;
     this.log.close();
-    this.stop("the job is another's by now");
+    this.stop("the job now belongs to another worker");
   }
 
   /** Runs the function; returns what to report. */
@@ -126,7 +126,7 @@ export class Job {
     try {
       return { path: "complete", body: this.body({ output: JSON.parse(JSON.stringify(output ?? null)) as unknown }) };
     } catch (error) {
-      return this.failed(`what ${this.task} gave back is no JSON: ${String(error)}`, false);
+      return this.failed(`what ${this.task} gave back is not JSON: ${String(error)}`, false);
     }
   }
 

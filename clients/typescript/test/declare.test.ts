@@ -68,10 +68,10 @@ test("names are checked", () => {
   const refused = (what: () => unknown, problem: RegExp): void => {
     assert.throws(what, (thrown) => thrown instanceof DeclarationError && problem.test(thrown.message));
   };
-  refused(() => task({ name: "no/good", queue: "a" }, () => {}), /"no\/good" is no name of a task/);
-  refused(() => task({ name: "good", queue: "No" }, () => {}), /"No" is no name of a queue/);
+  refused(() => task({ name: "no/good", queue: "a" }, () => {}), /"no\/good" is not a valid task name/);
+  refused(() => task({ name: "good", queue: "No" }, () => {}), /"No" is not a valid queue name/);
   const good = { name: "good", queue: "a", cron: "@daily" };
-  refused(() => scheduled({ ...good, schedule: "no good" }, () => {}), /"no good" is no name of a schedule/);
+  refused(() => scheduled({ ...good, schedule: "no good" }, () => {}), /"no good" is not a valid schedule name/);
   refused(() => scheduled({ ...good, options: { task: {} } }, () => {}), /options: task/);
 });
 
@@ -105,7 +105,7 @@ for (const [given, problem] of [
   [{ lines: [], at: "tomorrow" }, "at: must be an instant such as 2026-11-26T02:00:00Z, and is a text"],
   [{ lines: [], rates: { eur: null } }, "rates.eur: must be a number, and is null"],
   [{ lines: [], isNew: "yes" }, "isNew: must be true or false, and is a text"],
-  [{ lines: [], line: 1 }, "line: is no field of it; there is lines, size, at, rates, rest, isNew"],
+  [{ lines: [], line: 1 }, "line: is not a field; there is lines, size, at, rates, rest, isNew"],
 ] as const) {
   test(`wrong input names the field: ${problem}`, async () => {
     await assert.rejects(readInput(order, given), (thrown) => {

@@ -92,7 +92,7 @@ test("failures say why and whether to try again", async () => {
     ["job-breaks", "RangeError: no paper", true],
     [
       "job-opaque",
-      "what opaque gave back is no JSON: TypeError: Do not know how to serialize a BigInt",
+      "what opaque gave back is not JSON: TypeError: Do not know how to serialize a BigInt",
       false,
     ],
     ["job-refuses", "no such customer", false],

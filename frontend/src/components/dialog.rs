@@ -7,7 +7,7 @@ use web_sys::HtmlElement;
 
 use super::{Glyph, icon_button, live};
 
-/// Shows its children while `open` is set. They are created anew each time, so earlier input is not kept.
+/// Shows its children while `open` is set. They are created again each time, so earlier input is not kept.
 #[component]
 pub(crate) fn Dialog(
     open: RwSignal<bool>,

@@ -34,16 +34,16 @@ type Line = (Side, usize);
 #[derive(Debug, PartialEq, Eq)]
 enum Part {
     Shown(Line),
-    /// So many common lines are left out.
+    /// The number of common lines that are left out.
     LeftOut(usize),
 }
 
-/// The lines that were removed and added, with some context around them.
+/// Shows the lines that were removed and added, with some context around them.
 pub(crate) fn diff(before: &Value, after: &Value) -> AnyView {
     diff_values("What changed", before, after)
 }
 
-/// The same under its own name, for a page that compares several values.
+/// Shows the difference of two values under a name, for a page that compares several values.
 pub(crate) fn diff_values(label: &'static str, before: &Value, after: &Value) -> AnyView {
     let lines = |value: &Value| -> Vec<String> {
         if value.is_null() {
@@ -55,7 +55,7 @@ pub(crate) fn diff_values(label: &'static str, before: &Value, after: &Value) ->
     diff_lines(label, &lines(before), &lines(after), Sameness::Exact)
 }
 
-/// The same for lines of text.
+/// Shows the difference of two lists of lines.
 pub(crate) fn diff_lines(
     label: &'static str,
     before: &[String],

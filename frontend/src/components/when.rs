@@ -118,7 +118,7 @@ pub(crate) fn when_relative(at: Moment, zone: Option<String>) -> AnyView {
     When::new(at).zone(zone).far().view()
 }
 
-/// Writes the tooltips of times, as long as the console exists. The app calls it once.
+/// Writes the tooltips of times from now on. The app calls this once.
 pub(crate) fn explain_times() {
     let _listener = window_event_listener(ev::pointerover, |event| {
         let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());

@@ -22,7 +22,7 @@ pub(crate) struct PreviewFire {
 pub(crate) struct Warning {
     pub(crate) code: String,
     pub(crate) message: String,
-    /// The field's path, as in `expressions[0]`.
+    /// The field's path, such as `expressions[0]`.
     pub(crate) field: String,
     pub(crate) suggestion: Option<String>,
 }

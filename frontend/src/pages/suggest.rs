@@ -31,7 +31,7 @@ fn here() -> Signal<String> {
     Signal::derive(move || address.namespace())
 }
 
-/// The same for what only one namespace can be asked for.
+/// The namespace of a request that needs exactly one; `None` across all namespaces.
 fn one(namespace: Signal<String>) -> Option<String> {
     Some(namespace.get()).filter(|namespace| !namespace.is_empty())
 }
@@ -180,7 +180,7 @@ pub(super) fn schedules(namespace: Signal<String>) -> Suggestions {
     Suggestions { fill: Fill::Whole, known: schedules_of(sought, namespace, || true), sought }
 }
 
-/// The same of the namespace of the page.
+/// One schedule of the page's namespace, searched by the server.
 pub(super) fn schedules_here() -> Suggestions {
     schedules(here())
 }

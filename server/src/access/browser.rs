@@ -28,7 +28,7 @@ const SYSTEMS: [(&str, &str); 7] = [
 /// Maximum length of the name of an unknown program.
 const MAX_NAME: usize = 60;
 
-/// A `User-Agent` header in words, as in `Firefox 140 on Linux`. The name of a program that is no
+/// A `User-Agent` header in words, such as `Firefox 140 on Linux`. The name of a program that is no
 /// known browser is the header's first word.
 pub fn browser_name(user_agent: &str) -> String {
     let product = |word: &'static str| {

@@ -66,7 +66,7 @@ impl Device {
         guesses.count(&[LimiterKey::Device(self.id(name))]).await
     }
 
-    /// Takes back an attempt whose password was correct.
+    /// Returns an attempt whose password was correct to the allowance.
     pub async fn forgive(&self, guesses: &Guesses, name: &str) {
         guesses.forgive_keys(&[LimiterKey::Device(self.id(name))]).await;
     }

@@ -1,6 +1,6 @@
 use crate::store::{Constraint, StoreError};
 
-/// Why a person or token was not added or changed. Messages read after "failed to".
+/// Why a person or token was not added or changed. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum PeopleError {
     /// A value cannot be accepted.
@@ -17,8 +17,7 @@ pub enum PeopleError {
     },
     /// The name is taken.
     #[error(
-        "add the {what} '{name}': there is one of that name, or of one that looks like it; choose \
-         another"
+        "add the {what} '{name}': that name, or one that looks like it, is taken; choose another"
     )]
     Exists {
         /// `user` or `token`.
@@ -36,8 +35,8 @@ pub enum PeopleError {
     },
     /// After the change, no administrator of the instance could sign in.
     #[error(
-        "disable '{name}': it is the last administrator who can sign in; make another one first, \
-         or say --force"
+        "disable '{name}': it is the last administrator who can sign in; make another user an \
+         administrator first, or give --force"
     )]
     LastAdministrator {
         /// The name.

@@ -1,9 +1,10 @@
 //! Counts guesses at passwords, for all nodes together and across restarts.
 //!
 //! The database's counts are decisive. But each node first consults its own knowledge: it refuses a
-//! caller without guesses left without a query, so that guessing, which strangers can do, causes no
-//! more writes than the limits allow. A node only knows guesses that the database has accepted or
-//! refused, so except for moments it never refuses a caller whom the database would admit.
+//! caller without guesses left without a query, so that guessing, which unauthenticated callers can
+//! do, causes no more writes than the limits allow. A node only knows guesses that the database has
+//! accepted or refused, so except for moments it never refuses a caller whom the database would
+//! admit.
 
 use std::{
     net::IpAddr,
@@ -96,7 +97,7 @@ impl Guesses {
         if is_taken { Ok(()) } else { Err(Hindrance::Wait(wait)) }
     }
 
-    /// Takes back an attempt whose password was correct.
+    /// Returns an attempt whose password was correct to the allowance.
     pub async fn forgive(&self, name: &str, address: IpAddr) {
         self.forgive_keys(&keys(name, address)).await;
     }
@@ -105,7 +106,7 @@ impl Guesses {
         self.known.give_back(keys);
         let given: Vec<_> = keys.iter().map(LimiterKey::guess).collect();
         if let Err(error) = guesses::give_back(&self.store, &given).await {
-            tracing::warn!(%error, "failed to forgive an attempt that was none");
+            tracing::warn!(%error, "failed to return an attempt to the limit on guesses");
         }
     }
 
@@ -122,7 +123,7 @@ impl Guesses {
             *looked = LastPrune { at: Some(now), guesses: 0 };
         }
         if let Err(error) = guesses::remove_needless(&self.store, MAX).await {
-            tracing::warn!(%error, "failed to remove guesses that are long past");
+            tracing::warn!(%error, "failed to remove old guesses");
         }
     }
 }

@@ -133,7 +133,7 @@ impl Limiter {
         self.locked().insert(key.clone(), bucket);
     }
 
-    /// Takes back an attempt whose password was correct.
+    /// Returns an attempt whose password was correct to the allowance.
     pub fn forgive(&self, name: &str, address: IpAddr) {
         self.give_back(&keys(name, address));
     }

@@ -52,7 +52,9 @@ pub(crate) use names::{check_name, name_key};
 pub use password::{mark, random_password};
 pub use refused::Refused;
 pub(crate) use refused::forbidden;
-pub use rights::{Admin, Editor, Operator, Owner, Permit, Queues, Reader, Viewer, ViewerKind};
+pub use rights::{
+    Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind, WorkerQueues,
+};
 pub use tokens::{NewToken, TokenHolder, create_token, revoke_token, token_hash, token_holder};
 pub use users::{Access, NewUser, Tokens, add_user, set_access, set_password, sign_in};
 

@@ -38,12 +38,10 @@ pub(crate) fn check(password: &SecretString, name: &str) -> Result<(), PeopleErr
     let text = password.expose_secret();
     let length = text.chars().count();
     let problem = match length {
-        0..12 => format!("has {length} characters; the least is 12"),
-        12..=256 if is_easily_guessed(text, name) => {
-            "is among the first that would be guessed".to_owned()
-        }
+        0..12 => format!("has {length} characters; the minimum is 12"),
+        12..=256 if is_easily_guessed(text, name) => "is easily guessed".to_owned(),
         12..=256 => return Ok(()),
-        _ => format!("has {length} characters; the most is 256"),
+        _ => format!("has {length} characters; the maximum is 256"),
     };
     let help = "give one of 12 to 256 characters, such as four words that have nothing to do with \
                 each other";

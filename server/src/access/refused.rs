@@ -17,7 +17,7 @@ pub enum Refused {
         which: String,
     },
     /// The caller's token does not give access to this queue.
-    #[error("this token does not open the queue {name:?}; take one that names it")]
+    #[error("this token does not give access to the queue {name:?}; use one that does")]
     Queue {
         /// The queue.
         name: String,

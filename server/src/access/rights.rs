@@ -33,12 +33,12 @@ pub struct Viewer {
     /// The hashed key of its session.
     pub session: Option<String>,
     /// The queues of a worker's token: it may pull from these, and do nothing else.
-    pub queues: Option<Queues>,
+    pub queues: Option<WorkerQueues>,
 }
 
 /// The queues of a worker's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queues {
+pub struct WorkerQueues {
     /// The namespaces of the queues.
     pub grants: Grants,
     /// The names of the queues.
@@ -137,8 +137,9 @@ impl<'a> Permit<'a> {
         self.who
     }
 
-    /// Refuses objects in a namespace that the permission does not cover. To strangers, there seems
-    /// to be no `what` with this key or name; members get an error that names their role.
+    /// Refuses objects in a namespace that the permission does not cover. To callers
+    /// without a role there, no `what` with this key or name seems to exist; members get an error
+    /// that names their role.
     pub fn over(
         self,
         namespace: Uuid,

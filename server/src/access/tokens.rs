@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Elsewhere, PeopleError, check_name, commit_rights, grants_of, record};
 use crate::{
-    access::{Grant, Grants, Owner, Queues, Viewer, ViewerKind},
+    access::{Grant, Grants, Owner, Viewer, ViewerKind, WorkerQueues},
     clock::Clock,
     store::{Store, StoreError, namespaces, tokens, users},
     target::is_queue_name,
@@ -96,10 +96,15 @@ fn check_queues(role: Role, queues: &[String]) -> Result<(), PeopleError> {
     };
     if queues.len() > MAX_QUEUES {
         let value = queues.len().to_string();
-        return refused("number of queues", &value, "is too large", "name 32 at the most");
+        return refused("number of queues", &value, "is too large", "name at most 32");
     }
     if let Some(queue) = queues.iter().find(|queue| !is_queue_name(queue)) {
-        return refused("queue", queue, "is no name of a queue", "write 1 to 64 of a-z 0-9 . _ -");
+        return refused(
+            "queue",
+            queue,
+            "is not a valid queue name",
+            "write 1 to 64 of a-z 0-9 . _ -",
+        );
     }
     if !queues.is_empty() && role < Role::Operator {
         let help = "give it the role operator or more, or leave the queues out";
@@ -169,7 +174,7 @@ impl TokenHolder {
         };
         // A worker's token has no grants: it gives access to its queues only.
         let viewer = Viewer::new(id, name, ViewerKind::Token, Grants::default(), source);
-        Viewer { caller, queues: Some(Queues { grants, names }), ..viewer }
+        Viewer { caller, queues: Some(WorkerQueues { grants, names }), ..viewer }
     }
 }
 
@@ -193,7 +198,7 @@ pub async fn token_holder(
                 Ok::<_, StoreError>(tx.commit().await?)
             };
             if let Err(error) = stamped.await {
-                tracing::warn!(%error, "failed to note the use of a token");
+                tracing::warn!(%error, "failed to record the use of a token");
             }
         });
     }

@@ -82,7 +82,7 @@ pub async fn set_password(
     let user = named(store, name).await?;
     if user.is_service {
         let (value, problem) = (name.to_owned(), "is a service account".to_owned());
-        let help = "nobody signs in as one: make it a token";
+        let help = "no one can sign in as a service account: create a token for it";
         return Err(PeopleError::BadInput { field: "user", value, problem, help });
     }
     let hash = password::hash(password).await?;
@@ -144,8 +144,8 @@ pub async fn sign_in(
     name: &str,
     password: SecretString,
 ) -> Result<Option<Model>, PeopleError> {
-    // No password is longer, and the server must not hash megabytes for a stranger. No name
-    // contains NUL.
+    // No password is longer, and the server must not hash megabytes for an unauthenticated caller.
+    // No name contains NUL.
     let sane = password.expose_secret().len() <= 1024 && !name.contains('\0');
     let user = if sane { users::by_name(store.read(), name).await? } else { None };
     let user = user.filter(|user| user.disabled_at.is_none() && !user.password_hash.is_empty());

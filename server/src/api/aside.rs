@@ -176,7 +176,7 @@ impl AnswerPlace {
             Some(_) => Ok(()),
             None => Err(rate_limited(format!(
                 "{MAX_LARGE_OF_CALLER} large answers of yours are being built, or you have not \
-                 read them yet; read them, and ask again"
+                 read them yet; read them, and try again"
             ))),
         }
     }
@@ -240,8 +240,8 @@ impl Asides {
         let place = self.queries.enter_within(caller, &self.clock, PATIENCE).await;
         place.ok_or_else(|| {
             rate_limited(format!(
-                "{MAX_QUERIES_OF_CALLER} requests of yours that read lists are under way; wait for \
-                 their answers, and ask again"
+                "{MAX_QUERIES_OF_CALLER} of your requests that read lists are in progress; wait \
+                 for their answers, and try again"
             ))
         })
     }

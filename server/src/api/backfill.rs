@@ -117,7 +117,7 @@ impl Backfill {
         self.0.finished_at.map(Into::into)
     }
 
-    /// The backfill's progress. Each request counts it anew.
+    /// The backfill's progress. Each request recounts it.
     #[graphql(complexity = "PROGRESS + child_complexity")]
     async fn progress(&self, cx: &Context<'_>) -> Result<BackfillProgress> {
         let found = cx.rows().load_one(BackfillProgressOf(self.0.id)).await?.unwrap_or_default();
@@ -131,7 +131,7 @@ impl Backfill {
         cx: &Context<'_>,
         #[graphql(desc = "Only fires in this state.")] state: Option<BackfillFireState>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<BackfillFire>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let state = state.map(Into::into);
@@ -238,17 +238,17 @@ impl BackfillFire {
         Ok(local.format(LOCAL).to_string())
     }
 
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }
 
-    /// How far it has come.
+    /// The state of the fire.
     async fn state(&self) -> BackfillFireState {
         self.0.state.into()
     }
 
-    /// Its run; null while it has none, and once the run is removed.
+    /// The fire's run; null before the run exists, and after its removal.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))

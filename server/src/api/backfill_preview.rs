@@ -71,7 +71,7 @@ impl BackfillPreview {
         #[graphql(default = false, desc = "Whether to leave out fires that would not run.")]
         selected_only: bool,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<BackfillPreviewFire>> {
         let key = |text: &str| text.parse().ok().map(Timestamp);
         let window = Paging::forward(first, after).window(key)?;
@@ -117,17 +117,17 @@ impl BackfillPreviewFire {
         self.0.fire.local.format(LOCAL).to_string()
     }
 
-    /// UTC offset, as in +02:00
+    /// UTC offset, such as +02:00
     async fn offset(&self) -> String {
         self.0.fire.offset.to_string()
     }
 
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     async fn kind(&self) -> FireKind {
         self.0.fire.kind.into()
     }
 
-    /// What has become of it.
+    /// What has become of the instant.
     async fn standing(&self) -> InstantState {
         self.0.standing.into()
     }

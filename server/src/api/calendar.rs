@@ -236,7 +236,7 @@ pub(crate) struct UpdateCalendarInput {
     ranges: Option<Vec<CalendarRange>>,
     /// The complete list of times of the day.
     windows: Option<Vec<CalendarWindow>>,
-    /// Why, for the audit log: at most 500 characters.
+    /// Reason for the audit log: 0 to 500 characters.
     reason: Option<String>,
 }
 

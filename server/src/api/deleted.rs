@@ -13,7 +13,7 @@ pub(crate) struct DeletedSchedule {
     id: Uuid,
     /// Its name before the deletion. Another schedule may have the name by now.
     name: String,
-    /// The text for people.
+    /// The schedule's note.
     note: String,
     /// The tags that it had.
     tags: Vec<String>,

@@ -45,7 +45,7 @@ impl OrderingDeployed {
                     hand."
         )]
         adopt: bool,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeployPayload> {
@@ -71,9 +71,7 @@ impl OrderingDeployed {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The schedule's id.")] id: Uuid,
-        #[graphql(
-            desc = "A text for people, at most 4,000 characters; it replaces the current one."
-        )]
+        #[graphql(desc = "The new note, at most 4,000 characters; it replaces the current one.")]
         note: String,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
@@ -119,9 +117,9 @@ pub(crate) struct DeployChange {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     kind: String,
     name: String,
-    /// What changed, in words.
+    /// A description of the change.
     detail: String,
-    /// What changed, key by key of the module's file: at most 100.
+    /// The keys of the module's file whose values changed; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
     /// Likely mistakes in the schedule's timing, and secrets that its tasks use but that are not

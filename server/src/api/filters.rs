@@ -40,21 +40,21 @@ pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result
 /// Selects schedules.
 #[derive(InputObject, Default)]
 pub(crate) struct ScheduleFilter {
-    /// The name or note contains this text, ignoring case.
+    /// Only schedules whose name or note contains this text, ignoring case.
     text: Option<String>,
-    /// They have this tag.
+    /// Only schedules with this tag.
     tag: Option<String>,
-    /// They are in this state.
+    /// Only schedules in this state.
     state: Option<ScheduleState>,
     /// The workflow's name.
     workflow: Option<String>,
     /// The name of a calendar that the schedules refer to.
     calendar: Option<String>,
-    /// Whether the schedules have any tag.
+    /// True selects schedules with tags, false selects schedules without tags.
     tagged: Option<bool>,
-    /// Whether a module declares the schedules.
+    /// True selects schedules that a module declares, false selects all others.
     declared: Option<bool>,
-    /// True for the caller's favourites, false for all others.
+    /// True selects the caller's favourites, false selects all other schedules.
     favourite: Option<bool>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct RunFilter {
     states: Option<Vec<RunState>>,
     /// Only runs of this schedule.
     schedule_id: Option<Uuid>,
-    /// Whether the run can still change.
+    /// True selects runs that can still change, false selects settled runs.
     live: Option<bool>,
     /// Scheduled at this instant or later.
     after: Option<Instant>,

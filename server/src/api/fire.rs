@@ -57,22 +57,22 @@ impl Fire {
         Ok(self.wall_clock(cx).await?.0.format(LOCAL).to_string())
     }
 
-    /// UTC offset of the schedule's zone at that instant, as in +02:00
+    /// UTC offset of the schedule's zone at that instant, such as +02:00
     async fn offset(&self, cx: &Context<'_>) -> Result<String> {
         Ok(self.wall_clock(cx).await?.1.to_string())
     }
 
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }
 
-    /// What became of it.
+    /// What became of the fire.
     async fn verdict(&self) -> Verdict {
         self.0.verdict.into()
     }
 
-    /// Why it has this verdict.
+    /// Why the fire has this verdict.
     async fn reason(&self, cx: &Context<'_>) -> Result<Reason> {
         self.why(cx).await
     }
@@ -88,12 +88,12 @@ impl Fire {
         self.0.last_scheduled_at.into()
     }
 
-    /// When its row was written: for most fires, when a node claimed it.
+    /// When the fire's row was written: for most fires, when a node claimed it.
     async fn claimed_at(&self) -> Instant {
         self.0.claimed_at.into()
     }
 
-    /// When it got its final verdict; null while it is PENDING.
+    /// When the fire got its final verdict; null while it is PENDING.
     async fn decided_at(&self) -> Option<Instant> {
         self.0.decided_at.map(Into::into)
     }
@@ -104,7 +104,7 @@ impl Fire {
         Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
     }
 
-    /// How often recovery tried to hand it over after its node was lost.
+    /// How many times recovery tried to hand the fire over after its node was lost.
     async fn recovery_attempts(&self) -> i32 {
         self.0.recovery_attempts
     }
@@ -196,7 +196,7 @@ pub(crate) enum Verdict {
 /// Why a fire has its verdict.
 #[derive(SimpleObject)]
 pub(crate) struct Reason {
-    /// The reason for programs.
+    /// The reason as a code, for use by programs.
     code: ReasonCode,
     /// An explanation for people.
     text: String,
@@ -208,7 +208,8 @@ pub(crate) struct Reason {
 pub(crate) enum ReasonCode {
     /// The fire started when it was due, or within two seconds of that.
     OnTime,
-    /// The fire was not missed, but started later than that: the text says how late and why.
+    /// The fire was not missed, but started more than two seconds late: the text says how late and
+    /// why.
     Late,
     /// The fire was missed, and then run by the catch-up policy or after a pause.
     CaughtUp,

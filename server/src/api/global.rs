@@ -25,7 +25,7 @@ use crate::commands::BadInput;
 
 /// Maximum number of ids in one request.
 const MAX_IDS: usize = 100;
-/// The same, in the type that the library uses for costs.
+/// Maximum number of ids, in the type that the library uses for costs.
 const IDS: i32 = 100;
 /// The base cost of one object: it is looked up in all types.
 const LOOKUP: usize = 100;

@@ -28,7 +28,7 @@ pub(crate) struct Health {
     /// The checks and their results, the failing ones included.
     #[graphql(complexity = "DECLARED * child_complexity")]
     checks: Vec<HealthCheck>,
-    /// The server's version: of the node that answers.
+    /// The server version of the node that answers.
     version: String,
     /// The time zone rules of the node that answers.
     zone_data: ZoneData,
@@ -53,9 +53,9 @@ impl Health {
 /// One check and its result.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct HealthCheck {
-    /// As in `missed`, `stalled`, `scheduler`, `clocks`.
+    /// The name of the check, such as `missed`, `stalled`, `scheduler` or `clocks`.
     name: String,
-    /// Whether it has passed.
+    /// Whether the check has passed.
     healthy: bool,
     /// The measured value, with its unit if it has one.
     value: String,
@@ -66,7 +66,7 @@ pub(crate) struct HealthCheck {
 /// The time zone rules in use.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct ZoneData {
-    /// The release of the IANA data, as in 2026a.
+    /// The release of the IANA data, such as 2026a.
     version: String,
     /// `system`, `bundled` or `file`: the operating system's, the program's own, or the one that a
     /// setting names.

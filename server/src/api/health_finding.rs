@@ -25,9 +25,9 @@ const MAX_SCHEDULES: i64 = 10;
 /// Something that is wrong, and what to do about it.
 #[derive(SimpleObject)]
 pub(crate) struct HealthFinding {
-    /// The name of the check, as in `checks`: `missed`, `stalled`, `scheduler`, `clocks`.
+    /// The name of the failed check in `checks`, such as `missed` or `stalled`.
     code: String,
-    /// How severe it is.
+    /// The severity of the finding.
     severity: HealthSeverity,
     /// What is wrong, in one sentence.
     message: String,

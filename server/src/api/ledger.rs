@@ -40,14 +40,18 @@ impl ReadingLedger {
         cx: &Context<'_>,
         #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
         #[graphql(desc = "Only fires that match this filter.")] filter: Option<LedgerFilter>,
-        #[graphql(desc = "Selects schedules, in the search language of docs/search.md, as in \
-                    `tag:billing -zone:UTC`.")]
+        #[graphql(
+            desc = "A search that selects schedules, in the language of docs/search.md, such as \
+                    `tag:billing -zone:UTC`."
+        )]
         search: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
-        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
+        #[graphql(
+            desc = "The page size, 1 to 200, to page from the end of the list; instead of `first`."
+        )]
         last: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
+        #[graphql(desc = "Only entries before this cursor of the list.")] before: Option<String>,
     ) -> Result<Connection<Fire>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -66,7 +70,7 @@ impl ReadingLedger {
         cx: &Context<'_>,
         #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
         #[graphql(desc = "Only fires that match this filter.")] filter: Option<LedgerFilter>,
-        #[graphql(desc = "Selects schedules, in the search language of docs/search.md.")]
+        #[graphql(desc = "A search that selects schedules, in the language of docs/search.md.")]
         search: Option<String>,
     ) -> Result<LedgerTotals> {
         cx.viewer()?;

@@ -56,8 +56,8 @@ impl ReadingFigures {
         .await?)
     }
 
-    /// What settled in a namespace, summed per step of a chart, by the minute at the finest. A run
-    /// counts in the minute in which it ended, within seconds of its end. With `tag` or
+    /// What settled in a namespace, summed for each step of a chart; a step is at least a minute
+    /// long. A run counts in the minute in which it ended, within seconds of its end. With `tag` or
     /// `scheduleId`, individual runs and fires are read instead of the roll-ups, and runs that took
     /// longer than a day are left out.
     #[graphql(complexity = "1_000 + child_complexity")]

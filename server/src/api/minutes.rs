@@ -51,7 +51,7 @@ impl ReadingMinutes {
         #[graphql(desc = "Now if absent; a past instant counts as now. At most a year ahead.")]
         from: Option<Instant>,
         #[graphql(default = 1_440, desc = "How many minutes, 1 to 10080.")] minutes: i32,
-        #[graphql(desc = "A timing to try out.")] candidate: Option<TimingInput>,
+        #[graphql(desc = "A timing that is not saved yet.")] candidate: Option<TimingInput>,
         #[graphql(
             desc = "The schedule that the candidate edits, if any; its fires are left out of the \
                     counts."

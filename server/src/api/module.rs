@@ -45,7 +45,7 @@ impl ReadingDeployed {
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Module>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -76,7 +76,8 @@ impl ReadingDeployed {
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "Only objects that this module declares.")] module: Option<String>,
         #[graphql(
-            desc = "Only schedules that match this search, in the language of docs/search.md, and the objects they use."
+            desc = "Only schedules that match this search, in the language of docs/search.md, and \
+                    the objects they use."
         )]
         search: Option<String>,
         #[graphql(
@@ -155,7 +156,7 @@ pub(crate) struct DriftedThing {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     kind: String,
     name: String,
-    /// Who decides about the difference.
+    /// Who decides whether the difference remains.
     side: DriftSide,
     /// The declared and the current values. A field without a path means that the object no longer
     /// exists.
@@ -169,7 +170,7 @@ pub(crate) struct DriftedThing {
     reason: Option<String>,
 }
 
-/// Who decides about a difference between an object and its module's declaration.
+/// Who decides whether a difference between an object and its module's declaration remains.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Side")]
 pub(crate) enum DriftSide {

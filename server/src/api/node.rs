@@ -26,18 +26,18 @@ pub(crate) const NODES: usize = 50;
 #[graphql(name = "ServerNode")]
 pub(crate) struct Node {
     id: Uuid,
-    /// The configured name, or the machine's.
+    /// The node's configured name, or the name of its machine.
     name: String,
     /// The number of this lifetime among those with the same name, from 1.
     incarnation: i32,
-    /// Whether it can take or hold work.
+    /// Whether the node can take or hold work.
     state: NodeState,
     /// The node's roles: `api`, `scheduler`, `worker`.
     roles: Vec<String>,
     /// Tags that runs can require of the node that takes them.
     tags: Vec<String>,
     started_at: Instant,
-    /// When its last heartbeat arrived.
+    /// When the node's last heartbeat arrived.
     heartbeat_at: Instant,
     /// Time since the node's last heartbeat, by the database's clock; null once it is gone.
     silent_ms: Option<Long>,
@@ -52,7 +52,7 @@ pub(crate) struct Node {
     runs: i64,
     /// Maximum number of runs that the node executes at once.
     capacity: i32,
-    /// The version of its binary.
+    /// The version of the node's binary.
     version: String,
     /// The version of the node's time zone data.
     zone_data: String,
@@ -83,9 +83,9 @@ pub(crate) struct NodeDrain {
 /// A service that one node runs for the cluster.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeLease {
-    /// The name of the service, as in `retention`.
+    /// The name of the service, such as `retention`.
     name: String,
-    /// The number of the holder, from 1. Each write of the service names it.
+    /// The number of this holder, counted from 1. Every write of the service contains it.
     epoch: Long,
 }
 
@@ -115,18 +115,18 @@ pub(crate) enum NodeState {
 
 /// Facts that all nodes of one read share: their runs, leases and shards, and which of them are
 /// alive.
-pub(super) struct Around {
+pub(super) struct NodeFacts {
     runs: HashMap<Uuid, i64>,
     leases: Vec<HeldLease>,
     shards: HashMap<String, [i32; 2]>,
     living: HashMap<Uuid, Living>,
 }
 
-/// These facts as of an event, shared by all subscribers: the runs of all nodes are counted once
-/// per heartbeat, however many subscribers there are.
-pub(super) type Surroundings = AnswerCache<Cursor, Arc<Around>>;
+/// The facts about the nodes as of an event, shared by all subscribers: the runs of all nodes are
+/// counted once per heartbeat, however many subscribers there are.
+pub(super) type NodeFactsCache = AnswerCache<Cursor, Arc<NodeFacts>>;
 
-impl Around {
+impl NodeFacts {
     /// The current facts.
     pub(super) async fn now(
         store: &Store,
@@ -151,7 +151,7 @@ impl Node {
     pub(crate) async fn all(cx: &Context<'_>) -> Result<Vec<Self>> {
         let store = cx.store();
         let rows = overview::nodes(store).await?;
-        let around = Around::now(store, cx.data_unchecked::<Cluster>()).await?;
+        let around = NodeFacts::now(store, cx.data_unchecked::<Cluster>()).await?;
         Ok(Self::of(rows, &around))
     }
 
@@ -159,13 +159,13 @@ impl Node {
     pub(crate) async fn one(cx: &Context<'_>, id: Uuid) -> Result<Self> {
         let row = cx.rows().load_one(NodeRow(id)).await?;
         let row = row.ok_or_else(|| CommandError::not_found("node", id))?;
-        let around = Around::now(cx.store(), cx.data_unchecked::<Cluster>()).await?;
+        let around = NodeFacts::now(cx.store(), cx.data_unchecked::<Cluster>()).await?;
         let mut nodes = Self::of(vec![row], &around);
         Ok(nodes.pop().ok_or_else(|| CommandError::not_found("node", id))?)
     }
 
-    /// These nodes with their current load.
-    pub(super) fn of(rows: Vec<node::Model>, around: &Around) -> Vec<Self> {
+    /// The given nodes with their current load.
+    pub(super) fn of(rows: Vec<node::Model>, around: &NodeFacts) -> Vec<Self> {
         let node = |row: node::Model| {
             let heard = around.living.get(&row.id);
             let silence = heard.map(|member| member.silence);

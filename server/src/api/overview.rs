@@ -118,7 +118,7 @@ impl Overview {
         Ok(rows.into_iter().map(Run).map(Calm).collect())
     }
 
-    /// Nodes that are alive or gone within a day; at most 1000.
+    /// Nodes that are alive, or ended within the last day; at most 1000.
     #[graphql(complexity = "NODES * child_complexity")]
     async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         Node::all(cx).await

@@ -38,7 +38,7 @@ impl Paging {
     pub(crate) fn window<K>(self, decode: impl Fn(&str) -> Option<K>) -> Result<PageWindow<K>> {
         if let (Some(_), Some(last)) = (self.first, self.last) {
             let help = "give one of the two";
-            return Err(BadInput::new("last", last, "is given beside 'first'", help).into());
+            return Err(BadInput::new("last", last, "is given together with 'first'", help).into());
         }
         let (field, count) = match self.last {
             Some(last) => ("last", last),
@@ -47,7 +47,7 @@ impl Paging {
         let key = |field: &str, cursor: Option<String>| match cursor {
             None => Ok(None),
             Some(text) => decode(&text).map(Some).ok_or_else(|| {
-                let help = "give a cursor that this list gave out, or leave it out";
+                let help = "give a cursor of this list, or leave it out";
                 BadInput::new(field, &text, "is not a cursor of this list", help)
             }),
         };
@@ -85,7 +85,7 @@ pub(crate) fn cost(first: Option<i32>, last: Option<i32>, row: usize) -> usize {
 /// are far shorter than their limit.
 pub(crate) const DECLARED: usize = 10;
 
-/// The same with a limit of the list's own.
+/// The cost of a list with its own maximum page size: the cost of one row times the page size.
 pub(crate) fn cost_by(first: i32, most: i32, row: usize) -> usize {
     usize::try_from(first.clamp(1, most)).unwrap_or(1).saturating_mul(row)
 }

@@ -51,9 +51,8 @@ impl ReadingPauses {
         cx: &Context<'_>,
         #[graphql(desc = "1 to 100 schedules; omit it to give a search.")] ids: Option<Vec<Uuid>>,
         #[graphql(default = "default", desc = "The namespace to search.")] namespace: String,
-        #[graphql(desc = "In the search language of docs/search.md, as in `tag:billing`.")] search: Option<
-            String,
-        >,
+        #[graphql(desc = "A search in the language of docs/search.md, such as `tag:billing`.")]
+        search: Option<String>,
         #[graphql(desc = "When the pause ends: 7 days from now if absent, at most a year.")]
         until: Option<Instant>,
     ) -> Result<PausePreview> {
@@ -66,7 +65,9 @@ impl ReadingPauses {
             (None, Some(search)) => found(cx, namespace, search).await?,
             (Some(_), Some(search)) => {
                 let help = "give one of the two";
-                return Err(BadInput::new("search", search, "is given beside 'ids'", help).into());
+                return Err(
+                    BadInput::new("search", search, "is given together with 'ids'", help).into()
+                );
             }
             (None, None) => {
                 let help = "give ids or a search";

@@ -17,7 +17,7 @@ use super::{
     workflow::Workflow,
 };
 use crate::{
-    commands::{CommandError, Grouped, Ordered, Rearranged, Saved, SavedCalendar},
+    commands::{CommandError, Ordered, Rearranged, Saved, SavedCalendar, SavedGroup},
     store::{calendars, groups, reads},
 };
 
@@ -116,7 +116,7 @@ pub(crate) struct ConcurrencyGroupPayload {
 }
 
 impl ConcurrencyGroupPayload {
-    pub(super) async fn of(cx: &Context<'_>, grouped: Grouped) -> Result<Self> {
+    pub(super) async fn of(cx: &Context<'_>, grouped: SavedGroup) -> Result<Self> {
         let row = groups::by_ids(cx.store().read(), &[grouped.id]).await?.pop();
         let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("concurrency group", grouped.id))?;

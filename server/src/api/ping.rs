@@ -8,7 +8,7 @@ use super::{context::ContextExt, error::Result, loaders::PingRow, scalar::Instan
 use crate::{commands::secrets::watchdog::masked_address, target::Secret};
 
 /// The URLs that a schedule calls: an external watchdog, which notices when the calls stop. A URL
-/// may use secrets after its host, as in `https://watchdog.example/{{ secrets.nightly }}`.
+/// may use secrets after its host, such as `https://watchdog.example/{{ secrets.nightly }}`.
 #[derive(InputObject)]
 pub(crate) struct PingInput {
     /// Called when a run has succeeded.
@@ -75,7 +75,7 @@ pub(crate) struct PingCall {
     run_id: Uuid,
     /// When that event occurred.
     happened_at: Instant,
-    /// How often it was tried, the first time included.
+    /// How many times the call was tried, including the first.
     attempts: i32,
     /// When the next attempt may be made; null if the call arrived, or was given up after an hour.
     next_attempt_at: Option<Instant>,

@@ -91,8 +91,9 @@ impl OrderingProblems {
         cx: &Context<'_>,
         #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
         #[graphql(desc = "The id of the problem.")] id: Uuid,
-        #[graphql(desc = "A note for people who see it.")] note: Option<String>,
-        #[graphql(desc = "If absent, until it is over.")] until: Option<Instant>,
+        #[graphql(desc = "A note for other people who see the problem.")] note: Option<String>,
+        #[graphql(desc = "When the acknowledgement ends; if absent, when the problem is over.")]
+        until: Option<Instant>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<ProblemPayload> {
@@ -130,7 +131,7 @@ impl OrderingProblems {
 pub(crate) struct ProblemPayload {
     /// The problem's id.
     id: Uuid,
-    /// Null if it was taken back.
+    /// Null if the acknowledgement was withdrawn.
     acknowledgement: Option<Acknowledgement>,
 }
 
@@ -144,11 +145,11 @@ impl ProblemPayload {
 /// Who has acknowledged a problem.
 #[derive(SimpleObject)]
 pub(crate) struct Acknowledgement {
-    /// When it was taken on.
+    /// When the problem was acknowledged.
     at: Instant,
-    /// The name of the user or token that took it on.
+    /// The name of the user or token that acknowledged the problem.
     by: String,
-    /// What they noted, at most 500 characters.
+    /// The note that they left; at most 500 characters.
     note: Option<String>,
     /// When the acknowledgement ends; null if it lasts until the problem is over.
     until: Option<Instant>,
@@ -217,7 +218,7 @@ impl Problem {
     }
 }
 
-/// The kind of a problem.
+/// Whether runs failed or fires were lost.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
     /// Runs failed or timed out.

@@ -27,7 +27,7 @@ pub(crate) enum Broker {
     Sqs(SqsQueue),
 }
 
-/// How the servers of a broker are reached.
+/// How to reach the servers of a broker.
 #[derive(SimpleObject)]
 pub(crate) struct BrokerAddress {
     /// The servers, each as `host` or `host:port`.
@@ -72,7 +72,7 @@ pub(crate) enum Sasl {
 /// A NATS JetStream subject.
 #[derive(SimpleObject)]
 pub(crate) struct NatsSubject {
-    /// The servers.
+    /// How to reach the servers.
     connection: BrokerAddress,
     /// The subject, without wildcards.
     subject: String,
@@ -83,7 +83,7 @@ pub(crate) struct NatsSubject {
 /// A RabbitMQ exchange.
 #[derive(SimpleObject)]
 pub(crate) struct RabbitmqExchange {
-    /// The servers.
+    /// How to reach the servers.
     connection: BrokerAddress,
     /// The virtual host.
     vhost: String,
@@ -96,7 +96,7 @@ pub(crate) struct RabbitmqExchange {
 /// A Redis stream.
 #[derive(SimpleObject)]
 pub(crate) struct RedisStream {
-    /// The servers.
+    /// How to reach the servers.
     connection: BrokerAddress,
     /// The number of the database, from 0.
     database: i32,
@@ -126,7 +126,7 @@ pub(crate) struct SqsQueue {
 /// A CloudEvent.
 #[derive(SimpleObject)]
 pub(crate) struct CloudEvent {
-    /// How it is encoded.
+    /// How the event is encoded.
     mode: CloudEventMode,
     /// The event's type; null for `carillon.fire`.
     #[graphql(name = "type")]

@@ -36,7 +36,7 @@ pub(crate) enum BrokerInput {
     Sqs(SqsQueueInput),
 }
 
-/// How the servers of a broker are reached.
+/// How to reach the servers of a broker.
 #[derive(InputObject)]
 pub(crate) struct BrokerAddressInput {
     /// 1 to 8 servers, as `host` or `host:port`, tried in order.
@@ -72,7 +72,7 @@ pub(crate) struct KafkaTopicInput {
 /// A NATS JetStream subject.
 #[derive(InputObject)]
 pub(crate) struct NatsSubjectInput {
-    /// The servers.
+    /// How to reach the servers.
     connection: BrokerAddressInput,
     /// The subject, without wildcards; it may be a template.
     subject: String,
@@ -83,7 +83,7 @@ pub(crate) struct NatsSubjectInput {
 /// A RabbitMQ exchange.
 #[derive(InputObject)]
 pub(crate) struct RabbitmqExchangeInput {
-    /// The servers.
+    /// How to reach the servers.
     connection: BrokerAddressInput,
     /// The virtual host.
     #[graphql(default = "/")]
@@ -98,7 +98,7 @@ pub(crate) struct RabbitmqExchangeInput {
 /// A Redis stream.
 #[derive(InputObject)]
 pub(crate) struct RedisStreamInput {
-    /// The servers.
+    /// How to reach the servers.
     connection: BrokerAddressInput,
     /// The number of the database, from 0.
     #[graphql(default)]
@@ -131,7 +131,7 @@ pub(crate) struct SqsQueueInput {
 /// A CloudEvent. Its id is the idempotency key, which is the same for all attempts.
 #[derive(InputObject)]
 pub(crate) struct CloudEventInput {
-    /// How it is encoded.
+    /// How the event is encoded.
     #[graphql(default_with = "CloudEventMode::Structured")]
     mode: CloudEventMode,
     /// The event's type; defaults to `carillon.fire`.

@@ -56,7 +56,7 @@ impl ResumeChoice {
     async fn rows(
         &self,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<ResumeRow>> {
         page_of(&self.0.foreseen.fires, first, after)
     }
@@ -103,7 +103,7 @@ pub(crate) struct ResumeRow {
     count: Long,
     /// When the fire would run, if it does.
     due_at: Instant,
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     kind: FireKind,
     /// PENDING means that it would run.
     verdict: Verdict,

@@ -157,8 +157,8 @@ pub(crate) struct RetentionFigure {
     rows: Long,
     /// The estimated size of the rows' contents.
     estimated_bytes: Long,
-    /// The time of the oldest row: a fire's instant, otherwise the creation of its run; null for
-    /// tables outside the ledger.
+    /// The time of the oldest row: the instant of a fire, or when the run of another row was
+    /// created; null for tables outside the ledger.
     oldest: Option<Instant>,
     /// The time of the newest row.
     newest: Option<Instant>,
@@ -169,6 +169,6 @@ pub(crate) struct RetentionFigure {
 pub(crate) struct OldestKept {
     /// The name of the table in the database.
     table: &'static str,
-    /// A fire's instant, otherwise the creation of its run.
+    /// For a fire, its instant; for other rows, when their run was created.
     made_at: Instant,
 }

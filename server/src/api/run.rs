@@ -52,23 +52,23 @@ impl Run {
         self.0.workflow_version
     }
 
-    /// The fire that started it; null for a run that no fire started.
+    /// The fire that started the run; null for a run that no fire started.
     async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
         let Some(id) = self.0.fire_id else { return Ok(None) };
         Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
     }
 
-    /// What started it.
+    /// What started the run.
     async fn trigger(&self) -> RunTrigger {
         self.0.trigger.into()
     }
 
-    /// Whether it waits, is at work, or how it ended.
+    /// Whether the run waits or is running, or how it ended.
     async fn state(&self) -> RunState {
         self.0.state.into()
     }
 
-    /// The instant that it runs for, before jitter.
+    /// The instant that the run is for, before jitter.
     async fn scheduled_at(&self) -> Instant {
         self.0.scheduled_at.into()
     }
@@ -82,12 +82,12 @@ impl Run {
         self.0.available_at.into()
     }
 
-    /// When its first attempt started; null before.
+    /// When the run's first attempt started; null before that.
     async fn started_at(&self) -> Option<Instant> {
         self.0.started_at.map(Into::into)
     }
 
-    /// When it settled; null before.
+    /// When the run settled; null before that.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }
@@ -113,7 +113,7 @@ impl Run {
         self.0.max_attempts
     }
 
-    /// The name of the node that took it last; null before.
+    /// The name of the node that last took the run; null before the first.
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
         node_name(cx, self.0.node_id).await
     }
@@ -125,7 +125,7 @@ impl Run {
         self.0.error.as_deref().map(|error| if shown { error } else { MASK })
     }
 
-    /// Null unless its cancellation was requested.
+    /// Null unless the run's cancellation was requested.
     async fn cancel(&self) -> Option<Cancel> {
         let at = self.0.cancel_requested_at?;
         Some(Cancel {
@@ -158,7 +158,7 @@ impl Run {
         run_tasks(cx, &self.0).await
     }
 
-    /// Whether recovery started it, or took it over from a lost node.
+    /// Whether recovery started the run, or took it over from a lost node.
     async fn is_recovery(&self) -> bool {
         self.0.is_recovery
     }
@@ -309,7 +309,7 @@ pub(crate) enum RunTrigger {
 /// Who requested the cancellation of a run, and why.
 #[derive(SimpleObject)]
 pub(crate) struct Cancel {
-    /// The name of the user or token, or what else requested it.
+    /// The user or token that requested it, or `carillon` if the server did.
     by: String,
     /// The reason given, if any.
     reason: Option<String>,
@@ -348,7 +348,7 @@ impl TaskRun {
         self.0.attempt
     }
 
-    /// Whether it is at work, or how it ended.
+    /// Whether the attempt is running, or how it ended.
     async fn state(&self) -> TaskRunState {
         self.0.state.into()
     }
@@ -366,7 +366,7 @@ impl TaskRun {
         self.0.finished_at.map(|finished| (finished.0 - self.0.started_at.0).into())
     }
 
-    /// The name of the node that made it.
+    /// The name of the node that made the attempt.
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
         node_name(cx, Some(self.0.node_id)).await
     }

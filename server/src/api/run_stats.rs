@@ -186,7 +186,7 @@ fn steps(
     let step = match step.map(i64::from) {
         Some(step) if step < MINUTE || step % MINUTE != 0 => {
             let help = "give a multiple of 60: roll-ups are by minute";
-            return Err(BadInput::new("step", step, "is no whole number of minutes", help));
+            return Err(BadInput::new("step", step, "is not a whole number of minutes", help));
         }
         Some(step) => step,
         None => {
@@ -252,7 +252,7 @@ mod tests {
         let error = steps(at(0), at(60 * 1_501), Some(60), AGES_AGO).unwrap_err();
         assert_eq!(error.to_string(), "step \"60\": makes 1501 steps; give at least 120");
         let error = steps(at(0), at(3_600), Some(90), AGES_AGO).unwrap_err();
-        assert!(error.to_string().contains("no whole number of minutes"), "{error}");
+        assert!(error.to_string().contains("not a whole number of minutes"), "{error}");
         assert!(steps(at(60), at(60), None, AGES_AGO).is_err());
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct RunTask {
     needs: Vec<String>,
     /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     when: TaskCondition,
-    /// How far it has come in this run.
+    /// The state of the task in this run.
     state: RunTaskState,
     /// The task's attempts, in order: as many as its retry policy allows, at most 100, plus those
     /// that recovery took over.
@@ -33,7 +33,7 @@ pub(crate) struct RunTask {
     /// The output that the task returned to the run. Values whose names suggest secrets are masked.
     /// Null for callers who may not see payloads.
     output: Option<Value>,
-    /// Whether the run kept this task's success from the run that it repeats.
+    /// Whether this task's success was taken over from the run that this run repeats.
     kept: bool,
     #[graphql(skip)]
     result: Option<Map<String, Value>>,

@@ -49,7 +49,7 @@ pub(crate) enum RunWaitReason {
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct RunWait {
-    /// The kind of thing that it waits for.
+    /// What the run waits for.
     reason: RunWaitReason,
     /// An explanation for people.
     text: String,
@@ -134,7 +134,8 @@ async fn group(cx: &Context<'_>, run: &run::Model) -> Result<Option<RunWait>> {
     if running < i64::from(group.max_runs) {
         return Ok(None);
     }
-    let text = format!("group {}: {running} of {} runs are at work", group.name, group.max_runs);
+    let text =
+        format!("group {}: {running} of {} runs are in progress", group.name, group.max_runs);
     let wait = RunWait::new(RunWaitReason::Group, text);
     Ok(Some(RunWait { group: Some(group.name), group_id: Some(id), ..wait }))
 }

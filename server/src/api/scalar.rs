@@ -12,7 +12,7 @@ impl ScalarType for Instant {
     fn parse(value: Value) -> InputValueResult<Self> {
         let Value::String(text) = &value else { return Err(InputValueError::expected_type(value)) };
         let at = DateTime::parse_from_rfc3339(text).map_err(|error| {
-            format!("{text:?} is no instant ({error}); write it as 2026-03-29T01:00:00Z")
+            format!("{text:?} is not an instant ({error}); write it as 2026-03-29T01:00:00Z")
         })?;
         Ok(Self(at.to_utc()))
     }
@@ -60,7 +60,7 @@ impl ScalarType for Long {
         };
         let within = number.as_i64().filter(|number| (-FARTHEST..=FARTHEST).contains(number));
         within.map(Self).ok_or_else(|| {
-            let text = format!("{number} is no whole number from -{FARTHEST} to {FARTHEST}");
+            let text = format!("{number} is not a whole number from -{FARTHEST} to {FARTHEST}");
             InputValueError::custom(text)
         })
     }

@@ -49,12 +49,12 @@ impl Schedule {
         &self.0.name
     }
 
-    /// A text for people.
+    /// A note for the people who operate the schedule.
     async fn note(&self) -> &str {
         &self.0.note
     }
 
-    /// Its tags, for searching and grouping.
+    /// The schedule's tags, for searching and grouping.
     async fn tags(&self) -> &[String] {
         &self.0.tags.0
     }
@@ -64,7 +64,7 @@ impl Schedule {
         self.0.version
     }
 
-    /// Whether it will fire.
+    /// Whether the schedule will fire.
     async fn state(&self) -> ScheduleState {
         if !self.0.enabled {
             ScheduleState::Paused
@@ -75,7 +75,7 @@ impl Schedule {
         }
     }
 
-    /// Null unless it is paused.
+    /// Null unless the schedule is paused.
     async fn pause(&self) -> Option<Pause> {
         let at = self.0.paused_at.filter(|_| !self.0.enabled)?;
         Some(Pause {
@@ -91,7 +91,7 @@ impl Schedule {
         Timing::of(&self.0)
     }
 
-    /// What it runs.
+    /// The workflow that the schedule runs.
     async fn workflow(&self, cx: &Context<'_>) -> Result<Workflow> {
         Workflow::load(cx, self.0.workflow_id, None).await
     }
@@ -143,7 +143,7 @@ impl Schedule {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<ResumeRow>> {
         if self.0.enabled {
             return page_of(&[], first, after);
@@ -291,7 +291,7 @@ impl Schedule {
         SlotAccount::of(cx, &self.0, from, until).await
     }
 
-    /// Its runs that have not settled.
+    /// The number of the schedule's runs that have not settled.
     async fn live_runs(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0).into())
     }
@@ -308,7 +308,7 @@ impl Schedule {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<ScheduleVersion>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = schedules::versions(cx.store().read(), self.0.id, &window).await?;
@@ -391,7 +391,7 @@ pub(crate) struct Pause {
 pub(crate) enum CatchUp {
     /// None of the missed fires runs.
     Skip,
-    /// Only the last of the missed fires runs, in place of all.
+    /// Only the last of the missed fires runs, in place of all of them.
     Latest,
     /// Each missed fire runs, up to a limit.
     All,
@@ -422,7 +422,7 @@ pub(crate) enum OverlapPolicy {
 pub(crate) struct Misfire {
     /// Which missed fires run.
     catch_up: CatchUp,
-    /// A fire that is claimed later than this was missed.
+    /// A fire that is claimed more than this long after it was due counts as missed.
     grace_seconds: i64,
     /// Only for ALL: the maximum number of fires that run.
     max: i32,
@@ -435,13 +435,13 @@ pub(crate) struct Misfire {
 /// Fires of a period by outcome. Fires whose run was cancelled are not counted.
 #[derive(SimpleObject)]
 pub(crate) struct Tally {
-    /// Their run succeeded.
+    /// Fires whose run succeeded.
     succeeded: Long,
     /// Fires whose runs failed or timed out.
     failed: Long,
     /// Fires whose run has not started yet or has not ended.
     running: Long,
-    /// Deliberately not run.
+    /// Fires deliberately not run.
     skipped: Long,
     /// Fires that were missed, collapsed into a later one, or abandoned.
     missed: Long,
@@ -463,13 +463,13 @@ impl From<tally::Tally> for Tally {
 /// A version of a schedule's definition.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleVersion {
-    /// Its number, from 1.
+    /// The number of the version, from 1.
     version: i32,
     /// The name of the user or token that created it.
     by: String,
     /// When it was created.
     at: Instant,
-    /// What changed, in words.
+    /// A description of the change.
     change: String,
     /// The whole definition. Values whose names suggest secrets are masked; for callers who may not
     /// see payloads, the context is masked, too.

@@ -31,7 +31,7 @@ impl ReadingScheduleGroups {
         namespace: Option<String>,
         #[graphql(desc = "What to group by.")] by: ScheduleGrouping,
         #[graphql(desc = "Only schedules that match this filter.")] filter: Option<ScheduleFilter>,
-        #[graphql(desc = "As for `schedules`.")] search: Option<String>,
+        #[graphql(desc = "A search, as for `schedules`.")] search: Option<String>,
     ) -> Result<ScheduleGroups> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;

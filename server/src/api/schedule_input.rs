@@ -26,12 +26,12 @@ pub(crate) struct CreateScheduleInput {
     namespace: String,
     /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: String,
-    /// A text for people, at most 4,000 characters.
+    /// A note for the people who operate the schedule; at most 4,000 characters.
     #[graphql(default)]
     note: String,
     /// At most 32, each of 1 to 128 of A-Z a-z 0-9 . _ / -
     tags: Option<Vec<String>>,
-    /// When it is due.
+    /// When the schedule is due.
     timing: TimingInput,
     /// Names of calendars that suppress some of the schedule's fires: at most 8.
     #[graphql(default)]
@@ -42,9 +42,9 @@ pub(crate) struct CreateScheduleInput {
     workflow: Option<String>,
     /// An inline task: creates a workflow with the schedule's name.
     task: Option<TaskInput>,
-    /// What to do about missed fires; the defaults of each field if absent.
+    /// What to do about missed fires; if absent, each field has its default.
     misfire: Option<MisfireInput>,
-    /// What to do about a fire while a run is alive.
+    /// What to do about a fire that is due while a run is alive.
     #[graphql(default_with = "OverlapPolicy::Skip")]
     overlap: OverlapPolicy,
     /// Only for BUFFER_ALL: the maximum number of waiting fires, 1 to 1000; 100 by default.
@@ -63,7 +63,7 @@ pub(crate) struct CreateScheduleInput {
     retention_days: Option<i64>,
     /// The external watchdog to call; none if absent.
     ping: Option<PingInput>,
-    /// Whether it starts out paused.
+    /// Whether the schedule starts out paused.
     #[graphql(default)]
     paused: bool,
 }
@@ -78,7 +78,7 @@ pub(crate) struct UpdateScheduleInput {
     expected_version: i32,
     /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: Option<String>,
-    /// A text for people, at most 4,000 characters.
+    /// A note for the people who operate the schedule; at most 4,000 characters.
     note: Option<String>,
     /// The complete list: at most 32.
     tags: Option<Vec<String>>,
@@ -94,7 +94,7 @@ pub(crate) struct UpdateScheduleInput {
     task: Option<TaskInput>,
     /// Replaces the whole policy for missed fires.
     misfire: Option<MisfireInput>,
-    /// What to do about a fire while a run is alive.
+    /// What to do about a fire that is due while a run is alive.
     overlap: Option<OverlapPolicy>,
     /// Null resets the limit to the default of 100; changing to another overlap policy removes it.
     buffer_limit: MaybeUndefined<i64>,
@@ -110,7 +110,7 @@ pub(crate) struct UpdateScheduleInput {
     retention_days: MaybeUndefined<i64>,
     /// Null removes the watchdog.
     ping: MaybeUndefined<PingInput>,
-    /// Why, for the audit log: at most 500 characters.
+    /// Reason for the audit log: 0 to 500 characters.
     reason: Option<String>,
 }
 
@@ -120,13 +120,13 @@ pub(crate) struct MisfireInput {
     /// Which missed fires run.
     #[graphql(default_with = "CatchUp::Latest")]
     catch_up: CatchUp,
-    /// A fire that is claimed later than this was missed: 0 to 7 days.
+    /// A fire that is claimed more than this long after it was due counts as missed: 0 to 7 days.
     #[graphql(default = 300)]
     grace_seconds: i64,
-    /// Only for ALL: the largest number of fires that run, 1 to 10,000.
+    /// Only for ALL: the maximum number of fires that run, 1 to 10,000.
     #[graphql(default = 100)]
     max: i64,
-    /// Only for ALL: the time between two of them, 0 to an hour.
+    /// Only for ALL: the time between two of these fires, 0 to an hour.
     #[graphql(default = 0)]
     spacing_seconds: i64,
     /// Fires missed longer ago than this never run: 0 to 30 days.
@@ -240,7 +240,7 @@ fn work(workflow: Option<String>, task: Option<TaskInput>) -> Result<Option<Work
     Ok(match (workflow, task) {
         (Some(workflow), Some(_)) => {
             let help = "give one of the two";
-            return Err(BadInput::new("workflow", workflow, "is given beside 'task'", help));
+            return Err(BadInput::new("workflow", workflow, "is given together with 'task'", help));
         }
         (Some(workflow), None) => Some(Work::Workflow(workflow)),
         (None, Some(task)) => Some(Work::Task(Box::new(Task::try_from(task)?))),

@@ -6,7 +6,7 @@ use async_graphql::SDLExportOptions;
 
 use super::{
     Mutation, Query, Subscription, aside::Asides, error::Codes, limits::RequestLimits, loaders,
-    metrics::Figures, node::Surroundings, watching::Healths,
+    metrics::Figures, node::NodeFactsCache, watching::Healths,
 };
 use crate::{commands::Commands, config, engine::cluster::Cluster};
 
@@ -36,7 +36,7 @@ pub fn schema(
         .data(commands)
         .data(health)
         .data(cluster);
-    let surroundings = Arc::new(Surroundings::new(EVENT));
+    let surroundings = Arc::new(NodeFactsCache::new(EVENT));
     builder.data(figures).data(healths).data(surroundings).finish()
 }
 

@@ -151,7 +151,7 @@ impl ReadingSecrets {
         cx: &Context<'_>,
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Secret>> {
         let right = cx.editor()?;
         let id = namespace_id(cx, &namespace).await?;
@@ -172,7 +172,7 @@ pub(crate) struct SetSecretInput {
     name: String,
     /// The value, at least 6 bytes long. It is never shown again.
     value: String,
-    /// Why, for the audit log: at most 500 characters.
+    /// Reason for the audit log: 0 to 500 characters.
     reason: Option<String>,
 }
 
@@ -216,7 +216,7 @@ impl OrderingSecrets {
         cx: &Context<'_>,
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "The secret's name.")] name: String,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {

@@ -30,9 +30,14 @@ fn by_itself(fire: &Model) -> String {
         }
         Reason::Overlap => overlapped(fire),
         Reason::Buffered => buffered(fire),
-        Reason::BufferFull => skipped(fire, "as many waited already as may", |limit| {
-            format!("a run was still running, and {limit} waited for it already, as many as may")
-        }),
+        Reason::BufferFull => {
+            skipped(fire, "the maximum number of fires were already waiting", |limit| {
+                format!(
+                    "a run was still running, and {limit} fires, the maximum, were already waiting \
+                     for it"
+                )
+            })
+        }
         Reason::Quota => over_quota(fire),
         Reason::Purged => skipped(fire, "it was taken out of the buffer", |who| {
             format!("{who} took it out of the buffer")
@@ -62,7 +67,7 @@ fn by_itself(fire: &Model) -> String {
         }
         Reason::StaleVersion if fire.claimed_by.is_none() => {
             let head = head(fire, "Skipped");
-            format!("{head}: the schedule was edited before anybody claimed it.")
+            format!("{head}: the schedule was edited before any node claimed it.")
         }
         Reason::StaleVersion => format!(
             "{}: the schedule was edited after version {} was claimed.",
@@ -127,7 +132,7 @@ fn decided_after(fire: &Model, from: Timestamp) -> String {
 fn just_before_or_unclaimed(fire: &Model) -> &'static str {
     match fire.claimed_by {
         Some(_) => "just before it started",
-        None => "before anybody claimed it",
+        None => "before any node claimed it",
     }
 }
 
@@ -222,8 +227,8 @@ pub(crate) fn waits_for(run: Uuid) -> String {
 pub(crate) fn began_late(late: TimeDelta) -> String {
     let late = span(late.num_seconds());
     format!(
-        "Handed over when it was due; its run began {late} late, for it waited for room on a node \
-         or in its group."
+        "Handed over when it was due; its run began {late} late, because it waited for room on a \
+         node or in its group."
     )
 }
 
@@ -238,7 +243,7 @@ fn made_up_for(fire: &Model) -> String {
     let late = span((started - fire.scheduled_at.utc()).num_seconds());
     match (fire.made_up_for, fire.detail.as_deref()) {
         (Some(MadeUpFor::Pause), _) => {
-            format!("Started {late} late: it fell into a pause and was made up for.")
+            format!("Started {late} late: it fell into a pause and was caught up on.")
         }
         (Some(MadeUpFor::Outage | MadeUpFor::Follows) | None, Some(why)) => {
             format!("Missed, and started {late} late to catch up: {why}.")
@@ -318,12 +323,15 @@ mod tests {
     fn a_late_fire_says_how_late_and_why() {
         let mut late = fire(Verdict::Started, Reason::Late);
         assert_eq!(of(&late), "Started 1 h 2 min late: no scheduler claimed it in time.");
-        late.detail = Some("the database was away from A to B".to_owned());
-        assert_eq!(of(&late), "Started 1 h 2 min late: the database was away from A to B.");
+        late.detail = Some("the database was not available from A to B".to_owned());
+        assert_eq!(
+            of(&late),
+            "Started 1 h 2 min late: the database was not available from A to B."
+        );
         let mut made_up = fire(Verdict::Started, Reason::CaughtUp);
         assert_eq!(of(&made_up), "Missed, and started 1 h 2 min late to catch up.");
         made_up.made_up_for = Some(MadeUpFor::Pause);
-        let told = "Started 1 h 2 min late: it fell into a pause and was made up for.";
+        let told = "Started 1 h 2 min late: it fell into a pause and was caught up on.";
         assert_eq!(of(&made_up), told);
         let collapsed = fire(Verdict::Collapsed, Reason::Paused);
         assert!(of(&collapsed).starts_with("Collapsed: the schedule was paused, and a later"));

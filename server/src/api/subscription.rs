@@ -10,7 +10,7 @@ use super::{
     error::{ApiError, Result},
     follow::{FeedRead, FeedReader, follow},
     log::LogLine,
-    node::{Around, Node, Surroundings},
+    node::{Node, NodeFacts, NodeFactsCache},
     query::{usual, within},
     run::Run,
     schedule::Schedule,
@@ -161,7 +161,7 @@ impl Following {
     ) -> Result<Events<ClusterEvent>> {
         cx.viewer()?;
         let (store, cluster) = (cx.store().clone(), cx.data_unchecked::<Cluster>().clone());
-        let kept = cx.data_unchecked::<Arc<Surroundings>>().clone();
+        let kept = cx.data_unchecked::<Arc<NodeFactsCache>>().clone();
         let changes = store.changes().follow();
         let start = match position(since.as_deref())? {
             Some(cursor) => cursor,
@@ -237,7 +237,7 @@ fn batch<T>(batch: feed::ChangedRows<T>) -> FeedRead<Cursor, T> {
 async fn nodes(
     store: &Store,
     cluster: &Cluster,
-    kept: &Surroundings,
+    kept: &NodeFactsCache,
     after: Cursor,
 ) -> std::result::Result<FeedRead<Cursor, (Cursor, Node)>, StoreError> {
     let feed::ChangedRows { rows, position, more } = feed::nodes(store, after, BATCH).await?;
@@ -248,7 +248,7 @@ async fn nodes(
         Some(last) => {
             // Real time rather than the application's clock, because this only limits the load on
             // the database.
-            let look = async { Around::now(store, cluster).await.map(Arc::new) };
+            let look = async { NodeFacts::now(store, cluster).await.map(Arc::new) };
             Node::of(rows, &*kept.answer(&Clock::system(), *last, look).await?)
         }
     };

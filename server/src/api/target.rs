@@ -77,7 +77,7 @@ pub(crate) struct CommandTarget {
     /// Values of secret variables are masked.
     #[graphql(complexity = "DECLARED * child_complexity")]
     environment: Vec<Header>,
-    /// The working directory; null for the home of its user.
+    /// The working directory; null for the home directory of its user.
     directory: Option<String>,
     /// The operating system's user that it runs as; null for the server's `commands.user`.
     user: Option<String>,
@@ -99,7 +99,7 @@ pub(crate) struct WorkerTarget {
 /// Does nothing, and succeeds.
 #[derive(SimpleObject)]
 pub(crate) struct NoopTarget {
-    /// A text for people.
+    /// A note for readers, without effect.
     note: String,
 }
 

@@ -98,7 +98,7 @@ pub(crate) struct HttpTargetInput {
     /// The statuses that count as success, each one status or a range; `200-299` if absent.
     expected_status: Option<Vec<String>>,
     /// A text that the response must contain. On an update, absent keeps the current one, and an
-    /// empty text removes it.
+    /// empty string removes it.
     expected_body: Option<String>,
     /// How many redirects are followed: at most 5, which is the default. On an update, absent keeps
     /// the current number.
@@ -107,11 +107,11 @@ pub(crate) struct HttpTargetInput {
     #[graphql(default_with = "HttpAnswer::Keep")]
     output: HttpAnswer,
     /// The secret that signs requests. On an update, absent keeps the current one, and an empty
-    /// text removes it.
+    /// string removes it.
     signing_secret: Option<String>,
     /// The client certificate (mTLS), as `{{ secrets.name }}`: the secret contains the certificate,
     /// its chain and its private key in PEM. On an update, absent keeps the current one, and an
-    /// empty text removes it.
+    /// empty string removes it.
     client_certificate: Option<String>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct CommandTargetInput {
     script: Option<String>,
     /// All variables, also on an update, where the mask `***` keeps a value.
     environment: Option<Vec<HeaderInput>>,
-    /// The working directory; the home of its user if absent.
+    /// The working directory; the home directory of its user if absent.
     directory: Option<String>,
     /// The operating system's user to run as: one that the server's `commands.users` allows. Its
     /// `commands.user` if absent.
@@ -158,7 +158,7 @@ pub(crate) struct WorkerTargetInput {
 /// Does nothing.
 #[derive(InputObject)]
 pub(crate) struct NoopTargetInput {
-    /// A text for people.
+    /// A note for readers, without effect.
     #[graphql(default)]
     note: String,
 }
@@ -249,8 +249,8 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
 pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
     const MAX: f64 = 30.0 * 86_400.0;
     if !(0.0..=MAX).contains(&seconds) {
-        let help = "give seconds from 0 on, at most 30 days";
-        return Err(BadInput::new(field, seconds, "is not such a duration", help));
+        let help = "give seconds, from 0 to 30 days";
+        return Err(BadInput::new(field, seconds, "is not a duration in that range", help));
     }
     #[expect(clippy::cast_possible_truncation, reason = "checked to be small just above")]
     let milliseconds = (seconds * 1_000.0).round() as i64;
@@ -286,8 +286,13 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     http.body = match (input.body, input.json) {
         (Some(body), Some(_)) => {
             let shown: String = body.chars().take(40).collect();
-            let problem = "is given beside 'json'";
-            return Err(BadInput::new("task.target.http.body", shown, problem, "give one of both"));
+            let problem = "is given together with 'json'";
+            return Err(BadInput::new(
+                "task.target.http.body",
+                shown,
+                problem,
+                "give only one of the two",
+            ));
         }
         (Some(body), None) => Some(Value::String(body)),
         (None, json) => json,
@@ -373,7 +378,7 @@ pub(super) fn secrets(
     let mut values = BTreeMap::new();
     for HeaderInput { name, value } in pairs.unwrap_or_default() {
         if values.insert(name.clone(), Secret::new(value)).is_some() {
-            return Err(BadInput::new(field, name, "is there twice", "give each name once"));
+            return Err(BadInput::new(field, name, "occurs twice", "give each name once"));
         }
     }
     Ok(values)

@@ -123,7 +123,7 @@ impl Timing {
         })
     }
 
-    /// Likely mistakes in it.
+    /// Likely mistakes in the timing.
     #[graphql(complexity = "CHECKED + DECLARED * child_complexity")]
     async fn warnings(&self, cx: &async_graphql::Context<'_>) -> Result<Vec<TimingWarning>> {
         Ok(match self.timetable(cx).await? {
@@ -163,11 +163,11 @@ pub(crate) enum OverlapHourPolicy {
 /// A likely mistake in a valid definition.
 #[derive(SimpleObject)]
 pub(crate) struct TimingWarning {
-    /// The kind of warning, as in `never_fires` or `secret_not_set`.
+    /// The kind of warning, such as `never_fires` or `secret_not_set`.
     code: String,
     /// What will happen, in one sentence.
     message: String,
-    /// The field that it concerns, as in `expressions[0]`.
+    /// The field that the warning concerns, such as `expressions[0]`.
     field: String,
     /// What to write instead, if there is one clear answer.
     suggestion: Option<String>,
@@ -215,7 +215,7 @@ pub(crate) fn lint(timetable: &Timetable, from: DateTime<Utc>) -> Vec<TimingWarn
 /// Why a timing cannot be used.
 #[derive(SimpleObject)]
 pub(crate) struct TimingProblem {
-    /// The field that is wrong, as in `timing.expressions[0]`.
+    /// The field that is wrong, such as `timing.expressions[0]`.
     field: String,
     /// The value as it was given.
     value: String,
@@ -223,9 +223,9 @@ pub(crate) struct TimingProblem {
     problem: String,
     /// What to do about it.
     help: String,
-    /// Byte offsets within the value.
+    /// Start of the wrong part, as a byte offset in the value; null if all of it is wrong.
     start: Option<usize>,
-    /// End of the wrong part, exclusive; null if all of it is wrong.
+    /// End of the wrong part, exclusive, as a byte offset; null if all of it is wrong.
     end: Option<usize>,
 }
 
@@ -263,9 +263,9 @@ pub(crate) struct PreviewFire {
     at: Instant,
     /// Wall-clock time in the schedule's zone, without offset: 2026-03-29T03:00:00
     local: String,
-    /// UTC offset, as in +02:00
+    /// UTC offset, such as +02:00
     offset: String,
-    /// How a clock change affects it.
+    /// How a clock change affects the instant.
     kind: FireKind,
     /// The name of the calendar that suppresses the fire, if one does: then it does not run.
     suppressed_by: Option<String>,
@@ -327,11 +327,11 @@ pub(crate) fn next_of(fires: Vec<PreviewFire>, left: i64) -> Vec<PreviewFire> {
 pub(crate) struct SchedulePreview {
     /// The timing in words; null if it cannot be used.
     description: Option<String>,
-    /// Its next instants, in order.
+    /// The next instants of the timing, in order.
     fires: Vec<PreviewFire>,
-    /// Likely mistakes in it.
+    /// Likely mistakes in the timing.
     warnings: Vec<TimingWarning>,
-    /// Why it cannot be used; null if it can.
+    /// Why the timing cannot be used; null if it can.
     problem: Option<TimingProblem>,
     /// Fires in the next 365 days that no calendar suppresses; null if there are too many windows
     /// to count.
@@ -432,7 +432,7 @@ pub(crate) fn compile(
     cx.commands().cache.timetable(&definition).map_err(BadInput::timing)
 }
 
-/// The same, with the calendars named in the form, or else those of the edited schedule.
+/// Compiles a timing with the calendars named in the form, or else those of the edited schedule.
 pub(crate) async fn compile_with(
     cx: &async_graphql::Context<'_>,
     input: TimingInput,

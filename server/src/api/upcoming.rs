@@ -147,7 +147,7 @@ pub(crate) struct Forecast {
     /// Each hour of the window in UTC, in order.
     hours: Vec<ForecastHour>,
     /// How many schedules are frequent: each starts at least 60 times in every one of the next 168
-    /// whole hours, and as often in one as in another. They hide which hours are busy.
+    /// whole hours, and equally often in each of them. They hide which hours are busy.
     frequent_schedules: u64,
     /// The next fires, soonest first.
     fires: Vec<Calm<Upcoming>>,
@@ -165,9 +165,9 @@ pub(crate) struct ForecastHour {
     fires: u64,
     /// How many schedules fire in the hour.
     schedules: u64,
-    /// Those of the fires that frequent schedules have.
+    /// How many of these fires belong to frequent schedules.
     frequent_fires: u64,
-    /// Those of the schedules that are frequent.
+    /// How many of these schedules are frequent.
     frequent_schedules: u64,
 }
 

@@ -128,10 +128,10 @@ fn scalar(name: &str, value: &Value, path: &Path<'_>) -> Result<(), BadInput> {
         return Ok(());
     }
     let (problem, help) = match name {
-        "DateTime" => ("is no instant", "write it as 2026-03-29T01:00:00Z"),
-        "UUID" => ("is no UUID", "give an id as the server gave it out"),
-        "Long" => ("is no whole number within its range", "give -(2^53 - 1) to 2^53 - 1"),
-        _ => ("is no whole number within its range", "give -2147483648 to 2147483647"),
+        "DateTime" => ("is not an instant", "write it as 2026-03-29T01:00:00Z"),
+        "UUID" => ("is not a UUID", "give an id as the server returned it"),
+        "Long" => ("is not a whole number within its range", "give -(2^53 - 1) to 2^53 - 1"),
+        _ => ("is not a whole number within its range", "give -2147483648 to 2147483647"),
     };
     let told = if let Value::String(text) = value { text.clone() } else { value.to_string() };
     Err(BadInput::new(path.to_string(), told, problem, help))

@@ -104,7 +104,7 @@ impl Workflow {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<PastWorkflow>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = workflows::history(cx.store().read(), self.row.id, &window).await?;
@@ -159,7 +159,7 @@ impl PastWorkflow {
 /// A version of a workflow's definition.
 #[Object(name = "WorkflowVersion")]
 impl PastWorkflow {
-    /// Its number, from 1.
+    /// The number of the version, from 1.
     async fn version(&self) -> i32 {
         self.row.version
     }
@@ -180,7 +180,7 @@ impl PastWorkflow {
         Ok(self.definition()?.tasks.iter().map(Task::from).collect())
     }
 
-    /// As `yaml` of the workflow, with the workflow's current name.
+    /// Like the workflow's `yaml`, with the workflow's current name.
     #[graphql(complexity = "WRITTEN")]
     async fn yaml(&self) -> Result<Option<String>> {
         Ok(write_workflow(&self.name, &self.definition()?))
@@ -198,7 +198,7 @@ pub(crate) struct Task {
     when: TaskCondition,
     /// Whether the run may succeed although this task failed.
     allow_failure: bool,
-    /// What it does.
+    /// What the task does.
     target: Target,
     /// How long an attempt may take before it is asked to stop.
     timeout_seconds: f64,
@@ -241,7 +241,7 @@ pub(crate) struct Retry {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "timetable::retry::Backoff")]
 pub(crate) enum Backoff {
-    /// The wait stays the same.
+    /// The delay is the same after each attempt.
     Fixed,
     /// The delay doubles after each attempt.
     Exponential,

@@ -9,7 +9,7 @@ use super::{
     workflow::seconds,
 };
 use crate::{
-    commands::{BadInput, NewWorkflow, Revision},
+    commands::{BadInput, NewWorkflow, WorkflowEdit},
     model::{Definition, Task},
 };
 
@@ -46,7 +46,7 @@ pub(crate) struct UpdateWorkflowInput {
     tasks: Option<Vec<TaskInput>>,
     /// Null removes the limit.
     timeout_seconds: MaybeUndefined<f64>,
-    /// How many tasks of one run may be at work at once, 1 to 100.
+    /// Maximum number of tasks of one run in progress at once, 1 to 100.
     max_parallel: Option<i64>,
     /// An empty list lets any node take runs.
     runs_on: Option<Vec<String>>,
@@ -66,7 +66,7 @@ impl TryFrom<CreateWorkflowInput> for NewWorkflow {
     }
 }
 
-impl TryFrom<UpdateWorkflowInput> for Revision {
+impl TryFrom<UpdateWorkflowInput> for WorkflowEdit {
     type Error = BadInput;
 
     fn try_from(input: UpdateWorkflowInput) -> Result<Self, BadInput> {

@@ -39,12 +39,12 @@ fn reading_cost(text: &str) -> usize {
     500 + text.len().min(MAX_BYTES) / 32
 }
 
-/// What a text says about a workflow.
+/// A workflow that was read from a text.
 #[derive(SimpleObject)]
 pub(super) struct WorkflowReading {
     /// The fields of `CreateWorkflowInput` without the namespace; null if the text cannot be read.
     definition: Option<Value>,
-    /// What would be refused if it were saved, at most 20.
+    /// The problems for which saving the workflow would be refused; at most 20.
     #[graphql(complexity = "DECLARED * child_complexity")]
     problems: Vec<TextProblem>,
 }
@@ -52,15 +52,15 @@ pub(super) struct WorkflowReading {
 /// What is wrong with a text, and where.
 #[derive(SimpleObject)]
 pub(super) struct TextProblem {
-    /// Counted from 1; null if it is in no single line.
+    /// The line of the problem, from 1; null if the problem is not in a single line.
     line: Option<u64>,
-    /// Counted from 1, in characters.
+    /// The column of the problem in characters, from 1.
     column: Option<u64>,
     /// The path in the workflow, in the keys of the text; empty if the text cannot be read.
     field: String,
-    /// Empty if there is none, or none that may be repeated.
+    /// The wrong value; empty if there is none or it must not be shown.
     value: String,
-    /// What is wrong, to be read after the value.
+    /// What is wrong: words that follow the value.
     problem: String,
     /// What to do about it.
     help: String,

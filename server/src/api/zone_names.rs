@@ -7,7 +7,7 @@ use async_graphql::{
     registry::Registry,
 };
 
-/// The same for every request.
+/// The names as a GraphQL list, built once for all requests.
 static NAMES: LazyLock<Value> =
     LazyLock::new(|| Value::List(timetable::zone_names().map(Value::from).collect()));
 

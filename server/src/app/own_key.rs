@@ -40,12 +40,20 @@ pub(super) fn make_own_key(vault: Vault, config: &Config) -> Vault {
     match make(&path) {
         Ok(key) => {
             let path = path.display();
-            tracing::info!(%path, key_id = key.id(), "made a key for secrets; keep a copy of it");
+            tracing::info!(
+                %path,
+                key_id = key.id(),
+                "created a key for secrets; keep a copy of it"
+            );
             Vault::new(key, None)
         }
         Err(error) => {
             let path = path.display();
-            tracing::warn!(%path, %error, "failed to make a key for secrets: there are none");
+            tracing::warn!(
+                %path,
+                %error,
+                "failed to create a key for secrets; secrets are unavailable"
+            );
             vault
         }
     }

@@ -152,7 +152,7 @@ fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
         Some(user) => tracing::info!(%user, "programs run as a user of their own"),
         None => tracing::warn!(
             help = "run the server as root, which starts programs as commands.user and nothing \
-                    else as root; or take allow_commands away",
+                    else as root; or remove allow_commands",
             "programs run as the server's own user: people who may edit tasks can read its \
              configuration, key files and database, and so become administrators"
         ),

@@ -59,11 +59,11 @@ impl Patience {
     }
 }
 
-/// Why Redis cannot be used. Messages read after "failed to".
+/// Why Redis cannot be used. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "reach Redis at {address} (cluster.redis_url): {problem}; start it, set the address right, or \
-     take cluster.backend = \"database\""
+    "reach Redis at {address} (cluster.redis_url): {problem}; start it, correct the address, or \
+     use cluster.backend = \"database\""
 )]
 pub struct BeaconError {
     address: String,
@@ -236,7 +236,7 @@ impl Beacon {
         let asked = self.inner.link.ask::<(Vec<Option<String>>,)>(&request);
         let answer = match self.inner.clock.timeout(self.inner.patience.lock, asked).await {
             Ok(Ok((holders,))) if holders.len() == claims.len() => Ok(holders),
-            Ok(Ok(_)) => Err("it answers other than Redis does".to_owned()),
+            Ok(Ok(_)) => Err("it does not answer as Redis does".to_owned()),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => {
                 self.inner.link.give_up();
@@ -302,11 +302,11 @@ impl Beacon {
         match (&*last, &problem) {
             (None, Some(problem)) => tracing::error!(
                 error = %problem,
-                "Redis is not reached; heartbeats go into the database and fires are claimed \
-                 without locks until it is"
+                "Redis cannot be reached; until it can, heartbeats go into the database and fires \
+                 are claimed without locks"
             ),
             (Some(_), None) => {
-                tracing::info!(redis = self.address(), "Redis is reached again");
+                tracing::info!(redis = self.address(), "Redis can be reached again");
             }
             (None, None) | (Some(_), Some(_)) => {}
         }

@@ -244,7 +244,7 @@ fn print_drift(drift: &Value) -> Result<(), CliError> {
         text(&drift["deployedAt"]),
     ))?;
     if !is_drifted(drift) {
-        return output::line("  all is as it was declared");
+        return output::line("  everything is as it was declared");
     }
     for one in items(drift, "drifted") {
         let side = match text(&one["side"]) {

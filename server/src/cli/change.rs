@@ -48,6 +48,6 @@ impl Change {
         );
         let (server, variables) = (&self.named.server, json!({ "input": input }));
         let done = server.order(ACTION, &query, variables, &self.why).await?["done"].take();
-        revised::tell(done, &expected, self.json, |name| format!("{name} is like that already"))
+        revised::tell(done, &expected, self.json, |name| format!("{name} already has these values"))
     }
 }

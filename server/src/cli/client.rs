@@ -14,7 +14,7 @@ const REASON: &str = "carillon-reason";
 /// Timeout of a request. The server takes less time than this for any response.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Why a request to a server failed. Messages read after "failed to".
+/// Why a request to a server failed. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
     /// No server answers at the address, or its answer is not Carillon's.
@@ -153,7 +153,7 @@ impl Server {
         let status = answer.status();
         let mut answer: Value = answer.json().await.map_err(unreachable(&server))?;
         if status == StatusCode::UNAUTHORIZED {
-            let problem = problem(&answer).unwrap_or("it wants to know who asks");
+            let problem = problem(&answer).unwrap_or("it requires a sign-in");
             let problem = problem.to_owned();
             return Err(ClientError::Unauthenticated { server, problem }.into());
         }

@@ -47,7 +47,7 @@ fn help(command: &clap::Command) -> StyledStr {
             let _ = writeln!(text, "  {name:<12} {about}");
         }
     }
-    let _ = write!(text, "\n{BOLD}Options, before or behind the command:{BOLD:#}\n");
+    let _ = write!(text, "\n{BOLD}Options, before or after the command:{BOLD:#}\n");
     for arg in command.get_arguments().filter(|arg| arg.is_global_set()) {
         let name = arg.get_long().unwrap_or_default();
         let value = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
@@ -83,7 +83,7 @@ pub(super) fn misplaced(matches: &ArgMatches) -> Option<clap::Error> {
         matches = inner;
     }
     let wrong = given.iter().find(|id| !known.contains(id))?;
-    let text = format!("'{}' has no use for --{}", names.join(" "), wrong.replace('_', "-"));
+    let text = format!("'{}' does not use --{}", names.join(" "), wrong.replace('_', "-"));
     Some(definition.error(ErrorKind::UnknownArgument, text))
 }
 
@@ -196,6 +196,6 @@ mod tests {
         let line = "carillon --server http://a preview @daily";
         let matches = command().try_get_matches_from(taken_apart(line)).unwrap();
         let error = misplaced(&matches).unwrap().to_string();
-        assert!(error.contains("'carillon preview' has no use for --server"), "{error}");
+        assert!(error.contains("'carillon preview' does not use --server"), "{error}");
     }
 }

@@ -115,7 +115,7 @@ impl From<Refused> for CliError {
     }
 }
 
-/// The text of the error: a refusal is a complete message, and a failure reads after "failed to".
+/// The text of the error: a refusal is a complete message, and a failure follows "failed to".
 fn command(error: &CommandError) -> String {
     let is_failure = matches!(
         error,

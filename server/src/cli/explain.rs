@@ -103,9 +103,9 @@ fn print(fire: &Value, schedule: &Value) -> Result<(), CliError> {
         output::line(format!("  timing: {description} (version {})", fire["scheduleVersion"]))?;
     }
     let kind = match fire["kind"].as_str() {
-        Some("SHIFTED") => " (the clocks skipped the time asked for: right after the gap)",
-        Some("FIRST_OF_TWO") => " (this time came twice: the first)",
-        Some("SECOND_OF_TWO") => " (this time came twice: the second)",
+        Some("SHIFTED") => " (the clocks skipped the requested time: right after the gap)",
+        Some("FIRST_OF_TWO") => " (this time occurred twice: the first)",
+        Some("SECOND_OF_TWO") => " (this time occurred twice: the second)",
         _ => "",
     };
     output::line(format!("  on the wall clock: {} {}{kind}", text("local"), text("offset")))?;
@@ -117,7 +117,7 @@ fn print(fire: &Value, schedule: &Value) -> Result<(), CliError> {
     let (claimed, node) = (text("claimedAt"), text("node"));
     output::line(format!("  claimed {claimed} by {node}, decided {decided}"))?;
     if fire["recoveryAttempts"].as_i64().is_some_and(|attempts| attempts > 0) {
-        output::line(format!("  recovery took it up {} times", fire["recoveryAttempts"]))?;
+        output::line(format!("  recovery handled it {} times", fire["recoveryAttempts"]))?;
     }
     let run = &fire["run"];
     let Some(id) = run["id"].as_str() else { return output::line("  it has no run") };

@@ -79,8 +79,8 @@ impl Export {
                 Ok(())
             }
             (None | Some(_), _) => Err(CliError::Usage(format!(
-                "there are {} modules ({}); choose one with --module, or name a folder that is \
-                 there with --output",
+                "there are {} modules ({}); choose one with --module, or name an existing folder \
+                 with --output",
                 files.len(),
                 names.join(", "),
             ))),
@@ -95,7 +95,7 @@ fn places(modules: &[(&str, bool)], extension: &str) -> Result<Vec<String>, CliE
     let place = |(name, is_by_hand): &(&str, bool)| {
         let place = format!("{}.{extension}", name.replace('/', "-"));
         let what = match is_by_hand {
-            true => format!("what was made by hand (as '{name}')"),
+            true => format!("what was created by hand (as '{name}')"),
             false => format!("the module '{name}'"),
         };
         let Some((other, other_by_hand)) = taken.insert(place.clone(), (what.clone(), *is_by_hand))
@@ -103,7 +103,7 @@ fn places(modules: &[(&str, bool)], extension: &str) -> Result<Vec<String>, CliE
             return Ok(place);
         };
         let help = match other_by_hand || *is_by_hand {
-            true => "give what was made by hand another name with --name",
+            true => "give what was created by hand another name with --name",
             false => "export them one by one, with --module and a file of its own for each",
         };
         Err(CliError::Usage(format!("{other} and {what} would both be in '{place}'; {help}")))
@@ -127,8 +127,8 @@ mod tests {
         );
         assert_eq!(
             refused(&[("exported", false), ("exported", true)]),
-            "the module 'exported' and what was made by hand (as 'exported') would both be in \
-             'exported.yaml'; give what was made by hand another name with --name"
+            "the module 'exported' and what was created by hand (as 'exported') would both be in \
+             'exported.yaml'; give what was created by hand another name with --name"
         );
     }
 }

@@ -47,7 +47,7 @@ enum Action {
         /// Only this schedule
         #[arg(long, value_name = "NAME", conflicts_with = "search")]
         schedule: Option<String>,
-        /// Only schedules that match this search, as in 'tag:billing'
+        /// Only schedules that match this search, such as 'tag:billing'
         #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
         search: Option<String>,
         /// A badge with the results of the last runs, instead of a calendar
@@ -82,7 +82,7 @@ const REVOKE: &str = "mutation ($id: UUID!, $reason: String) {
 impl Feeds {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let Some(user) = &self.user else {
-            return Err(CliError::Usage("give --user: a feed belongs to somebody".to_owned()));
+            return Err(CliError::Usage("give --user: a feed belongs to a user".to_owned()));
         };
         let server = self.server.connection()?.server;
         let password = typed("Password: ", self.stdin)?;

@@ -27,7 +27,7 @@ pub(super) struct SettingsArgs {
     database_url: Option<String>,
 }
 
-/// The same, for commands that need an existing database.
+/// The settings of a command that needs an existing database.
 #[derive(Debug, Args)]
 pub(super) struct Existing {
     #[command(flatten)]

@@ -22,5 +22,5 @@ pub(super) fn object(what: &str, given: &str) -> Result<Value, CliError> {
     if value.is_object() {
         return Ok(value);
     }
-    Err(CliError::Usage(format!("{what} is no JSON object; write it as '{{\"field\": value}}'")))
+    Err(CliError::Usage(format!("{what} is not a JSON object; write it as '{{\"field\": value}}'")))
 }

@@ -41,7 +41,7 @@ fn reference() -> String {
         the command line or an expression is wrong, 3 something differs (where that was\nasked \
         for), 4 a run that was waited for did not succeed.\n"
         .to_owned();
-    text.push_str("\n## Options, before or behind the command\n\n| | |\n| --- | --- |\n");
+    text.push_str("\n## Options, before or after the command\n\n| | |\n| --- | --- |\n");
     let everywhere = command.get_arguments().filter(|arg| arg.is_global_set());
     let (ids, rows): (Vec<&Id>, Vec<String>) =
         everywhere.map(|arg| (arg.get_id(), row(arg))).unzip();

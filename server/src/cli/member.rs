@@ -78,7 +78,7 @@ impl Member {
                 let right = why.local_operator().admin()?;
                 let (commands, call) = (office.commands()?, Call::once());
                 commands.remove_membership(&right, &user, &namespace, None, &call).await?;
-                output::line(format!("'{user}' is no member of '{namespace}' any more"))
+                output::line(format!("'{user}' is no longer a member of '{namespace}'"))
             }
             Action::List { namespace, json } => list(&office, &namespace, json).await,
         }

@@ -8,7 +8,7 @@ use super::{CliError, named::NamedSchedule, output};
 pub(super) struct Note {
     #[command(flatten)]
     named: NamedSchedule,
-    /// The new note; an empty text removes it
+    /// The new note; an empty string removes it
     note: String,
     /// Answer as JSON
     #[arg(long)]

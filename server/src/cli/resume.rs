@@ -108,7 +108,7 @@ impl Resume {
                 page = same.map_or(Value::Null, |same| same["rows"].take());
             }
             if choice["rowCount"].as_u64().map(shown) != Some(rows.len()) {
-                let problem = "the schedule was changed meanwhile; ask again".to_owned();
+                let problem = "the schedule was changed in the meantime; try again".to_owned();
                 return Err(ClientError::Refused { action: ACTION, problem }.into());
             }
             choice["rows"] = Value::Array(rows);

@@ -41,7 +41,7 @@ impl Rollback {
         );
         let variables = json!({ "to": self.to, "expected": expected, "reason": self.reason });
         let done = self.named.order(ACTION, &query, variables).await?;
-        let same = |name: &str| format!("{name} is as version {} was", self.to);
+        let same = |name: &str| format!("{name} is now as version {} was", self.to);
         revised::tell(done, &expected, self.json, same)
     }
 }

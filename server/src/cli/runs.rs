@@ -22,7 +22,7 @@ pub(super) struct Runs {
     /// Only runs in one of these states
     #[arg(long, value_enum, value_name = "STATE")]
     state: Vec<State>,
-    /// Only runs that match this search, as in 'state:failed took:>5m -tag:test'
+    /// Only runs that match this search, such as 'state:failed took:>5m -tag:test'
     #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
     search: Option<String>,
     /// Only runs that have not ended

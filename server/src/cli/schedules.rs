@@ -16,7 +16,7 @@ pub(super) struct Schedules {
     /// Namespace of the schedules
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Only schedules that match this search, as in 'state:paused tag:billing next:<1h'
+    /// Only schedules that match this search, such as 'state:paused tag:billing next:<1h'
     #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
     search: Option<String>,
     /// Maximum number of schedules, 1 to 100000 [default: all]

@@ -54,7 +54,7 @@ fn print_identity(schedule: &Value) -> Result<(), CliError> {
     }
     let pause = &schedule["pause"];
     if let Some(reason) = pause["reason"].as_str() {
-        let until = pause["until"].as_str().unwrap_or("somebody resumes it");
+        let until = pause["until"].as_str().unwrap_or("someone resumes it");
         let (by, at) = (output::cell(&pause["by"]), output::cell(&pause["at"]));
         tell("paused", format!("by {by} at {at} until {until}: {}", output::one_line(reason)))?;
     }

@@ -19,7 +19,7 @@ pub(super) struct Undelete {
     /// The namespace that it was in
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// New name, if its old one is taken
+    /// New name, in case the old one is taken
     #[arg(long, value_name = "NAME")]
     rename: Option<String>,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(super) struct Undelete {
     json: bool,
 }
 
-const ACTION: &str = "bring the schedule back";
+const ACTION: &str = "restore the schedule";
 
 const FIND: &str = "query ($namespace: String!, $after: String) {
     found: deletedSchedules(namespace: $namespace, first: 200, after: $after) {

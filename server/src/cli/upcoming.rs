@@ -50,7 +50,7 @@ impl Upcoming {
         let variables = json!({
             "namespace": self.namespace, "from": self.from, "hours": hours, "first": self.limit,
         });
-        let answer = self.server.ask("say what comes", UPCOMING, variables).await;
+        let answer = self.server.ask("list what is upcoming", UPCOMING, variables).await;
         let forecast = answer?["upcoming"].take();
         if self.json {
             return output::json(&forecast);

@@ -63,7 +63,7 @@ impl Workers {
         let held = &answer["done"]["queue"]["held"];
         output::line(match max {
             Some(max) => format!("workers have {max} jobs of '{queue}' at once, {held} now"),
-            None => format!("the queue '{queue}' has no limit any more"),
+            None => format!("the queue '{queue}' no longer has a limit"),
         })
     }
 }

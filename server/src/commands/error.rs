@@ -45,7 +45,7 @@ pub enum CommandError {
         everywhere: bool,
     },
     /// The caller's token does not give access to this queue.
-    #[error("this token does not open the queue {name:?}; take one that names it")]
+    #[error("this token does not give access to the queue {name:?}; use one that does")]
     OtherQueue {
         /// The queue.
         name: String,
@@ -79,8 +79,8 @@ pub enum CommandError {
     TooOften(u64),
     /// The call needs a place to compute, and none became free in time.
     #[error(
-        "this call computes, and as many calls as may compute at once, of its namespace or of the \
-         server, are under way; wait for their answers, and ask again"
+        "this call computes, and as many such calls as its namespace or the server allows are in \
+         progress; wait for their answers, and try again"
     )]
     Busy,
     /// A stored definition cannot be parsed.
@@ -100,8 +100,9 @@ pub enum CommandError {
 }
 
 /// The help for an exceeded quota.
-pub(crate) const QUOTA_HELP: &str = "delete schedules or let them fire less often, or ask an \
-    administrator of the instance for a larger quota (carillon namespace quotas)";
+pub(crate) const QUOTA_HELP: &str = "delete schedules, or let them fire less often, or ask an \
+                                     administrator of the instance for a larger quota (carillon \
+                                     namespace quotas)";
 
 fn quota_words(quota: &str) -> &'static str {
     match quota {
@@ -147,9 +148,9 @@ impl From<StoreError> for CommandError {
             return BadInput::new("input", "", "has a NUL character (\\u0000)", "remove it").into();
         }
         if let StoreError::SearchTooLong { limit } = error {
-            let problem = format!("took longer than {} s and was given up", limit.as_secs_f64());
-            let help = "narrow it, as by a state that few are in (state:failed, state:running), or \
-                ask for the runs of one schedule";
+            let problem = format!("took longer than {} s and was stopped", limit.as_secs_f64());
+            let help = "narrow it, for example by a state that few are in (state:failed, \
+                        state:running), or ask for the runs of one schedule";
             return BadInput::new("search", "", problem, help).into();
         }
         Self::Store(error)

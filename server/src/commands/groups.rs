@@ -22,7 +22,7 @@ pub(crate) const MAX_GROUPS: u64 = 500;
 
 /// A group after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grouped {
+pub struct SavedGroup {
     /// The group.
     pub id: Uuid,
 }
@@ -47,14 +47,14 @@ impl Commands {
         name: &str,
         max_runs: i64,
         call: &Call,
-    ) -> Result<Grouped, CommandError> {
+    ) -> Result<SavedGroup, CommandError> {
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), namespace).await?;
         let id = self.add_group(&tx, right.who(), namespace, name, max_runs, None).await?;
-        let grouped = Grouped { id };
+        let grouped = SavedGroup { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
         self.store.commit(tx).await?;
         Ok(grouped)
@@ -68,7 +68,7 @@ impl Commands {
         id: Uuid,
         edit: &GroupEdit,
         call: &Call,
-    ) -> Result<Grouped, CommandError> {
+    ) -> Result<SavedGroup, CommandError> {
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -78,7 +78,7 @@ impl Commands {
         let name = edit.name.as_deref().unwrap_or(&row.name);
         let max_runs = edit.max_runs.unwrap_or_else(|| row.max_runs.into());
         self.revise_group(&tx, right.who(), &row, name, max_runs).await?;
-        let grouped = Grouped { id };
+        let grouped = SavedGroup { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
         self.store.commit(tx).await?;
         // Under a higher limit, waiting runs may have room.
@@ -93,7 +93,7 @@ impl Commands {
         id: Uuid,
         expected_version: Option<i32>,
         call: &Call,
-    ) -> Result<Grouped, CommandError> {
+    ) -> Result<SavedGroup, CommandError> {
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -101,7 +101,7 @@ impl Commands {
         let row = self.locked_group(&tx, right.permit(), id).await?;
         versions::version("concurrency group", expected_version, row.version)?;
         self.remove_group(&tx, right.who(), &row).await?;
-        let grouped = Grouped { id };
+        let grouped = SavedGroup { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
         self.store.commit(tx).await?;
         self.signals.wake_dispatcher();
@@ -117,7 +117,7 @@ impl Commands {
     ) -> Result<Option<Uuid>, CommandError> {
         let Some(name) = name else { return Ok(None) };
         let found = groups::keep_by_name(tx, namespace, name).await?.ok_or_else(|| {
-            let help = "name a concurrency group of this namespace, or make it first";
+            let help = "name a concurrency group of this namespace, or create it first";
             BadInput::new("group", name, "does not exist", help)
         })?;
         Ok(Some(found.id))

@@ -72,7 +72,7 @@ pub use bulk::{BulkRefusal, MAX as MAX_AT_ONCE, ManyDone, Which};
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::CommandError;
 pub(crate) use error::QUOTA_HELP;
-pub use groups::{GroupEdit, Grouped};
+pub use groups::{GroupEdit, SavedGroup};
 pub use idempotency::Call;
 pub use modules::{
     Action, Deployment, DeploymentSource, Drift, Drifted, Effect, Exported, FieldChange, Format,
@@ -103,7 +103,7 @@ pub use secrets::{
 };
 pub use test_call::{TestCall, TestCalled};
 pub use workflows::Work;
-pub use workflows::standalone::{NewWorkflow, Revision};
+pub use workflows::standalone::{NewWorkflow, WorkflowEdit};
 
 use uuid::Uuid;
 
@@ -258,7 +258,7 @@ impl Commands {
         let problem = format!(
             "the zone data of this node is {own}, that of the nodes that schedule {theirs}"
         );
-        let help = "ask another node, or bring the tzdata of all to one version and restart them";
+        let help = "ask another node, or install the same tzdata on all of them and restart them";
         Err(CommandError::conflict(problem, help))
     }
 }

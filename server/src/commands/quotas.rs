@@ -265,7 +265,7 @@ pub struct UsedQuotas {
     pub own: OwnQuotas,
     /// Usage by schedules.
     pub usage: Usage,
-    /// Runs at work.
+    /// Runs in progress.
     pub live_runs: i64,
     /// Bytes of log lines today, as counted by this node.
     pub log_bytes_today: i64,
@@ -377,7 +377,7 @@ impl Commands {
         for (field, value) in fields {
             if let Some(value) = value.filter(|value| !(0..=MAX_QUOTA).contains(value)) {
                 let help = format!("give 1 to {MAX_QUOTA}, or 0 for no limit");
-                return Err(BadInput::new(field, value, "is no quota", help).into());
+                return Err(BadInput::new(field, value, "is not a quota", help).into());
             }
         }
         if let Some(reason) = reason {

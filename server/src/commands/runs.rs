@@ -133,7 +133,7 @@ impl Commands {
             run::State::Queued | run::State::Running | run::State::Retrying => {
                 Some(("is still", "wait until it has settled, or cancel it"))
             }
-            run::State::Succeeded => Some(("has", "use retryRun to do all of it again")),
+            run::State::Succeeded => Some(("has", "use retryRun to repeat all of it")),
             run::State::Failed | run::State::TimedOut | run::State::Cancelled => None,
         };
         if let Some((is, help)) = problem {

@@ -71,7 +71,13 @@ impl Commands {
         if task.timeout().is_zero() || task.timeout() > limit {
             let (field, value) = ("task.timeoutSeconds", task.timeout().as_secs_f64());
             let help = format!("give more than 0 and at most {MAX_SECONDS}");
-            return Err(BadInput::new(field, value, "is no time for a test call", help).into());
+            return Err(BadInput::new(
+                field,
+                value,
+                "is not a valid time limit for a test call",
+                help,
+            )
+            .into());
         }
         let connection = self.store.read();
         let namespace = self.namespace(connection, right.permit(), &name).await?;
@@ -124,7 +130,7 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let tx = self.store.begin().await?;
         if self.recall::<bool>(&tx, right.who(), call).await?.is_some() {
-            let problem = "this call was made already, and its answer is not kept";
+            let problem = "this call was already made, and its answer was not kept";
             return Err(CommandError::conflict(problem, "give another key to call again"));
         }
         let shown = serde_json::to_value(secrets::masked(target)).unwrap_or_default();

@@ -34,7 +34,9 @@ pub(crate) fn version(
 /// The refusal of a change of `what` that is based on an outdated version.
 pub(crate) fn stale(what: &str, expected: i32, there: i32) -> CommandError {
     CommandError::Conflict {
-        problem: format!("version {there} is there, the change was made from version {expected}"),
+        problem: format!(
+            "the current version is {there}, but the change was based on version {expected}"
+        ),
         help: format!("read the {what} again and repeat the change"),
         versions: Some((expected, there)),
     }

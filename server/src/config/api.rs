@@ -42,7 +42,7 @@ impl Api {
             Some(origin) => {
                 let help = "write it as browsers send it: https://app.example.org, without a path; \
                             there is no '*'";
-                Err(BadSetting::new(field, origin.escape_debug(), "is no origin", help))
+                Err(BadSetting::new(field, origin.escape_debug(), "is not an origin", help))
             }
         }
     }

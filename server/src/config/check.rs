@@ -57,7 +57,7 @@ impl Config {
             return Err(BadSetting::new("node.tags", tags.len(), "are too many tags", help));
         }
         if let Some(tag) = tags.iter().find(|tag| !Tags::is_tag(tag)) {
-            return Err(BadSetting::new("node.tags", tag, "is no tag", Tags::HELP));
+            return Err(BadSetting::new("node.tags", tag, "is not a valid tag", Tags::HELP));
         }
         let roles = self.node.roles;
         let is_file = self.database.url.expose_secret().starts_with("sqlite:");
@@ -66,7 +66,7 @@ impl Config {
                 return Err(BadSetting::new(
                     "node.roles",
                     roles,
-                    format!("leaves nobody to {what}: a SQLite database has one process"),
+                    format!("leaves no process to {what}: a SQLite database has one process"),
                     format!("add {}, or use PostgreSQL for several processes", role.word()),
                 ));
             }
@@ -91,14 +91,14 @@ impl Config {
         if !is_issuer {
             let help = "give https://HOST/PATH as the provider's discovery document does \
                         (http:// only for one on this machine)";
-            return Err(BadSetting::new("oidc.issuer", &oidc.issuer, "is no issuer", help));
+            return Err(BadSetting::new("oidc.issuer", &oidc.issuer, "is not an issuer", help));
         }
         if oidc.client_id.is_empty() {
             let help = "give the id that the provider knows this server by";
             return Err(BadSetting::new("oidc.client_id", "", "is empty", help));
         }
         if oidc.client_secret.is_some() && oidc.client_secret_file.is_some() {
-            let (problem, help) = ("is given twice, as a text and as a file", "leave one out");
+            let (problem, help) = ("is given twice, as text and as a file", "leave one out");
             return Err(BadSetting::new("oidc.client_secret", "***", problem, help));
         }
         if self.public_url.is_none() && !self.listen.ip().is_loopback() {
@@ -109,13 +109,18 @@ impl Config {
         let length = oidc.name.chars().count();
         if !(1..=64).contains(&length) || oidc.name.chars().any(char::is_control) {
             let help = "give 1 to 64 characters for the button";
-            return Err(BadSetting::new("oidc.name", oidc.name.escape_debug(), "is no name", help));
+            return Err(BadSetting::new(
+                "oidc.name",
+                oidc.name.escape_debug(),
+                "is not a valid name",
+                help,
+            ));
         }
         let is_scope =
             |scope: &&String| scope.is_empty() || !scope.bytes().all(|b| b.is_ascii_graphic());
         if let Some(scope) = oidc.scopes.iter().find(is_scope) {
-            let help = "give each scope as a text of its own";
-            return Err(BadSetting::new("oidc.scopes", scope, "is no scope", help));
+            let help = "give each scope as a separate string";
+            return Err(BadSetting::new("oidc.scopes", scope, "is not a scope", help));
         }
         if oidc.grants.iter().any(|grant| grant.group.is_empty()) {
             let help = "name the group as the provider does";
@@ -126,7 +131,7 @@ impl Config {
 
     fn check_secrets(&self) -> Result<(), BadSetting> {
         let secrets = &self.secrets;
-        let twice = "is given twice, as a text and as a file";
+        let twice = "is given twice, as text and as a file";
         if secrets.key.is_some() && secrets.key_file.is_some() {
             return Err(BadSetting::new("secrets.key", "***", twice, "leave one of them out"));
         }
@@ -137,7 +142,7 @@ impl Config {
         let has_key = secrets.key.is_some() || secrets.key_file.is_some();
         if !has_key && (secrets.previous_key.is_some() || secrets.previous_key_file.is_some()) {
             let problem = "is not given, and a previous key is";
-            let help = "give the key that is to seal secrets from now on";
+            let help = "give the key that encrypts secrets from now on";
             return Err(BadSetting::new("secrets.key_file", "", problem, help));
         }
         Ok(())
@@ -148,7 +153,7 @@ impl Config {
         let prefix = &cluster.redis_prefix;
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:".contains(&byte);
         if !(1..=64).contains(&prefix.len()) || !prefix.bytes().all(is_word) {
-            let (value, problem) = (prefix.escape_debug(), "is no prefix of keys");
+            let (value, problem) = (prefix.escape_debug(), "is not a prefix of keys");
             let help = "give 1 to 64 letters, digits or . _ - :";
             return Err(BadSetting::new("cluster.redis_prefix", value, problem, help));
         }
@@ -180,7 +185,12 @@ impl Config {
         const DAY: Span = Span(Duration::from_hours(24));
         let ratio = self.otlp.trace_ratio;
         if !(0.0..=1.0).contains(&ratio) {
-            return Err(BadSetting::new("otlp.trace_ratio", ratio, "is no share", "give 0 to 1"));
+            return Err(BadSetting::new(
+                "otlp.trace_ratio",
+                ratio,
+                "is not a share",
+                "give 0 to 1",
+            ));
         }
         between("health.unclaimed", self.health.unclaimed, SECOND, DAY)?;
         between("health.canary", self.health.canary, Span::seconds(61), DAY)?;
@@ -197,7 +207,7 @@ impl Config {
         match schedules.iter().find(|path| !is_path(path)) {
             None => Ok(()),
             Some(path) => {
-                let (problem, help) = ("is no schedule's path", "write NAMESPACE/NAME");
+                let (problem, help) = ("is not a schedule's path", "write NAMESPACE/NAME");
                 Err(BadSetting::new("metrics.schedules", path, problem, help))
             }
         }
@@ -283,7 +293,7 @@ impl Config {
         if let Some(name) = &self.node.name
             && (name.trim().is_empty() || name.chars().count() > 128 || has_control(name))
         {
-            let problem = "is no name";
+            let problem = "is not a valid name";
             let help = "give 1 to 128 printable characters, or leave it out";
             return Err(BadSetting::new("node.name", name.escape_debug(), problem, help));
         }
@@ -294,7 +304,7 @@ impl Config {
         if let Some(url) = &self.public_url {
             let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
             if !host.is_some_and(|host| !host.is_empty() && !host.contains('/')) {
-                let problem = "is no origin";
+                let problem = "is not an origin";
                 let help = "give scheme and host only, such as https://carillon.example.org";
                 return Err(BadSetting::new("public_url", url, problem, help));
             }
@@ -306,7 +316,7 @@ impl Config {
             is_name && (host.starts_with('*') == (name.is_empty() || name.starts_with('.')))
         };
         if let Some(host) = self.allowed_hosts.iter().find(|host| !is_host(host)) {
-            let problem = "is no name of a host";
+            let problem = "is not a valid host name";
             let help = "give a name without scheme and port, such as cron.example.org, \
                         *.example.org for all below, or * for any";
             return Err(BadSetting::new("allowed_hosts", host.escape_debug(), problem, help));
@@ -315,21 +325,21 @@ impl Config {
             && !endpoint.starts_with("http://")
             && !endpoint.starts_with("https://")
         {
-            let problem = "is no address of a collector";
+            let problem = "is not an address of a collector";
             let help = "give http or https with a host and a port, such as http://127.0.0.1:4317";
             return Err(BadSetting::new("otlp.endpoint", endpoint, problem, help));
         }
         if let Some(file) = &self.egress.ca_file
             && !file.is_file()
         {
-            let problem = "is no file";
+            let problem = "is not a file";
             let help = "give a file with certificates in PEM, or leave the setting out";
             return Err(BadSetting::new("egress.ca_file", file.display(), problem, help));
         }
         if let Some(dist) = &self.console.dist
             && !dist.join("index.html").is_file()
         {
-            let problem = "is no folder with an index.html";
+            let problem = "is not a folder with an index.html";
             let help = "build the console there first (trunk build), or leave the setting out";
             return Err(BadSetting::new("console.dist", dist.display(), problem, help));
         }
@@ -404,8 +414,8 @@ mod tests {
     fn a_file_for_a_database_leaves_no_other_process_to_schedule_or_work() {
         assert_eq!(
             problem_of(|config| config.node.roles = "api,worker".parse().unwrap()),
-            "node.roles: 'api,worker' leaves nobody to claim what is due: a SQLite database has \
-             one process; add scheduler, or use PostgreSQL for several processes"
+            "node.roles: 'api,worker' leaves no process to claim what is due: a SQLite database \
+             has one process; add scheduler, or use PostgreSQL for several processes"
         );
         let mut config = Config::default();
         config.node.roles = "api,worker".parse().unwrap();
@@ -427,13 +437,13 @@ mod tests {
         });
         assert!(problem.starts_with("cluster.redis_url: '' is not given, and"), "{problem}");
         let problem = problem_of(|config| config.cluster.redis_prefix = "a b".to_owned());
-        assert!(problem.starts_with("cluster.redis_prefix: 'a b' is no prefix"), "{problem}");
+        assert!(problem.starts_with("cluster.redis_prefix: 'a b' is not a prefix"), "{problem}");
     }
 
     #[test]
     fn a_tag_is_a_word() {
         let problem = problem_of(|config| config.node.tags = Tags(vec!["a b".to_owned()]));
-        assert!(problem.starts_with("node.tags: 'a b' is no tag; use "), "{problem}");
+        assert!(problem.starts_with("node.tags: 'a b' is not a valid tag; use "), "{problem}");
     }
 
     #[test]

@@ -79,14 +79,16 @@ impl Commands {
         if let Some(program) =
             self.programs.iter().find(|program| !Path::new(program).is_absolute())
         {
-            let (problem, help) = ("is no absolute path", "write it from the root, as /bin/sh");
+            let (problem, help) =
+                ("is not an absolute path", "write it from the root, such as /bin/sh");
             return Err(BadSetting::new("commands.programs", program, problem, help));
         }
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let is_pattern = |text: &str| text.strip_suffix('*').unwrap_or(text).bytes().all(is_part);
         if let Some(variable) = self.variables.iter().find(|variable| !is_pattern(variable)) {
-            let help = "write its name, as HOME, or the beginning of several, as GIT_AUTHOR_*";
-            return Err(BadSetting::new("commands.variables", variable, "is no variable", help));
+            let help = "write its name, such as HOME, or the beginning of several, such as \
+                        GIT_AUTHOR_*";
+            return Err(BadSetting::new("commands.variables", variable, "is not a variable", help));
         }
         self.check_users_of()?;
         at_least("commands.max_processes", self.max_processes, 16)?;
@@ -141,7 +143,8 @@ mod tests {
         };
         assert_eq!(
             problem(|commands| commands.programs = vec!["sh".to_owned()]),
-            "commands.programs: 'sh' is no absolute path; write it from the root, as /bin/sh"
+            "commands.programs: 'sh' is not an absolute path; write it from the root, such as \
+             /bin/sh"
         );
         assert_eq!(
             problem(|commands| commands.max_memory_bytes = 1_000),
@@ -151,8 +154,8 @@ mod tests {
         assert!(problem(|commands| commands.user = Some(String::new())).contains("is empty"));
         assert_eq!(
             problem(|commands| commands.variables = vec!["GIT-*".to_owned()]),
-            "commands.variables: 'GIT-*' is no variable; write its name, as HOME, or the beginning \
-             of several, as GIT_AUTHOR_*"
+            "commands.variables: 'GIT-*' is not a variable; write its name, such as HOME, or the \
+             beginning of several, such as GIT_AUTHOR_*"
         );
         assert_eq!(
             problem(|commands| {

@@ -9,7 +9,7 @@ pub struct Span(pub Duration);
 
 /// The error for a text that is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no duration; write numbers with units, such as 500ms, 5s, 1h30m or 7d")]
+#[error("'{0}' is not a duration; write numbers with units, such as 500ms, 5s, 1h30m or 7d")]
 pub struct NotASpan(String);
 
 impl Span {

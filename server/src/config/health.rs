@@ -10,12 +10,12 @@ use super::Span;
 pub struct Health {
     /// Unhealthy with more missed fires than this in the last hour.
     pub missed: u64,
-    /// Unhealthy with more failed runs than this in the last hour. If absent, failed runs do not
+    /// Unhealthy if more runs than this failed in the last hour. If absent, failed runs do not
     /// count.
     pub failed: Option<u64>,
-    /// Unhealthy with more stalled runs than this.
+    /// Unhealthy if more runs than this are stalled.
     pub stalled: u64,
-    /// Unhealthy with more claimed fires without a run than this.
+    /// Unhealthy if more claimed fires than this have no run.
     pub pending_handoffs: u64,
     /// Unhealthy if a schedule has been due for longer than this without being claimed, because
     /// then no scheduler is running, whatever the heartbeats say.
@@ -26,15 +26,15 @@ pub struct Health {
     /// of one target origin or schedule, were taken.
     pub saturated: Span,
     /// Different thresholds for single namespaces, by name.
-    pub namespaces: BTreeMap<String, Limits>,
+    pub namespaces: BTreeMap<String, HealthLimits>,
     /// Different thresholds for single tags; they take precedence over the namespace's.
-    pub tags: BTreeMap<String, Limits>,
+    pub tags: BTreeMap<String, HealthLimits>,
 }
 
 /// Thresholds of a namespace or of a tag; absent ones use the general thresholds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct HealthLimits {
     /// See [`Health`] for all of these.
     pub missed: Option<u64>,
     #[expect(missing_docs, reason = "Health says it")]
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn limits_of_a_tag_override_those_of_its_namespace_and_of_the_server() {
-        let limits = |missed, stalled| Limits { missed, stalled, ..Limits::default() };
+        let limits = |missed, stalled| HealthLimits { missed, stalled, ..HealthLimits::default() };
         let health = Health {
             namespaces: [("shop".to_owned(), limits(Some(3), Some(2)))].into(),
             tags: [("billing".to_owned(), limits(Some(0), None))].into(),

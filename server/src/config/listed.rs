@@ -10,7 +10,7 @@ pub(super) fn listed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<S
         type Value = Vec<String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of words, or one text with commas between them")
+            f.write_str("a list of words, or one string with commas between them")
         }
 
         fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<String>, E> {

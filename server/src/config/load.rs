@@ -8,7 +8,7 @@ use super::{
 /// The file that is read if it exists and no other file is requested.
 const FILE: &str = "carillon.toml";
 
-/// Why the configuration could not be loaded. Messages read after "failed to".
+/// Why the configuration could not be loaded. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The requested file does not exist.

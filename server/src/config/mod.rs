@@ -47,7 +47,7 @@ pub use check::BadSetting;
 pub use commands::Commands;
 pub use connections::Connections;
 pub use duration::{NotASpan, Span};
-pub use health::{Health, Limits};
+pub use health::{Health, HealthLimits};
 pub use key_text::UnreadFile;
 use listed::listed;
 pub use load::{ConfigError, Sources, variable};

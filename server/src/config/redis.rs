@@ -15,9 +15,9 @@ pub struct RedisUrl {
 /// password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this {problem} (it is not shown, for its password's sake); give redis://HOST:PORT, or \
-     rediss://USER:PASSWORD@HOST:PORT/DATABASE with TLS, and in a user or password write \
-     @ : / ? # as %40 %3A %2F %3F %23"
+    "this {problem} (it is not shown, because it may contain a password); give redis://HOST:PORT, \
+     or rediss://USER:PASSWORD@HOST:PORT/DATABASE with TLS, and in a user or password write @ : / \
+     ? # as %40 %3A %2F %3F %23"
 )]
 pub struct NotRedis {
     problem: &'static str,
@@ -40,18 +40,18 @@ impl FromStr for RedisUrl {
 
     fn from_str(text: &str) -> Result<Self, NotRedis> {
         let not = |problem| NotRedis { problem };
-        let url = Url::parse(text).map_err(|_| not("is no URL"))?;
+        let url = Url::parse(text).map_err(|_| not("is not a URL"))?;
         if !["redis", "rediss"].contains(&url.scheme()) {
             return Err(not("begins with neither redis:// nor rediss://"));
         }
         let host = url.host_str().filter(|host| !host.is_empty());
         let host = host.ok_or_else(|| not("names no host"))?;
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(not("has more than an address behind the host"));
+            return Err(not("has more than an address after the host"));
         }
         let database = url.path().trim_start_matches('/');
         if !database.is_empty() && database.parse::<u16>().is_err() {
-            return Err(not("names a database that is no number"));
+            return Err(not("names a database that is not a number"));
         }
         let port = url.port().unwrap_or(6379);
         let mut address = format!("{}://{host}:{port}", url.scheme());

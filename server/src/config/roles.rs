@@ -36,7 +36,7 @@ impl Roles {
     /// All roles.
     pub const ALL: Self = Self([true; 3]);
 
-    /// Whether these include a role.
+    /// Whether these roles include the given one.
     pub const fn has(self, role: Role) -> bool {
         self.0[role as usize]
     }
@@ -86,7 +86,7 @@ impl Roles {
         let mut chosen = [false; 3];
         for word in words {
             let Some(role) = Role::ALL.into_iter().find(|role| role.word() == word) else {
-                return Err(NotRoles { value: word.to_owned(), problem: "is no role" });
+                return Err(NotRoles { value: word.to_owned(), problem: "is not a role" });
             };
             chosen[role as usize] = true;
         }
@@ -121,7 +121,7 @@ mod tests {
         let problem = |text: &str| text.parse::<Roles>().unwrap_err().to_string();
         assert_eq!(
             problem("api,sheduler"),
-            "'sheduler' is no role; give one or more of api, scheduler, worker"
+            "'sheduler' is not a role; give one or more of api, scheduler, worker"
         );
         assert_eq!(
             problem(" ,"),

@@ -54,12 +54,17 @@ impl Smtp {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-:".contains(&byte);
         if host.is_empty() || !host.bytes().all(is_name) {
             let help = "give the name or the address of a mail server, and its port as smtp.port";
-            return Err(BadSetting::new("smtp.host", host.escape_debug(), "is no host", help));
+            return Err(BadSetting::new("smtp.host", host.escape_debug(), "is not a host", help));
         }
         let from = self.from.as_deref().unwrap_or_default();
         if from.parse::<lettre::Address>().is_err() {
             let help = "give the address that mails come from, as in carillon@example.com";
-            return Err(BadSetting::new("smtp.from", from.escape_debug(), "is no address", help));
+            return Err(BadSetting::new(
+                "smtp.from",
+                from.escape_debug(),
+                "is not an address",
+                help,
+            ));
         }
         if self.username.is_some() != self.password.is_some() {
             let (given, missing) = if self.username.is_some() {
@@ -73,8 +78,9 @@ impl Smtp {
             return Err(BadSetting::new(field, "", problem, help));
         }
         if self.username.is_some() && self.tls == SmtpTls::None {
-            let help = "take smtp.tls = \"starttls\" or \"tls\", or sign in nowhere";
-            let problem = "would send smtp.password in the clear";
+            let help = "take smtp.tls = \"starttls\" or \"tls\", or leave out user name and \
+                        password";
+            let problem = "would send smtp.password unencrypted";
             return Err(BadSetting::new("smtp.tls", "none", problem, help));
         }
         Ok(())
@@ -98,7 +104,7 @@ mod tests {
     #[test]
     fn contradictory_settings_are_named() {
         assert_eq!(problem(|_| {}), "");
-        assert!(problem(|smtp| smtp.from = None).starts_with("smtp.from: '' is no address"));
+        assert!(problem(|smtp| smtp.from = None).starts_with("smtp.from: '' is not an address"));
         assert!(problem(|smtp| smtp.host = Some("a b".to_owned())).starts_with("smtp.host"));
         let lonely = problem(|smtp| smtp.username = Some("ada".to_owned()));
         assert!(lonely.starts_with("smtp.password: '' is not given"), "{lonely}");

@@ -43,7 +43,7 @@ impl Watch {
     /// The first invalid setting of this section.
     pub(super) fn check(&self) -> Result<(), BadSetting> {
         if self.token.is_some() && self.token_file.is_some() {
-            let (problem, help) = ("is given twice, as a text and as a file", "leave one out");
+            let (problem, help) = ("is given twice, as text and as a file", "leave one out");
             return Err(BadSetting::new("watch.token", "***", problem, help));
         }
         self.token.as_ref().map_or(Ok(()), is_token)
@@ -55,7 +55,7 @@ fn is_token(token: &SecretString) -> Result<(), BadSetting> {
     let problem = if text.len() < MIN {
         format!("has fewer than {MIN} characters")
     } else if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        "has something else than letters, digits and signs".to_owned()
+        "has something other than letters, digits and signs".to_owned()
     } else {
         return Ok(());
     };
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(problem("0123456789abcdef"), None);
         let short = problem("hush").unwrap();
         assert!(short.starts_with("watch.token: '***' has fewer than 16 characters"), "{short}");
-        assert!(problem("with blanks and more").unwrap().contains("something else"));
+        assert!(problem("with blanks and more").unwrap().contains("something other"));
         let twice =
             Watch { token: Some("x".into()), token_file: Some("x".into()), ..Watch::default() };
         assert!(twice.check().unwrap_err().to_string().contains("is given twice"));

@@ -33,7 +33,7 @@ pub enum EngineError {
     #[error("{}", told(.0))]
     Parts(Vec<(&'static str, EngineError)>),
     /// A bug in Carillon.
-    #[error("go on: a bug in Carillon, logged above; please report it")]
+    #[error("continue: a bug in Carillon, logged above; please report it")]
     Defect,
 }
 
@@ -74,7 +74,7 @@ impl EngineError {
 
 fn told(parts: &[(&'static str, EngineError)]) -> String {
     let told = parts.iter().map(|(what, error)| format!("{what}: {error}"));
-    format!("do all of a round: {}", told.collect::<Vec<_>>().join("; "))
+    format!("complete a round: {}", told.collect::<Vec<_>>().join("; "))
 }
 
 impl From<sea_orm::DbErr> for EngineError {
@@ -97,7 +97,7 @@ mod tests {
         let told = error.to_string();
         assert!(
             told.starts_with(
-                "do all of a round: overruns: query the database: a text has a NUL character; \
+                "complete a round: overruns: query the database: a text has a NUL character; \
                  lost hand-offs: write to the database: the disk"
             ),
             "{told}"

@@ -277,13 +277,15 @@ impl Engine {
             }
             if cut_off.limit(core.attempts.wait()).await.is_err() {
                 let left = core.registry.count();
-                tracing::error!(left, "released attempts did not end; they are left to recovery");
+                tracing::error!(left, "released attempts did not end; recovery will handle them");
             }
         }
         self.stop_writers.cancel();
         self.writers.close();
         if written.limit(self.writers.wait()).await.is_err() {
-            tracing::error!("what the last attempts did cannot be written; it is left to recovery");
+            tracing::error!(
+                "the results of the last attempts cannot be written; recovery will handle them"
+            );
             self.give_up.cancel();
         }
         self.stop_pulse.cancel();
@@ -306,7 +308,7 @@ impl Engine {
             Ok(Err(error)) => {
                 tracing::warn!(%error, "failed to record that this node has left");
             }
-            Err(_) => tracing::warn!("it could not be recorded in time that this node has left"),
+            Err(_) => tracing::warn!("failed to record in time that this node has left"),
         }
         self.stop_relay.cancel();
         Ok(())
@@ -339,7 +341,12 @@ pub(super) async fn join(parts: CoreParts) -> Result<JoinedNode, EngineError> {
     let cluster = Cluster::new(settings.clone(), parts.executor.clone());
     let node = membership::enter(&parts.store, &parts.clock, settings, &cluster).await?;
     zones::enter(&parts.store, &parts.clock, &cluster).await?;
-    tracing::info!(%node, name = settings.node_name, roles = %settings.roles, "the node has joined");
+    tracing::info!(
+        %node,
+        name = settings.node_name,
+        roles = %settings.roles,
+        "the node has joined"
+    );
     let desk = Desk::new(parts.store.clone(), parts.clock.clone());
     parts.executor.hand_jobs_by(Arc::new(desk));
     let (settlements, to_settle) = mpsc::channel(QUEUE);

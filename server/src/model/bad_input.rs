@@ -60,7 +60,7 @@ impl BadInput {
                 format!("{field}.target"),
                 "",
                 other.to_string(),
-                "mend the server's configuration, or use another target",
+                "fix the server's configuration, or use another target",
             ),
         }
     }

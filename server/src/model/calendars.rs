@@ -179,7 +179,7 @@ fn unusable(which: &str, problem: &str) -> TimingError {
         position: None,
         value: which.into(),
         problem: problem.to_owned(),
-        help: "take it from the schedule, or save it again".to_owned(),
+        help: "remove it from the schedule, or save it again".to_owned(),
         never_fires: false,
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
     } else if value.len() > 128 {
         "is longer than 128 characters"
     } else if !value.bytes().all(|b| b.is_ascii_alphanumeric() || b"._/-".contains(&b)) {
-        "has a character that names cannot have"
+        "has a character that is not allowed in names"
     } else if !value.starts_with(|c: char| c.is_ascii_alphanumeric())
         || !value.ends_with(|c: char| c.is_ascii_alphanumeric())
     {
@@ -36,7 +36,7 @@ pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
     Err(error)
 }
 
-/// Checks a text for people.
+/// Checks a note or another text that only people read.
 pub(crate) fn text(field: &str, value: &str, most: usize) -> Result<(), BadInput> {
     let length = value.chars().count();
     if length > most {
@@ -49,10 +49,10 @@ pub(crate) fn text(field: &str, value: &str, most: usize) -> Result<(), BadInput
     Ok(())
 }
 
-/// Checks a required reason for people.
+/// Checks a required reason, which only people read.
 pub(crate) fn reason(field: &str, value: &str) -> Result<(), BadInput> {
     if value.trim().is_empty() {
-        let help = "say why: whoever is on call next will ask";
+        let help = "give a reason for the next person on call";
         return Err(BadInput::new(field, value, "is empty", help));
     }
     text(field, value, 500)
@@ -82,7 +82,7 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
         return Err(BadInput::new(field, value, "is not a JSON object", help));
     }
     if has_nul(value) {
-        let help = "remove it: the databases cannot keep it in a JSON text";
+        let help = "remove it: the databases cannot store it in JSON";
         return Err(BadInput::new(field, value, "has a NUL character (\\u0000)", help));
     }
     let text = value.to_string();
@@ -101,7 +101,7 @@ pub(crate) fn nests(field: &str, json: &str) -> Result<(), BadInput> {
     if levels <= target::MAX_NESTING {
         return Ok(());
     }
-    let help = "put the inner levels into a text";
+    let help = "put the inner levels into a string";
     Err(BadInput::new(field, "", target::too_deep(levels), help))
 }
 

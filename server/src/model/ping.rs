@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::target::{Http, Method, Secret, Target};
 
-/// The addresses that a schedule calls. An address may name secrets, as in
+/// The addresses that a schedule calls. An address may name secrets, such as
 /// `https://watchdog.example/{{ secrets.nightly }}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

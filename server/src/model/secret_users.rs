@@ -10,7 +10,7 @@ use crate::{
     store::{
         Store, StoreError,
         alerts::channels,
-        secret_users::{self, Runner},
+        secret_users::{self, WorkflowSchedule},
     },
     target::{Http, Target},
 };
@@ -87,7 +87,7 @@ impl SecretUsers {
             }
         }
         let ids: Vec<Uuid> = naming.keys().copied().collect();
-        let mut runners: HashMap<Uuid, Vec<Runner>> = HashMap::new();
+        let mut runners: HashMap<Uuid, Vec<WorkflowSchedule>> = HashMap::new();
         let rows = secret_users::runners(store, &ids).await?;
         self.is_cut |= rows.len() == secret_users::MAX_EXAMINED;
         for row in rows {
@@ -96,7 +96,7 @@ impl SecretUsers {
         for (id, (name, names)) in naming {
             let runners = runners.remove(&id).unwrap_or_default();
             let is_own = matches!(&*runners, [only] if only.name == name);
-            for Runner { id, name, .. } in runners {
+            for WorkflowSchedule { id, name, .. } in runners {
                 self.add(names.clone(), &SecretUser { kind: UserKind::Schedule, name, id });
             }
             if !is_own {

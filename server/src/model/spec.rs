@@ -1,8 +1,8 @@
 //! A schedule's whole definition, wherever it came from: the API, a module file, a row.
 //!
-//! Create, update and deploy all result in a [`Spec`], so they are validated alike, and a change is
-//! the difference between two specs. As JSON it is the snapshot that the history stores and a
-//! rollback reads.
+//! Create, update and deploy all result in a [`Spec`], so they are validated in the same way, and a
+//! change is the difference between two specs. As JSON it is the snapshot that the history stores
+//! and a rollback reads.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) const USUAL_LIMIT: i32 = 100;
 pub struct Spec {
     /// Unique among the namespace's schedules.
     pub name: String,
-    /// The note for people.
+    /// The note, for display.
     pub note: String,
     /// The tags to search by.
     pub tags: Vec<String>,

@@ -70,7 +70,7 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         let negated = self.take('-');
         if self.peek().is_none_or(char::is_whitespace) {
-            let help = "write what is not wanted right behind it, as in -tag:test, or \"-\" to find \
+            let help = "write what is not wanted right after it, as in -tag:test, or \"-\" to find \
                         the character";
             return Err(SearchError::new(start..self.at, "'-' stands alone", help));
         }
@@ -102,10 +102,10 @@ impl<'a> Lexer<'a> {
         if text.is_empty() {
             let (problem, help) = match field {
                 Some(name) => (
-                    format!("'{name}:' has nothing behind it"),
-                    "write what it is to be right behind the colon or comma",
+                    format!("'{name}:' has nothing after it"),
+                    "write what it is to be right after the colon or comma",
                 ),
-                None => ("the quotes are empty".to_owned(), "write what is to be found in them"),
+                None => ("the quotes are empty".to_owned(), "write the text to find in them"),
             };
             return Err(SearchError::new(start..self.at, problem, help));
         }

@@ -66,12 +66,12 @@ pub struct Term {
     /// Whether the condition is negated.
     pub negated: bool,
     /// The condition to match.
-    pub test: Test,
+    pub test: Criterion,
 }
 
 /// The condition of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Test {
+pub enum Criterion {
     /// The text occurs somewhere, ignoring case.
     Text(String),
     /// The state is one of these.
@@ -87,7 +87,7 @@ pub enum Test {
     /// The time compares with the operand.
     Time(TimeField, TimeOperand),
     /// The comparison holds for the duration.
-    Span(SpanField, Order, Span),
+    Span(SpanField, Comparator, Span),
 }
 
 /// The operand with which a time is compared.
@@ -99,14 +99,14 @@ pub enum TimeOperand {
     On(NaiveDate),
     /// The comparison holds for the time's distance from now: ahead for future times, ago for past
     /// ones.
-    Away(Order, Span),
+    Away(Comparator, Span),
     /// The comparison with an instant holds.
-    At(Order, DateTime<Utc>),
+    At(Comparator, DateTime<Utc>),
 }
 
 /// How two values compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum Comparator {
     /// `<`
     Less,
     /// `<=`
@@ -117,7 +117,7 @@ pub enum Order {
     AtLeast,
 }
 
-impl Order {
+impl Comparator {
     /// The reversed comparison: a longer distance ago means an earlier time.
     pub fn reversed(self) -> Self {
         match self {

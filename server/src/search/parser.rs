@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{
-    List, Order, Search, SearchError, Span, Term, Test, TimeField, TimeOperand, Trigger,
+    Comparator, Criterion, List, Search, SearchError, Span, Term, TimeField, TimeOperand, Trigger,
     error::{one_of, quoted},
     field::Field,
     lexer::{self, Raw, RawValue},
@@ -45,7 +45,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
     let whole = quoted(text.get(at.clone()).unwrap_or_default());
     let Some((name, name_at)) = field else {
         let text = values.pop().map(|value| value.text).unwrap_or_default();
-        return Ok(Term { negated, test: Test::Text(text) });
+        return Ok(Term { negated, test: Criterion::Text(text) });
     };
     let lower = name.to_ascii_lowercase();
     let known = list.fields();
@@ -63,43 +63,45 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
         return Err(SearchError::new(first.at.start..at.end, problem, help));
     }
     let test = match field {
-        Field::State => Test::State(
+        Field::State => Criterion::State(
             words(&whole, values, |word| {
                 let word = word.replace('-', "_");
                 list.states().find(|state| state.word() == word)
             })
             .map_err(|bad| bad.known(list.states().map(|state| state.word()).collect()))?,
         ),
-        Field::Id => Test::Id(ids(&whole, values)?),
-        Field::Trigger => Test::Trigger(
+        Field::Id => Criterion::Id(ids(&whole, values)?),
+        Field::Trigger => Criterion::Trigger(
             words(&whole, values, |word| {
                 Trigger::ALL.iter().copied().find(|trigger| trigger.word() == word)
             })
             .map_err(|bad| bad.known(Trigger::ALL.iter().map(|it| it.word()).collect()))?,
         ),
         Field::Word(field) => {
-            Test::Word(field, values.into_iter().map(|value| value.text).collect())
+            Criterion::Word(field, values.into_iter().map(|value| value.text).collect())
         }
         Field::No => {
             let optional = list.optional_fields();
-            Test::No(
+            Criterion::No(
                 words(&whole, values, |word| {
                     optional.iter().copied().find(|field| field.word() == word)
                 })
                 .map_err(|bad| bad.known(optional.iter().map(|field| field.word()).collect()))?,
             )
         }
-        Field::Time(field) => Test::Time(field, moment(&whole, field, &single(&whole, values)?)?),
+        Field::Time(field) => {
+            Criterion::Time(field, moment(&whole, field, &single(&whole, values)?)?)
+        }
         Field::Span(field) => {
             let value = single(&whole, values)?;
             let (order, rest) = order(&value);
             let span = Span::parse(rest).filter(|_| !value.is_quoted);
             let (Some(order), Some(span)) = (order, span) else {
-                let problem = format!("{} is no comparison (term {whole})", quoted(&value.text));
+                let problem = format!("{} is not a comparison (term {whole})", quoted(&value.text));
                 let help = "compare with a duration, as in >5s, <=1h30m or <500ms";
                 return Err(SearchError::new(value.at, problem, help));
             };
-            Test::Span(field, order, span)
+            Criterion::Span(field, order, span)
         }
     };
     Ok(Term { negated, test })
@@ -113,7 +115,7 @@ struct Unknown {
 
 impl Unknown {
     fn known(self, known: Vec<&str>) -> SearchError {
-        let problem = format!("{} is none (term {})", quoted(&self.value.text), self.whole);
+        let problem = format!("{} is not known (term {})", quoted(&self.value.text), self.whole);
         SearchError::new(self.value.at, problem, one_of(&self.value.text, "there are", &known))
     }
 }
@@ -137,7 +139,7 @@ fn ids(whole: &str, values: Vec<RawValue>) -> Result<Vec<Uuid>, SearchError> {
     let id = |value: RawValue| match Uuid::try_parse(&value.text) {
         Ok(id) => Ok(id),
         Err(_) => {
-            let problem = format!("{} is no id (term {whole})", quoted(&value.text));
+            let problem = format!("{} is not an id (term {whole})", quoted(&value.text));
             let help = "give a whole id, as in id:0190163d-8694-739b-aea5-966c26f8ad91";
             Err(SearchError::new(value.at, problem, help))
         }
@@ -159,9 +161,13 @@ fn single(whole: &str, mut values: Vec<RawValue>) -> Result<RawValue, SearchErro
 }
 
 /// The comparison at the beginning of a value, and the rest.
-fn order(value: &RawValue) -> (Option<Order>, &str) {
-    let orders =
-        [("<=", Order::AtMost), (">=", Order::AtLeast), ("<", Order::Less), (">", Order::More)];
+fn order(value: &RawValue) -> (Option<Comparator>, &str) {
+    let orders = [
+        ("<=", Comparator::AtMost),
+        (">=", Comparator::AtLeast),
+        ("<", Comparator::Less),
+        (">", Comparator::More),
+    ];
     let found = orders.into_iter().find_map(|(sign, order)| {
         let rest = value.text.strip_prefix(sign)?;
         Some((Some(order), rest))
@@ -188,14 +194,14 @@ fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<TimeOperand
             }
             (None, None, Some(_)) => {
                 let problem = format!("{shown} lacks a comparison");
-                refused(problem, "write < or > before it; only a whole day goes without".into())
+                refused(problem, "write < or > before it; only a whole day works without".into())
             }
-            (None, None, None) => refused(format!("{shown} is no time"), TIMES.into()),
+            (None, None, None) => refused(format!("{shown} is not a time"), TIMES.into()),
         },
         (Some(order), text) => match (Span::parse(text), time::instant(text)) {
             (Some(span), _) => Ok(TimeOperand::Away(order, span)),
             (None, Some(at)) => Ok(TimeOperand::At(order, at)),
-            (None, None) => refused(format!("{shown} is no time"), TIMES.into()),
+            (None, None) => refused(format!("{shown} is not a time"), TIMES.into()),
         },
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result, Write};
 use chrono::SecondsFormat;
 use uuid::Uuid;
 
-use super::{Order, Search, Term, Test, TimeOperand};
+use super::{Comparator, Criterion, Search, Term, TimeOperand};
 
 impl Display for Search {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -25,20 +25,22 @@ impl Display for Term {
             f.write_char('-')?;
         }
         match &self.test {
-            Test::Text(text) => word(f, text),
-            Test::State(states) => list(f, "state", states.iter().map(|state| state.word())),
+            Criterion::Text(text) => word(f, text),
+            Criterion::State(states) => list(f, "state", states.iter().map(|state| state.word())),
             // An id consists of hexadecimal digits and hyphens, so it needs no quotes.
-            Test::Id(ids) => {
+            Criterion::Id(ids) => {
                 let ids: Vec<String> = ids.iter().map(Uuid::to_string).collect();
                 write!(f, "id:{}", ids.join(","))
             }
-            Test::Trigger(triggers) => {
+            Criterion::Trigger(triggers) => {
                 list(f, "trigger", triggers.iter().map(|trigger| trigger.word()))
             }
-            Test::Word(field, words) => list(f, field.word(), words.iter().map(String::as_str)),
-            Test::No(fields) => list(f, "no", fields.iter().map(|field| field.word())),
-            Test::Time(field, moment) => write!(f, "{}:{moment}", field.word()),
-            Test::Span(field, order, span) => write!(f, "{}:{order}{span}", field.word()),
+            Criterion::Word(field, words) => {
+                list(f, field.word(), words.iter().map(String::as_str))
+            }
+            Criterion::No(fields) => list(f, "no", fields.iter().map(|field| field.word())),
+            Criterion::Time(field, moment) => write!(f, "{}:{moment}", field.word()),
+            Criterion::Span(field, order, span) => write!(f, "{}:{order}{span}", field.word()),
         }
     }
 }
@@ -56,7 +58,7 @@ impl Display for TimeOperand {
     }
 }
 
-impl Display for Order {
+impl Display for Comparator {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(match self {
             Self::Less => "<",

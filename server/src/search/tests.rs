@@ -16,11 +16,11 @@ fn the_example_of_the_language_is_read() {
     let text = r#"state:failed tag:billing workflow:report "free text" next:<1h"#;
     let hour = Span::from_millis(3_600_000).unwrap();
     let expected = [
-        Test::State(vec![State::Failed]),
-        Test::Word(WordField::Tag, vec!["billing".to_owned()]),
-        Test::Word(WordField::Workflow, vec!["report".to_owned()]),
-        Test::Text("free text".to_owned()),
-        Test::Time(TimeField::Next, TimeOperand::Away(Order::Less, hour)),
+        Criterion::State(vec![State::Failed]),
+        Criterion::Word(WordField::Tag, vec!["billing".to_owned()]),
+        Criterion::Word(WordField::Workflow, vec!["report".to_owned()]),
+        Criterion::Text("free text".to_owned()),
+        Criterion::Time(TimeField::Next, TimeOperand::Away(Comparator::Less, hour)),
     ];
     for list in [List::Schedules, List::Runs] {
         let read = Search::parse(list, text).unwrap();
@@ -56,22 +56,28 @@ fn an_error_names_the_position_and_valid_alternatives() {
         (List::Runs, "lost:<1d", 0..4, "runs have no field 'lost'", "the fields are"),
         (List::Schedules, "lost:1d", 5..7, "lacks a comparison", "lost:<1d or lost:>1d"),
         (List::Runs, "https://x", 0..5, "no field 'https'", "in quotes"),
-        (List::Runs, "state:faild", 6..11, "'faild' is none", "did you mean 'failed'"),
-        (List::Runs, "state:failed,paused", 13..19, "'paused' is none", "there are: queued"),
-        (List::Runs, "trigger:cron", 8..12, "'cron' is none", "schedule, manual"),
-        (List::Schedules, "no:tags", 3..7, "'tags' is none", "did you mean 'tag'"),
-        (List::Schedules, "no:node", 3..7, "'node' is none", "there are: tag, module, group, note"),
-        (List::Runs, "no:tag,note", 7..11, "'note' is none", "tag, module, group, node"),
-        (List::Runs, "no:", 3..3, "nothing behind it", "right behind"),
-        (List::Runs, "id:0190163d", 3..11, "'0190163d' is no id", "a whole id"),
+        (List::Runs, "state:faild", 6..11, "'faild' is not known", "did you mean 'failed'"),
+        (List::Runs, "state:failed,paused", 13..19, "'paused' is not known", "there are: queued"),
+        (List::Runs, "trigger:cron", 8..12, "'cron' is not known", "schedule, manual"),
+        (List::Schedules, "no:tags", 3..7, "'tags' is not known", "did you mean 'tag'"),
+        (
+            List::Schedules,
+            "no:node",
+            3..7,
+            "'node' is not known",
+            "there are: tag, module, group, note",
+        ),
+        (List::Runs, "no:tag,note", 7..11, "'note' is not known", "tag, module, group, node"),
+        (List::Runs, "no:", 3..3, "nothing after it", "right after"),
+        (List::Runs, "id:0190163d", 3..11, "'0190163d' is not an id", "a whole id"),
         (List::Schedules, "id:0190163d", 0..2, "schedules have no field 'id'", "the fields are"),
-        (List::Runs, "late:5s", 5..7, "no comparison", ">5s"),
-        (List::Runs, "took:>1y", 5..8, "no comparison", "1h30m"),
+        (List::Runs, "late:5s", 5..7, "not a comparison", ">5s"),
+        (List::Runs, "took:>1y", 5..8, "not a comparison", "1h30m"),
         (List::Schedules, "next:1h", 5..7, "lacks a comparison", "next:<1h or next:>1h"),
-        (List::Schedules, "next:soon", 5..9, "is no time", "2026-01-31"),
+        (List::Schedules, "next:soon", 5..9, "is not a time", "2026-01-31"),
         (List::Schedules, "next:<1h,>2h", 9..12, "several values", "another term"),
-        (List::Schedules, "tag:", 4..4, "nothing behind it", "right behind"),
-        (List::Schedules, "tag:a,", 6..6, "nothing behind it", "right behind"),
+        (List::Schedules, "tag:", 4..4, "nothing after it", "right after"),
+        (List::Schedules, "tag:a,", 6..6, "nothing after it", "right after"),
         (List::Schedules, "é \"open", 3..8, "not closed", "another \""),
         (List::Schedules, "\"a\"b", 3..4, "follows a quote", "space"),
         (List::Schedules, "a - b", 2..3, "stands alone", "-tag:test"),
@@ -97,8 +103,13 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,8}", "[^\0]{1,6}", r#"[-:,"\\ <>=%_]{1,6}"#]
 }
 
-fn order() -> impl Strategy<Value = Order> {
-    prop_oneof![Just(Order::Less), Just(Order::AtMost), Just(Order::More), Just(Order::AtLeast)]
+fn order() -> impl Strategy<Value = Comparator> {
+    prop_oneof![
+        Just(Comparator::Less),
+        Just(Comparator::AtMost),
+        Just(Comparator::More),
+        Just(Comparator::AtLeast)
+    ]
 }
 
 fn span() -> impl Strategy<Value = Span> {
@@ -118,29 +129,31 @@ fn moment() -> impl Strategy<Value = TimeOperand> {
     prop_oneof![Just(TimeOperand::Never), day, away, at]
 }
 
-fn test(list: List) -> impl Strategy<Value = Test> {
+fn test(list: List) -> impl Strategy<Value = Criterion> {
     let states: Vec<_> = list.states().collect();
     let (fields, optional) = (list.fields(), list.optional_fields());
     let field = prop::sample::select(fields).prop_flat_map(move |field| match field {
         Field::State => {
-            vec(prop::sample::select(states.clone()), 1..4).prop_map(Test::State).boxed()
+            vec(prop::sample::select(states.clone()), 1..4).prop_map(Criterion::State).boxed()
         }
         Field::Trigger => {
-            vec(prop::sample::select(Trigger::ALL), 1..4).prop_map(Test::Trigger).boxed()
+            vec(prop::sample::select(Trigger::ALL), 1..4).prop_map(Criterion::Trigger).boxed()
         }
         Field::Id => vec(any::<u128>(), 1..4)
-            .prop_map(|ids| Test::Id(ids.into_iter().map(Uuid::from_u128).collect()))
+            .prop_map(|ids| Criterion::Id(ids.into_iter().map(Uuid::from_u128).collect()))
             .boxed(),
         Field::Word(field) => {
-            vec(text(), 1..4).prop_map(move |words| Test::Word(field, words)).boxed()
+            vec(text(), 1..4).prop_map(move |words| Criterion::Word(field, words)).boxed()
         }
-        Field::No => vec(prop::sample::select(optional), 1..4).prop_map(Test::No).boxed(),
-        Field::Time(field) => moment().prop_map(move |moment| Test::Time(field, moment)).boxed(),
-        Field::Span(field) => {
-            (order(), span()).prop_map(move |(order, span)| Test::Span(field, order, span)).boxed()
+        Field::No => vec(prop::sample::select(optional), 1..4).prop_map(Criterion::No).boxed(),
+        Field::Time(field) => {
+            moment().prop_map(move |moment| Criterion::Time(field, moment)).boxed()
         }
+        Field::Span(field) => (order(), span())
+            .prop_map(move |(order, span)| Criterion::Span(field, order, span))
+            .boxed(),
     });
-    prop_oneof![1 => text().prop_map(Test::Text), 3 => field]
+    prop_oneof![1 => text().prop_map(Criterion::Text), 3 => field]
 }
 
 fn search(list: List) -> impl Strategy<Value = Search> {

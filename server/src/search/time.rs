@@ -32,7 +32,7 @@ impl std::fmt::Display for Span {
     }
 }
 
-/// A day, as in 2026-01-31.
+/// A day, such as 2026-01-31.
 pub(super) fn day(text: &str) -> Option<NaiveDate> {
     // The year must have four digits, because other notations of a day would be ambiguous.
     let day = (text.len() == 10).then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok())??;

@@ -211,7 +211,7 @@ impl Executor {
         self.runner.as_ref().ok_or_else(|| {
             TargetError::invalid(
                 "command",
-                "commands are off on this server",
+                "commands are disabled on this server",
                 "set `allow_commands = true`, or start it with --allow-commands",
             )
         })

@@ -165,7 +165,7 @@ impl Mailer {
         if answers {
             Ok(())
         } else {
-            Err("it takes a connection and then does not answer".to_owned())
+            Err("it accepts a connection and then does not answer".to_owned())
         }
     }
 
@@ -205,11 +205,11 @@ pub fn check_address(text: &str) -> Result<(), String> {
     if text.len() > 254 {
         return Err("is longer than 254 characters".to_owned());
     }
-    text.parse::<Address>().map(drop).map_err(|error| format!("is no mail address: {error}"))
+    text.parse::<Address>().map(drop).map_err(|error| format!("is not an email address: {error}"))
 }
 
 fn address(text: &str) -> Result<Address, String> {
-    text.parse().map_err(|_| format!("{text:?} is no mail address"))
+    text.parse().map_err(|_| format!("{text:?} is not an email address"))
 }
 
 fn tls(host: &str, ca_pem: Option<&str>) -> Result<TlsParameters, TargetError> {

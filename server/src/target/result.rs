@@ -22,7 +22,7 @@ pub fn result_of(output: &Value) -> Option<&Map<String, Value>> {
 /// Stores a result in an attempt's output, or returns why it cannot be accepted.
 pub(super) fn keep(output: &mut Value, result: Value) -> Result<(), String> {
     if !result.is_object() {
-        return Err("what it gave back is not a JSON object".to_owned());
+        return Err("its result is not a JSON object".to_owned());
     }
     let text = result.to_string();
     if text.len() > MAX_RESULT_BYTES {
@@ -30,10 +30,10 @@ pub(super) fn keep(output: &mut Value, result: Value) -> Result<(), String> {
     }
     let levels = nesting(text.as_bytes());
     if levels > MAX_NESTING {
-        return Err(format!("what it gave back {}", too_deep(levels)));
+        return Err(format!("its result {}", too_deep(levels)));
     }
     if has_nul(&result) {
-        return Err("what it gave back has a NUL character, which cannot be stored".to_owned());
+        return Err("its result has a NUL character, which cannot be stored".to_owned());
     }
     if let Some(output) = output.as_object_mut() {
         output.insert(KEY.to_owned(), result);
@@ -42,7 +42,7 @@ pub(super) fn keep(output: &mut Value, result: Value) -> Result<(), String> {
 }
 
 pub(super) fn too_large(size: usize) -> String {
-    format!("what it gave back has {size} bytes as JSON; the limit is {MAX_RESULT_BYTES} (256 KiB)")
+    format!("its result has {size} bytes as JSON; the limit is {MAX_RESULT_BYTES} (256 KiB)")
 }
 
 /// The error for JSON that nests too deep.

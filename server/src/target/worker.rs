@@ -93,7 +93,7 @@ fn check_size(input: &Value) -> Result<(), TargetError> {
         return Ok(());
     }
     let problem = format!("has {size} bytes; the limit is {MAX_INPUT_BYTES}");
-    let help = "hand over a place where the worker finds it";
+    let help = "pass the location where the worker finds it";
     Err(TargetError::invalid("worker.input", problem, help))
 }
 
@@ -102,12 +102,12 @@ impl Worker {
     pub(super) fn check(&self) -> Result<(), TargetError> {
         let name = "write 1 to 64 of a-z 0-9 . _ -";
         if !is_queue_name(&self.queue) {
-            return Err(TargetError::invalid("worker.queue", "is no name of a queue", name));
+            return Err(TargetError::invalid("worker.queue", "is not a valid queue name", name));
         }
         let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         if !(1..=MAX_NAME).contains(&self.task.len()) || !self.task.chars().all(fits) {
             let help = "write 1 to 64 of a-z A-Z 0-9 . _ -";
-            return Err(TargetError::invalid("worker.task", "is no name of a task", help));
+            return Err(TargetError::invalid("worker.task", "is not a valid task name", help));
         }
         if self.tags.len() > MAX_TAGS {
             let problem = format!("has {} tags; the limit is {MAX_TAGS}", self.tags.len());
@@ -117,7 +117,7 @@ impl Worker {
             let field = format!("worker.tags[{index}]");
             return Err(TargetError::invalid(
                 field,
-                "is no tag",
+                "is not a valid tag",
                 "write 1 to 64 of a-z 0-9 . _ - =",
             ));
         }

@@ -27,13 +27,13 @@ pub(super) const FLUSH: Duration = Duration::from_secs(5);
 /// How long a collector that accepts OTLP over HTTP may take to respond.
 const HTTP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why telemetry could not be set up. Messages read after "failed to".
+/// Why telemetry could not be set up. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// The filter is invalid.
     #[error(
-        "read log.filter: '{value}' is no filter ({problem}); \
-         give a level or targets with levels, such as 'info' or 'warn,carillon=debug'"
+        "read log.filter: '{value}' is not a filter ({problem}); give a level or targets with \
+         levels, such as 'info' or 'warn,carillon=debug'"
     )]
     Filter {
         /// The filter as given.

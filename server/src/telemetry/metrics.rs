@@ -155,7 +155,7 @@ impl Metrics {
             ),
             attempts: counter("carillon.attempts", "Attempts at tasks that ended, by state."),
             recovery_events: counter("carillon.recovery_events", "Actions of recovery, by kind."),
-            live_runs: gauge("carillon.live_runs", "Runs at work on this node."),
+            live_runs: gauge("carillon.live_runs", "Runs in progress on this node."),
             places: gauge("carillon.places", "Places for runs on this node: its capacity."),
             places_held: gauge("carillon.places_held", "Places that runs hold on this node."),
             held_back: counter(

@@ -35,7 +35,7 @@ pub enum SecretScope<'a> {
     Channel {
         /// The channel. Its name may change.
         id: Uuid,
-        /// The secret's name, for people.
+        /// The secret's name, for messages.
         name: &'a str,
     },
 }

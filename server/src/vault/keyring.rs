@@ -23,7 +23,7 @@ pub struct Sealed {
     pub text: String,
 }
 
-/// Why a secret cannot be encrypted or decrypted. Messages read after "failed to".
+/// Why a secret cannot be encrypted or decrypted. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
     /// This server has no key.
@@ -34,8 +34,8 @@ pub enum VaultError {
     NoKey,
     /// This server has other keys.
     #[error(
-        "open {what}: it is sealed with the key {key_id}, and this server has {here}; give that \
-         key as secrets.previous_key_file, or {mending}"
+        "decrypt {what}: it is encrypted with the key {key_id}, and this server has {here}; give \
+         that key as secrets.previous_key_file, or {mending}"
     )]
     OtherKey {
         /// The secret.
@@ -44,13 +44,11 @@ pub enum VaultError {
         key_id: String,
         /// The keys of this server.
         here: String,
-        /// The other way out for the operator.
+        /// What else the operator can do.
         mending: &'static str,
     },
     /// The ciphertext was changed, or copied from elsewhere.
-    #[error(
-        "open {what}: what the database keeps of it was changed or belongs elsewhere; {mending}"
-    )]
+    #[error("decrypt {what}: its ciphertext was changed or belongs elsewhere; {mending}")]
     Broken {
         /// The secret.
         what: String,
@@ -64,7 +62,7 @@ pub enum VaultError {
         name: String,
     },
     /// The system provides no random numbers.
-    #[error("seal a secret: the system gives no random numbers")]
+    #[error("encrypt a secret: the system provides no random numbers")]
     NoRandom,
     /// The store failed.
     #[error(transparent)]

@@ -19,7 +19,7 @@ pub(super) fn in_body(headers: &HeaderMap, body: &Bytes) -> Result<Request, Refu
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
     }
     let value = serde_json::from_slice(body).map_err(|error| {
-        bad(format!("the body is no JSON ({error}); send one {{\"query\": ...}} as JSON"))
+        bad(format!("the body is not JSON ({error}); send one {{\"query\": ...}} as JSON"))
     })?;
     if let Value::Object(parameters) = value {
         return request(parameters);
@@ -39,7 +39,7 @@ pub(super) fn in_address(query: &str) -> Option<Result<Request, Refusal>> {
                 Ok(value) => value,
                 Err(error) => {
                     return Some(Err(bad(format!(
-                        "the parameter '{name}' is no JSON ({error}); give an object"
+                        "the parameter '{name}' is not JSON ({error}); give an object"
                     ))));
                 }
             },
@@ -127,8 +127,8 @@ mod tests {
     fn a_parameter_of_the_wrong_type_is_refused_by_name() {
         let deep = format!("{{\"query\": {}1{}}}", "[".repeat(200), "]".repeat(200));
         for (body, told) in [
-            ("", "no JSON"),
-            ("{", "no JSON"),
+            ("", "not JSON"),
+            ("{", "not JSON"),
             ("null", "the body is null"),
             ("[]", "the body is a list"),
             (r#"["{ me { id } }"]"#, "the body is a list"),

@@ -89,8 +89,8 @@ pub(super) async fn export(
         Refusal::new(StatusCode::BAD_REQUEST, text)
     })?;
     let place = web.exports.try_enter(asking.caller()).ok_or_else(|| {
-        let text = "as many exports are under way as you may have at once, or as this node does; \
-                    try again later";
+        let text = "you, or this node, have the maximum number of exports in progress; try again \
+                    later";
         Refusal::too_many(text, PAUSE)
     })?;
     let filter = audit::Filter {
@@ -154,7 +154,7 @@ impl Export {
         let store = &self.web.store;
         let scope = audit_scope(store, &who, self.namespace.as_deref()).await.map_err(refused)?;
         if *self.scope.get_or_insert(scope) != scope {
-            return Err(Refusal::new(StatusCode::CONFLICT, "the namespace is another one now"));
+            return Err(Refusal::new(StatusCode::CONFLICT, "the namespace has changed"));
         }
         let window = PageWindow { after, ..PageWindow::first(BATCH) };
         let page = audit_page(store, scope, self.filter.clone(), &window).await.map_err(refused)?;
@@ -173,8 +173,8 @@ impl Export {
                 }
                 let Some(after) = export.next else { return Ok(None) };
                 if let Err(refusal) = export.read(Some(after)).await {
-                    tracing::warn!(?refusal, "an export of the audit log was broken off");
-                    return Err(io::Error::other("the export was broken off"));
+                    tracing::warn!(?refusal, "an export of the audit log was interrupted");
+                    return Err(io::Error::other("the export was interrupted"));
                 }
             }
         })

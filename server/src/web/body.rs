@@ -1,6 +1,6 @@
 //! The bodies of requests. Each is read completely before anything else is done, within limits of
-//! size and time. A request that announces a larger body is refused before its first byte, and a
-//! stranger cannot fill the memory with sizes that only signed-in callers may send.
+//! size and time. A request that announces a larger body is refused before its first byte, and an
+//! unauthenticated caller cannot fill the memory with sizes that only signed-in callers may send.
 
 use std::time::Duration;
 
@@ -89,21 +89,21 @@ impl Bodies {
         let Self { most, most_of_strangers, patience, .. } = self;
         match why {
             Unread::TooLarge if is_known || most == most_of_strangers => {
-                let text = format!("a body of more than {most} bytes is not taken; send less");
+                let text = format!("a body of more than {most} bytes is not accepted; send less");
                 Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
             }
             Unread::TooLarge => Refusal::unauthenticated(&format!(
-                "without a session or a token a body of more than {most_of_strangers} bytes is \
-                 not taken; sign in, or send a token"
+                "without a session or a token a body of more than {most_of_strangers} bytes is not \
+                 accepted; sign in, or send a token"
             )),
             Unread::TooSlow => {
                 let seconds = patience.as_secs();
                 let text =
-                    format!("the body was not here within {seconds} seconds; send it faster");
+                    format!("the body did not arrive within {seconds} seconds; send it faster");
                 Refusal::new(StatusCode::REQUEST_TIMEOUT, text)
             }
             Unread::Broken => {
-                let text = "the body broke off, or is not framed as HTTP says";
+                let text = "the body was cut off, or is not framed as HTTP requires";
                 Refusal::new(StatusCode::BAD_REQUEST, text)
             }
         }

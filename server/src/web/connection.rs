@@ -86,10 +86,10 @@ impl Requests {
 fn full(why: ConnectionRefusal) -> Refusal {
     match why {
         ConnectionRefusal::Full => Refusal::unavailable(
-            "the server has as many connections as it takes (connections.max); try again later",
+            "the server has the maximum number of connections (connections.max); try again later",
         ),
         ConnectionRefusal::Address => Refusal::too_many(
-            "this address has as many connections as one may have (connections.per_address); close \
+            "this address has the maximum number of connections (connections.per_address); close \
              some, or name a proxy in trusted_proxies",
             1,
         ),

@@ -52,7 +52,7 @@ pub(super) async fn by_get(State(web): State<Web>, request: Request, next: Next)
         Err(refusal) => return refusal.into_response(),
     };
     if api::is_mutation(&mut asked) {
-        let text = "mutations come by POST; a GET reads only";
+        let text = "send mutations by POST; a GET only reads";
         let mut response = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text).into_response();
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
         return response;
@@ -83,7 +83,7 @@ pub(super) async fn subscribe(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let (Ok(protocol), Ok(upgrade)) = (protocol, upgrade) else {
-        let text = "mutations come by POST, queries by POST or as ?query=...; for subscriptions \
+        let text = "send mutations by POST, queries by POST or as ?query=...; for subscriptions \
                     open a WebSocket with the protocol graphql-transport-ws";
         return Refusal::new(StatusCode::BAD_REQUEST, text).into_response();
     };

@@ -87,8 +87,8 @@ pub(super) struct Narrow {
 
 /// Answers whether schedules are being fired: 200, or 503 with the issues. Callers with access to
 /// the requested part see names; others only see figures and codes. If the endpoints are closed,
-/// strangers only learn whether all is well. Only callers with access may ask about one namespace
-/// or tag, because others would learn which ones exist.
+/// unauthenticated callers only learn whether all is well. Only callers with access may ask about
+/// one namespace or tag, because others would learn which ones exist.
 pub(super) async fn health(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -143,7 +143,7 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         return Err(watch::closed());
     }
     let Some(_place) = web.narrowed.try_enter(asking.caller()) else {
-        let text = "the health of too many namespaces and tags is asked for at once";
+        let text = "the health of too many namespaces and tags is requested at once";
         return Err(Refusal::too_many(text, 1));
     };
     let at = web.clock.now();
@@ -258,7 +258,7 @@ struct HealthBody<'a> {
     more: Option<HealthDetails>,
 }
 
-/// The details that strangers do not see if the endpoints are closed.
+/// The details that unauthenticated callers do not see if the endpoints are closed.
 #[derive(Serialize)]
 struct HealthDetails {
     checks: Map<String, Value>,
@@ -272,7 +272,7 @@ fn answer<'a>(web: &Web, healthy: bool, checks: &'a [Check], sight: Sight) -> He
     let status = if healthy { "healthy" } else { "unhealthy" };
     let is_known = match sight {
         Sight::Word => {
-            let issue = (!healthy).then_some("what is wrong is told to whoever is known");
+            let issue = (!healthy).then_some("sign in to see what is wrong");
             return HealthBody { status, issues: issue.into_iter().collect(), more: None };
         }
         Sight::Figures => false,

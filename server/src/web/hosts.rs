@@ -79,7 +79,7 @@ pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     let Some(host) = refused else { return next.run(request).await };
     web.refusals.note(RefusalKind::Host, host);
     let text = format!(
-        "this server is not asked by the name '{}'; use its address, or add the name to \
+        "this server does not answer to the name '{}'; use its address, or add the name to \
          allowed_hosts",
         cut(host)
     );

@@ -1,5 +1,5 @@
-//! Limits how many more bytes a connection may send. A stranger's WebSocket may send one small
-//! message, which signs them in; an unfinished large one would occupy memory.
+//! Limits how many more bytes a connection may send. An unauthenticated caller's WebSocket may send
+//! one small message, which signs them in; an unfinished large one would occupy memory.
 //!
 //! Bytes are counted twice: as they are read from the connection, which limits the size of an
 //! unfinished message, and again as messages, which include bytes that came with the upgrade

@@ -1,9 +1,9 @@
 //! The HTTP layer: everything that the server's port answers.
 //!
-//! Promises: `/graphql` answers nothing to strangers. A page of another site can neither read nor
-//! change anything with a visitor's cookie. Every response is GraphQL, JSON, Prometheus' text or
-//! the console. This layer identifies the viewer of a request and passes it on; the API and the
-//! engine's commands decide what a viewer may do.
+//! Promises: `/graphql` answers nothing to unauthenticated callers. A page of another site can
+//! neither read nor change anything with a visitor's cookie. Every response is GraphQL, JSON,
+//! Prometheus' text or the console. This layer identifies the viewer of a request and passes it on;
+//! the API and the engine's commands decide what a viewer may do.
 //!
 //! - `serve`: accepts connections and cuts some off; `connection`: answers the requests of one;
 //!   `stream`: its bytes, limited by `inbound`; `places`: limits the number of connections

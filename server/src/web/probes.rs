@@ -28,7 +28,7 @@ pub(super) fn is_one(path: &str) -> bool {
 
 /// The routes of the probes.
 pub(super) fn routes(web: &Web) -> Router<Web> {
-    // Callers with access see more than strangers.
+    // Callers with access see more than unauthenticated callers.
     let health = Router::new()
         .route("/healthz", get(health::health))
         .layer(from_fn_with_state(web.clone(), auth::recognize))

@@ -1,5 +1,5 @@
 //! Counts repeated refusals and logs each kind once a minute, because a log line for each refusal
-//! would let a stranger fill the disk.
+//! would let an unauthenticated caller fill the disk.
 
 use std::{
     borrow::Cow,

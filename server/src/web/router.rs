@@ -31,7 +31,7 @@ use crate::{
 
 /// Maximum size of a body for `/graphql`. A module file may be large.
 pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
-/// Maximum size of a stranger's body. Strangers are only asked to sign in.
+/// Maximum size of a body from an unauthenticated caller, who is only asked to sign in.
 const STRANGERS_BODY: usize = 64 * 1024;
 /// Maximum size of a body for sign-in: enough for a name and a password.
 const AUTH_BODY: usize = 4 * 1024;
@@ -153,19 +153,20 @@ async fn no_api() -> Refusal {
 
 /// The refusal of a wrong method. The router lists the permitted methods in the header `Allow`.
 async fn other_method() -> Refusal {
-    let text = "this address does not take that method; the header 'Allow' names those it takes";
+    let text = "this address does not accept that method; the header 'Allow' lists those that it \
+                accepts";
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text)
 }
 
 /// Answers for a request that takes too long. The work of the request is dropped, and its
-/// transaction is thereby rolled back. Bulk requests return in time on their own.
+/// transaction is rolled back as a result. Bulk requests return in time on their own.
 async fn in_time(request: Request, next: Next) -> Response {
     let answer = Clock::system().timeout(PATIENCE, next.run(request)).await;
     answer.unwrap_or_else(|_| {
         let seconds = PATIENCE.as_secs();
         let text = format!(
-            "no answer within {seconds} seconds; a single change is undone, an order for many may \
-             go on; ask for less at once"
+            "no answer within {seconds} seconds; a single change is rolled back, a bulk request \
+             may continue; ask for less at once"
         );
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).into_response()
     })

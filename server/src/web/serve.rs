@@ -122,7 +122,7 @@ impl Front {
                 Ok(accepted) => accepted,
                 Err(error) if is_theirs(&error) => continue,
                 Err(error) => {
-                    tracing::error!(%error, "failed to take a connection");
+                    tracing::error!(%error, "failed to accept a connection");
                     self.clock.sleep(PAUSE).await;
                     continue;
                 }
@@ -215,7 +215,7 @@ impl ClientConnection {
             }
         };
         if let Err(error) = ended {
-            tracing::debug!(%error, %peer, "a connection broke off");
+            tracing::debug!(%error, %peer, "a connection was cut off");
         }
     }
 }

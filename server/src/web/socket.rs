@@ -227,7 +227,7 @@ async fn watch(
     let Some(opened) = opened.get() else {
         return (INIT_TIMEOUT, "Connection initialisation timeout");
     };
-    // By now, the stranger has had time to receive the refusal.
+    // By now, the client has had time to receive the refusal.
     if opened.known.is_none() {
         return (UNAUTHORIZED, "Unauthorized");
     }
@@ -274,7 +274,7 @@ impl Gate {
         let gate = self.clone();
         let answered = async move {
             let Ok(place) = gate.operations.clone().try_acquire_owned() else {
-                let text = format!("this socket has {OPERATIONS} operations under way; end some");
+                let text = format!("this socket has {OPERATIONS} operations in progress; end some");
                 let refusal = refusal("RATE_LIMITED", text);
                 return stream::iter([(refusal, AnswerPlace::default())]).boxed();
             };

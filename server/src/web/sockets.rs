@@ -33,7 +33,7 @@ impl Sockets {
         self.addresses.take(network(address), self.max_of_address).ok_or_else(|| {
             let max = self.max_of_address;
             format!(
-                "this address has {max} sockets open, as many as one may have \
+                "this address has {max} sockets open, the maximum \
                  (connections.sockets_per_address); close some"
             )
         })
@@ -44,8 +44,8 @@ impl Sockets {
         self.people.take(id, self.max_of_person).ok_or_else(|| {
             let max = self.max_of_person;
             format!(
-                "you have {max} sockets open, as many as one may have \
-                 (connections.sockets_per_person); close some"
+                "you have {max} sockets open, the maximum (connections.sockets_per_person); close \
+                 some"
             )
         })
     }

@@ -73,7 +73,7 @@ impl Stream {
             let clock = clock.clone();
             Box::pin(async move { clock.sleep(patience).await })
         });
-        let text = "the client takes nothing of what it is sent";
+        let text = "the client reads nothing of what it is sent";
         waiting.as_mut().poll(cx).map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, text)))
     }
 }

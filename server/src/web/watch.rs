@@ -1,5 +1,5 @@
-//! Who may read the monitoring endpoints if strangers may not: `/metrics`, and the details of
-//! `/healthz`.
+//! Who may read the monitoring endpoints if unauthenticated callers may not: `/metrics`, and the
+//! details of `/healthz`.
 //!
 //! Without the setting `watch.token`, both are open to anyone who can reach the port, and only
 //! names are restricted. With the setting, callers must present the token or have a role in the
@@ -21,7 +21,7 @@ use super::{
     refusal::Refusal,
 };
 
-/// The message for strangers.
+/// The message for unauthenticated callers.
 const CLOSED: &str = "this needs a sign-in: send 'Authorization: Bearer' with the token of the setting \
                       watch.token, or with one of 'carillon token create'";
 
@@ -76,7 +76,7 @@ pub(super) async fn guard(
     }
 }
 
-/// The refusal for strangers.
+/// The refusal for unauthenticated callers.
 pub(super) fn closed() -> Refusal {
     Refusal::unauthenticated(CLOSED)
 }

@@ -60,7 +60,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
             .unwrap_or_else(|| panic!("{kind}"))
     };
     let pod = &of_kind("Deployment")["spec"]["template"]["spec"];
-    assert_eq!(pod["enableServiceLinks"], false, "Kubernetes' own variables are no settings");
+    assert_eq!(pod["enableServiceLinks"], false, "Kubernetes' own variables are not settings");
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
     let container = &pod["containers"][0];
     assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
@@ -69,7 +69,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     assert_taken(&args);
     for variable in container["env"].as_array().unwrap() {
         let name = variable["name"].as_str().unwrap();
-        assert!(is_variable(name), "{name} is no setting");
+        assert!(is_variable(name), "{name} is not a setting");
     }
     // All objects select the pods that the deployment creates.
     let labels = &of_kind("Deployment")["spec"]["template"]["metadata"]["labels"];
@@ -115,7 +115,7 @@ fn the_image_calls_the_binary_as_it_is() {
     };
     for pair in instructions("ENV").iter().flat_map(|line| line.split_whitespace()) {
         let (name, value) = pair.split_once('=').unwrap();
-        assert!(is_variable(name), "{name} is no setting");
+        assert!(is_variable(name), "{name} is not a setting");
         if name == "CARILLON_LISTEN" {
             assert_eq!(value.split(':').next_back(), instructions("EXPOSE").first().map(|p| &**p));
         }

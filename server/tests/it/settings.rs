@@ -54,7 +54,7 @@ fn every_setting_is_documented() {
     assert!(missing.is_empty(), "docs/configuration.md has no row for {missing:?}");
     let gone: Vec<_> =
         named.iter().filter(|name| !settings.iter().any(|setting| is_of(name, setting))).collect();
-    assert!(gone.is_empty(), "docs/configuration.md has what is no setting: {gone:?}");
+    assert!(gone.is_empty(), "docs/configuration.md has what is not a setting: {gone:?}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn the_example_has_every_setting_with_its_default() {
     let defaults = shown(&Config::default());
     for (line, default) in shown(&config).lines().zip(defaults.lines()) {
         let has_no_default = default.contains("None") || line.contains("Some(");
-        assert!(line == default || has_no_default, "{line} is no default, but {default}");
+        assert!(line == default || has_no_default, "{line} is not a default, but {default}");
     }
     for name in ["public_url", "redis_url", "ca_file", "endpoint", "dist"] {
         let place = uncommented.find(&format!("\n{name} = ")).unwrap();

@@ -119,7 +119,7 @@ impl Node {
         self.life.as_ref().map(|life| life.stepwise.cluster())
     }
 
-    /// The node's place in the workshop.
+    /// The node's index and the number of its current life, which identify it in the workshop.
     pub(crate) fn place(&self) -> (usize, u32) {
         (self.index, self.lives)
     }

@@ -363,7 +363,7 @@ fn word(order: &Order) -> String {
         Order::Redraw(which, window) => {
             format!("let {} be {:?}", CALENDARS[*which].0, WINDOWS[*window])
         }
-        Order::Limit(most) => format!("let {most} runs of the group be at work"),
+        Order::Limit(most) => format!("let {most} runs of the group be in progress"),
         Order::Keep(days) => format!("keep history for {days:?} days"),
         Order::Deploy(..) => "deploy".to_owned(),
     }

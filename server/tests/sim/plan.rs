@@ -58,7 +58,7 @@ const OVERLAPS: &[(Overlap, Option<i64>)] = &[
     (Overlap::Allow, None),
 ];
 
-/// The group that some schedules share, and the limit on its runs at work.
+/// The group that some schedules share, and the limit on its runs in progress.
 pub(crate) const GROUP: (&str, i64) = ("shared", 2);
 
 /// The limits that operators set for the group.

@@ -219,6 +219,7 @@ pub(crate) fn range(text: &str) -> Range<u64> {
         let (from, to) = text.split_once("..")?;
         Some(from.trim().parse().ok()?..to.trim().parse().ok()?)
     };
-    parse()
-        .unwrap_or_else(|| panic!("SIM_SEEDS: '{text}' is no range; give FROM..TO, as in 0..300"))
+    parse().unwrap_or_else(|| {
+        panic!("SIM_SEEDS: '{text}' is not a range; give FROM..TO, as in 0..300")
+    })
 }

@@ -22,7 +22,7 @@ const BESIDE: &str = "(SELECT count(*) FROM run r JOIN schedule s ON s.id = r.sc
    WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap <> 'allow' \
      AND NEW.trigger = 'schedule' AND r.trigger = 'schedule' AND r.state IN {live})";
 
-/// Whether a run is at work although its group is full.
+/// Whether a run is in progress although its group is full.
 const CROWD: &str = "(SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
      (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
         AND r.id <> NEW.id) \
@@ -216,7 +216,7 @@ fn judge(line: &Line) -> Result<(), String> {
                 ));
             }
             if line.crowd > 0 {
-                return Err(format!("run {id} is at work although its group is full"));
+                return Err(format!("run {id} is in progress although its group is full"));
             }
             if line.twin > 0 {
                 return Err(format!("run {id} of a backfill is one too many"));
@@ -263,7 +263,7 @@ async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     ))
 }
 
-/// Checks that an attempt that was declared lost while its node counts as alive is not at work
+/// Checks that an attempt that was declared lost while its node counts as alive is not in progress
 /// anywhere: either it was never started, or its node has stopped it.
 async fn is_lost(store: &Store, line: &Line) -> Result<(), String> {
     let attempts = task_run::Entity::find()
@@ -273,7 +273,7 @@ async fn is_lost(store: &Store, line: &Line) -> Result<(), String> {
         let (run, task, attempt) = (row.run_id, &row.task, row.attempt);
         if i64::from(attempt) == line.attempt && workshop::is_open(run, task, attempt) {
             return Err(format!(
-                "attempt {attempt} at {task} of run {run} is called lost, and is at work"
+                "attempt {attempt} at {task} of run {run} is called lost, and is in progress"
             ));
         }
     }

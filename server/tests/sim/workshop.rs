@@ -92,7 +92,7 @@ pub(crate) fn open() -> Vec<(usize, u32)> {
     WORKSHOP.with_borrow(|shop| shop.open.iter().map(|open| open.place).collect())
 }
 
-/// Whether an attempt is at work anywhere.
+/// Whether an attempt is in progress anywhere.
 pub(crate) fn is_open(run: Uuid, task: &str, attempt: i32) -> bool {
     WORKSHOP.with_borrow(|shop| {
         let is_it = |open: &Open| {
@@ -145,7 +145,7 @@ fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static,
     })
 }
 
-/// A place at which an attempt is at work, until the engine drops it.
+/// A place at which an attempt is in progress, until the engine drops it.
 struct Bench(usize);
 
 impl Drop for Bench {

@@ -8,7 +8,7 @@
 //!
 //! The wall-clock time at which the fire happens decides.
 //! A scheduled time that the clock skips fires right after the gap and is judged there.
-//! Of a time that occurs twice, both fires are judged alike.
+//! Of a time that occurs twice, both fires are judged in the same way.
 //!
 //! - [`entries`]: calendars as users write them.
 //! - [`text`]: parses dates and times of day.

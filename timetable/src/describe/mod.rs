@@ -107,7 +107,8 @@ fn dst(parts: &Parts) -> Option<String> {
             Source::Every(_) | Source::At(_) | Source::Never => false,
         })
     };
-    let following = "what does not exist does not fire, what comes twice fires twice";
+    let following = "a time that does not exist does not fire, a time that occurs twice fires \
+                     twice";
     match (touched(true), touched(false)) {
         (false, false) => None,
         (false, true) => Some(format!("When the clocks change it follows them: {following}")),
@@ -140,7 +141,7 @@ fn policy(dst: DstPolicy) -> String {
     };
     format!(
         "When the clocks go forward, a time that does not exist {gap}; when they go back, a time \
-         that comes twice fires {overlap}"
+         that occurs twice fires {overlap}"
     )
 }
 

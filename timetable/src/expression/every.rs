@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_position_is_that_of_the_wrong_part() {
-        let fault = parse("1h30x", 7).expect_err("x is no unit");
+        let fault = parse("1h30x", 7).expect_err("x is not a unit");
         assert_eq!(fault.position, Some(11..12));
     }
 }

@@ -125,8 +125,8 @@ fn change(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> 
     let what = match (gap, one) {
         (true, true) => format!("{times} does not exist on {date} in {zone}"),
         (true, false) => format!("{times} do not exist on {date} in {zone}"),
-        (false, true) => format!("{times} comes twice on {date} in {zone}"),
-        (false, false) => format!("{times} come twice on {date} in {zone}"),
+        (false, true) => format!("{times} occurs twice on {date} in {zone}"),
+        (false, false) => format!("{times} occur twice on {date} in {zone}"),
     };
     let by = duration(span.jump_in.abs());
     let then = match (gap, rule) {

@@ -105,18 +105,18 @@ impl<'a> Steps<'a> {
         }
         let message = match unit {
             Unit::DayOfMonth => format!(
-                "`{typed}` begins anew on the {} of every month, so the step over the end of a \
+                "`{typed}` starts over on the {} of every month, so the step over the end of a \
                  month is shorter or longer than {step} days",
                 ordinal(low)
             ),
             Unit::DayOfWeek => format!(
-                "`{typed}` begins anew every {}, so the step over the end of the week is {} long, \
+                "`{typed}` starts over every {}, so the step over the end of the week is {} long, \
                  not {step}",
                 weekday_name(low),
                 counted(rest.into(), "day")
             ),
             Unit::Second | Unit::Minute | Unit::Hour | Unit::Month | Unit::Year => format!(
-                "`{typed}` begins anew with every {cycle}: the last step of the {cycle} is {} \
+                "`{typed}` starts over with every {cycle}: the last step of the {cycle} is {} \
                  long, not {step}",
                 counted(rest.into(), unit.noun())
             ),

@@ -70,8 +70,9 @@ impl std::fmt::Display for ZoneDataError {
         match self {
             ZoneDataError::Unusable(path) => write!(
                 f,
-                "use the zone data at '{}': it is no folder with a tzdata.zi or +VERSION that \
-                 names a release, and no concatenated file that begins with one, such as tzdata2026f",
+                "use the zone data at '{}': it is not a folder with a tzdata.zi or +VERSION that \
+                 names a release, nor a concatenated file that begins with one, such as \
+                 tzdata2026f",
                 path.display()
             ),
             ZoneDataError::Late => f.write_str("use other zone data: zones are in use already"),

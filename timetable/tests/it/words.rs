@@ -188,7 +188,7 @@ fn the_rest_of_a_definition_is_described_where_it_matters() {
         Timetable::new(&asked).expect("valid").describe(),
         "At 02:30 every day; and every 1 d, counted from 1970-01-01T00:00:00Z. Times are those of \
          Europe/Berlin. When the clocks go forward, a time that does not exist does not fire; when \
-         they go back, a time that comes twice fires both times. Each fire is delayed by up to \
+         they go back, a time that occurs twice fires both times. Each fire is delayed by up to \
          30 s, always the same for it. Not before 2026-05-01T00:00:00Z."
     );
 }
@@ -215,12 +215,12 @@ fn every_rule_warns_and_says_what_to_write_instead() {
         ("* */7 * * * *", UnevenStep, "4 minutes long", Some("* */6 * * * *")),
         ("*/7 * * * * *", UnevenStep, "the last step of the minute is 4 s", Some("@every 7s")),
         // The same steps, written differently.
-        ("0/7 * * * *", UnevenStep, "`0/7` begins anew with every hour", Some("@every 7m")),
+        ("0/7 * * * *", UnevenStep, "`0/7` starts over with every hour", Some("@every 7m")),
         ("0-59/7 3 * * *", UnevenStep, "is 4 minutes long, not 7", Some("0-59/6 3 * * *")),
         ("5/7 3 * * *", UnevenStep, "is 11 minutes long, not 7", Some("5/6 3 * * *")),
         ("6/7 3 * * *", UnevenStep, "is 11 minutes long, not 7", Some("0/6 3 * * *")),
-        ("H/7 3 * * *", UnevenStep, "`H/7` begins anew", Some("H/6 3 * * *")),
-        ("0 0 1-31/2 * *", UnevenStep, "begins anew on the 1st of every month", None),
+        ("H/7 3 * * *", UnevenStep, "`H/7` starts over", Some("H/6 3 * * *")),
+        ("0 0 1-31/2 * *", UnevenStep, "starts over on the 1st of every month", None),
         ("*/55 3 * * *", UnevenStep, "is 5 minutes long, not 55", Some("0 3 * * *")),
         (
             "0 0 1 */5 *",
@@ -228,8 +228,8 @@ fn every_rule_warns_and_says_what_to_write_instead() {
             "the last step of the year is 2 months long",
             Some("0 0 1 */4 *"),
         ),
-        ("0 0 */2 * *", UnevenStep, "begins anew on the 1st of every month", None),
-        ("0 0 * * */3", UnevenStep, "begins anew every Sunday, so the step over the end of", None),
+        ("0 0 */2 * *", UnevenStep, "starts over on the 1st of every month", None),
+        ("0 0 * * */3", UnevenStep, "starts over every Sunday, so the step over the end of", None),
         ("*/90 * * * *", StepTooLarge, "longer than the hour", Some("0 * * * *")),
         ("5/90 * * * *", StepTooLarge, "longer than the hour", Some("5 * * * *")),
         ("10-20/15 * * * *", StepTooLarge, "only 10 fires", Some("10 * * * *")),
@@ -274,7 +274,7 @@ fn every_rule_warns_and_says_what_to_write_instead() {
         (
             "30 2 * * *",
             DstOverlap,
-            "02:30 comes twice on 2026-10-25 in Europe/Berlin: it fires the first time",
+            "02:30 occurs twice on 2026-10-25 in Europe/Berlin: it fires the first time",
             None,
         ),
         (
@@ -466,7 +466,7 @@ fn a_correction_is_called_one() {
             "1867-10-01T00:00:00Z",
             "0 20 * * *",
             WarningCode::DstOverlap,
-            "20:00 comes twice on 1867-10-18 in America/Juneau: the clock is put back by 1 d, a \
+            "20:00 occurs twice on 1867-10-18 in America/Juneau: the clock is put back by 1 d, a \
              correction after which times fire again, so it fires both times",
         ),
     ] {

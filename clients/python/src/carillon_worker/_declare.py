@@ -196,19 +196,19 @@ def scheduled(
 
 def _task(function: Callable[P, R], name: str | None, queue: str) -> Task[P, R]:
     if not inspect.isfunction(function):
-        raise DeclarationError(f"{function!r} is no function")
+        raise DeclarationError(f"{function!r} is not a function")
     if not _QUEUE.match(queue):
-        raise DeclarationError(f"{queue!r} is no name of a queue: 1 to 64 of a-z 0-9 . _ -")
+        raise DeclarationError(f"{queue!r} is not a valid queue name: 1 to 64 of a-z 0-9 . _ -")
     name = name or function.__name__
     if not _TASK.match(name):
-        raise DeclarationError(f"{name!r} is no name of a task: 1 to 64 of a-z A-Z 0-9 . _ -")
+        raise DeclarationError(f"{name!r} is not a valid task name: 1 to 64 of a-z A-Z 0-9 . _ -")
     return Task(function, name, queue)
 
 
 def _schedule_name(name: str) -> str:
     if not _NAME.match(name):
         raise DeclarationError(
-            f"{name!r} is no name of a schedule: 1 to 128 of A-Z a-z 0-9 . _ / -, with a "
+            f"{name!r} is not a valid schedule name: 1 to 128 of A-Z a-z 0-9 . _ / -, with a "
             "letter or digit first and last"
         )
     return name

@@ -177,7 +177,7 @@ def _read(status: int, headers: http.client.HTTPMessage, data: bytes) -> Any:
         answer = None
     if 200 <= status < 300:
         if answer is None:
-            raise http.client.HTTPException(f"the answer {status} is no JSON")
+            raise http.client.HTTPException(f"the answer {status} is not JSON")
         return answer
     error = _error_in(answer)
     raise ApiError(

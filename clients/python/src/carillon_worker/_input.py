@@ -218,7 +218,7 @@ def _refuse_unknown(fields: dict[str, Any], known: Mapping[str, Any], path: str)
     for name in fields:
         if name not in known:
             there_is = ", ".join(known) or "none"
-            raise InputError(_below(path, name), f"is no field of it; there is {there_is}")
+            raise InputError(_below(path, name), f"is not a field; there is {there_is}")
 
 
 def _wrong(value: Any, wanted: str, path: str) -> InputError:

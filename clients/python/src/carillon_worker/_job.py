@@ -106,7 +106,7 @@ class Job:
         try:
             output = json.loads(json.dumps(output, default=to_json, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
-            return self._failure(f"what {self.task} gave back is no JSON: {error}", retry=False)
+            return self._failure(f"what {self.task} gave back is not JSON: {error}", retry=False)
         return "complete", self.body(output=output)
 
     def body(self, **more: Any) -> dict[str, Any]:

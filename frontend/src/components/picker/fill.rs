@@ -10,15 +10,16 @@ const SHOWN: usize = 8;
 /// How a suggestion fills a field.
 #[derive(Clone, Copy)]
 pub(crate) enum Fill {
-    /// It is the whole text.
+    /// A suggestion replaces the whole text.
     Whole,
-    /// It is one of several words, separated by commas.
+    /// A suggestion is one of several words, separated by commas.
     Words,
-    /// It is a secret's name: the field gets a template that refers to it. In an empty field, every secret fits.
+    /// A suggestion is a secret's name: the field gets a template that refers to it. In an empty field, every secret
+    /// fits.
     Secret,
-    /// The same in a longer text, once `{{` is typed.
+    /// A secret's name within a longer text, once `{{` is typed.
     Template,
-    /// It is a tag, in the search language; these are the fields of the search.
+    /// A suggestion is a tag, in the search language; these are the fields of the search.
     Search(&'static [QueryField]),
 }
 

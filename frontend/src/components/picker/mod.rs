@@ -2,7 +2,7 @@
 //!
 //! It is the combobox of the ARIA practices: the focus stays in the field, the arrow keys go through the list, Enter
 //! takes the active suggestion, Esc closes the list. Text that is in no list remains possible. What the list contains
-//! is loaded when the field is used first, so a form costs nothing for the fields that nobody touches.
+//! is loaded when the field is first used, so a form costs nothing for fields that the user does not touch.
 //!
 //! - `fill`: which part of the text a suggestion replaces, and which ones fit (pure)
 //! - `control`: the element that is typed into, with its cursor
@@ -38,7 +38,7 @@ pub(crate) struct Suggestions {
     pub(crate) sought: RwSignal<Option<String>>,
 }
 
-/// What an open list was opened at.
+/// Where and how an open list was opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Opened {
     /// The cursor's position in the text, in bytes.
@@ -175,7 +175,7 @@ impl Picker {
             // The browser goes on with what it does: it sends the form, applies the filter, or breaks the line.
             ("Enter", None) => return self.close(),
             ("Tab", Some(at)) => {
-                // The focus goes on to the next field.
+                // The focus moves to the next field.
                 self.take(&shown, at);
                 return;
             }

@@ -19,7 +19,7 @@ pub(crate) struct SplitQuery {
 pub(crate) struct FieldTerm {
     pub(crate) field: &'static str,
     pub(crate) is_negated: bool,
-    /// Its values without quotes: at least one, which may be empty.
+    /// The term's values without quotes: at least one, which may be empty.
     pub(crate) values: Vec<String>,
     at: Range<usize>,
 }

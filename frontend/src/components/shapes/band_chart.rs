@@ -20,7 +20,7 @@ pub(crate) struct Band {
     pub(crate) millis: Option<[i64; 3]>,
 }
 
-/// Draws the band. `what` names the measured quantity, as in `Duration`.
+/// Draws the band. `what` names the measured quantity, such as `Duration`.
 pub(crate) fn band_chart(
     what: &'static str,
     bands: Vec<Band>,

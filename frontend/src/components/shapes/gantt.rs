@@ -13,7 +13,7 @@ const LEAST: f64 = 4.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GanttRow {
     pub(crate) name: String,
-    /// The row's state in a word, and further notes.
+    /// A short note: the row's state, and what else there is to say.
     pub(crate) note: String,
     pub(crate) state: &'static str,
     pub(crate) bars: Vec<GanttBar>,

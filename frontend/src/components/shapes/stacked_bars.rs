@@ -26,7 +26,7 @@ pub(crate) struct BarColumn {
     pub(crate) counts: Vec<i64>,
 }
 
-/// Draws the columns. `what` names the counted objects, as in `Runs that ended`.
+/// Draws the columns. `what` names the counted objects, such as `Runs that ended`.
 pub(crate) fn stacked_bars(
     what: &'static str,
     parts: Parts,

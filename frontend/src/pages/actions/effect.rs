@@ -136,7 +136,7 @@ pub(super) fn resumed(choice: &ResumeChoice, zone: Option<String>, lines: Lines)
     view! { <ul class="sample choice-fires" id=id tabindex="-1">{fires}{rest}</ul> }.into_any()
 }
 
-/// The listed rows, at most `most`. If only the latest fire runs, its row comes first: it is the last fire of the
+/// The listed rows, up to `most`. If only the latest fire runs, its row comes first: it is the last fire of the
 /// pause, and a short list would not reach it.
 pub(in crate::pages) fn first_rows(
     missed: CatchUp,

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// One difference. A side without a value did not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Difference {
-    /// The path of the difference, as in `timing.expressions[0]`; empty for the whole value.
+    /// The path of the difference, such as `timing.expressions[0]`; empty for the whole value.
     pub(super) path: String,
     pub(super) before: Option<String>,
     pub(super) after: Option<String>,

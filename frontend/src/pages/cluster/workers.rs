@@ -105,7 +105,7 @@ fn queue_row(queue: &WorkerQueue, limit: Option<Asked<WorkerQueue>>) -> AnyView 
             <th scope="row" class="name-cell">{queue.name.clone()}{alone}</th>
             <td class="number">{queue.waiting}<span class="card-word">" waiting"</span></td>
             <td class="wide">{oldest}</td>
-            <td class="number">{held}<span class="card-word">" at work"</span></td>
+            <td class="number">{held}<span class="card-word">" in progress"</span></td>
             <td class="number">{queue.workers}<span class="card-word">" workers"</span></td>
             <td class="number wide">{queue.free}</td>
             <td class="actions-cell"><div class="row-actions">{own}</div></td>

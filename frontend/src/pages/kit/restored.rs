@@ -7,7 +7,7 @@ use crate::{
     state::Draft,
 };
 
-/// The note, with a button that starts afresh. It is shown as long as it applies. `lost` returns sentences about the
+/// The note, with a button that starts over. It is shown as long as it applies. `lost` returns sentences about the
 /// input that was not saved; tracked.
 pub(in crate::pages) fn restored(
     draft: Draft,
@@ -19,7 +19,7 @@ pub(in crate::pages) fn restored(
     })
 }
 
-/// The same for a form that starts `afresh` by itself.
+/// The note for a form that can start over by itself: the button calls `afresh`.
 pub(super) fn restored_by(
     draft: Draft,
     lost: impl Fn() -> String + Send + Sync + 'static,

@@ -86,7 +86,8 @@ impl Narrowed {
         LedgerQuery { verdicts, reasons, place, ..self.totals(filters, range) }
     }
 
-    /// The same for all verdicts: the totals always add up, and link from one verdict to another. Tracked.
+    /// The query for the totals, which covers all verdicts: the totals always add up, and link from one verdict to
+    /// another. Tracked.
     pub(super) fn totals(self, filters: Filters, range: Range) -> LedgerQuery {
         let (after, before) = range.bounds();
         LedgerQuery {

@@ -63,7 +63,7 @@ pub(super) fn Bands(days: Signal<Vec<Day>>) -> impl IntoView {
     panel("What suppresses fires", (), content)
 }
 
-/// Those that suppress something in these days.
+/// The bands of the calendars and pauses that suppress fires on these days.
 fn bands(
     calendars: &Page<Calendar>,
     paused: &Page<ScheduleRow>,

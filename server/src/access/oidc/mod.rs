@@ -23,14 +23,14 @@ pub use token::Identity;
 
 use crate::target::FetchError;
 
-/// Why a sign-in through the provider failed. Messages read after "failed to".
+/// Why a sign-in through the provider failed. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
     /// The provider could not be reached.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The provider's metadata cannot be used.
-    #[error("read what the provider says of itself: {0}")]
+    #[error("read the provider's metadata: {0}")]
     Metadata(String),
     /// The last request to the provider failed, and the next one is not due yet.
     #[error("ask the provider: it did not answer a moment ago")]

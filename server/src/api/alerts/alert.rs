@@ -30,7 +30,7 @@ impl Alert {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
-    /// What it is about.
+    /// The kind of event that the alert reports.
     async fn kind(&self) -> AlertKind {
         self.0.kind.into()
     }
@@ -73,12 +73,12 @@ impl Alert {
         self.0.count.into()
     }
 
-    /// When the first of the events that it covers occurred.
+    /// When the first of the events that the alert covers occurred.
     async fn began_at(&self) -> Instant {
         self.0.began_at.into()
     }
 
-    /// When the last of them occurred.
+    /// When the last of these events occurred.
     async fn last_at(&self) -> Instant {
         self.0.last_at.into()
     }
@@ -151,7 +151,7 @@ pub(crate) struct AlertFilter {
     rule_id: Option<Uuid>,
     /// Only alerts that concern this schedule.
     schedule_id: Option<Uuid>,
-    /// Whether the alerts are open.
+    /// True selects open alerts, false selects alerts that have ended.
     open: Option<bool>,
 }
 

@@ -27,7 +27,7 @@ impl AlertChannel {
         &self.0.name
     }
 
-    /// How it delivers messages.
+    /// How the channel delivers messages.
     async fn kind(&self) -> AlertChannelKind {
         self.0.kind.into()
     }
@@ -93,10 +93,10 @@ pub(crate) struct CreateAlertChannelInput {
     namespace: String,
     /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: String,
-    /// How it delivers messages.
+    /// How the channel delivers messages.
     kind: AlertChannelKind,
     /// For all kinds but EMAIL: the URL that requests go to. Never shown again, unless it names a
-    /// secret of the namespace, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`:
+    /// secret of the namespace, such as `https://hooks.slack.com/services/{{ secrets.slack_ops }}`:
     /// then the text around the name is shown. PAGERDUTY and OPSGENIE default to the service's
     /// usual address.
     url: Option<String>,
@@ -122,7 +122,7 @@ pub(crate) struct UpdateAlertChannelInput {
     name: Option<String>,
     /// The URL that requests go to. Never shown again.
     url: Option<String>,
-    /// An empty text removes the secret. Must be entered again if the URL's origin changes.
+    /// An empty string removes the secret. Must be entered again if the URL's origin changes.
     signing_secret: Option<String>,
     /// Must be entered again if the URL's origin changes.
     key: Option<String>,

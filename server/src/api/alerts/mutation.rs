@@ -129,7 +129,7 @@ impl AlertMutation {
         #[graphql(desc = "The rule's id.")] id: Uuid,
         #[graphql(desc = "When the mute ends, within 90 days; if absent, the rule is unmuted.")]
         until: Option<Instant>,
-        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "Reason for the audit log: 1 to 500 characters.")] reason: String,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertRulePayload> {
@@ -149,8 +149,9 @@ impl AlertMutation {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The alert's id.")] id: Uuid,
-        #[graphql(desc = "A note for people who see it.")] note: Option<String>,
-        #[graphql(desc = "If absent, until the alert ends.")] until: Option<Instant>,
+        #[graphql(desc = "A note for other people who see the alert.")] note: Option<String>,
+        #[graphql(desc = "When the acknowledgement ends; if absent, when the alert ends.")]
+        until: Option<Instant>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertPayload> {

@@ -40,7 +40,7 @@ impl Notification {
         Ok(cx.rows().load_one(AlertChannelRow(self.0.channel_id)).await?.map(AlertChannel))
     }
 
-    /// Whether it was delivered.
+    /// Whether the message was delivered.
     async fn state(&self) -> NotificationState {
         self.0.state.into()
     }

@@ -108,7 +108,7 @@ impl AlertQuery {
         namespace: Option<String>,
         #[graphql(desc = "Only alerts that match this filter.")] filter: Option<AlertFilter>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Alert>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -127,7 +127,7 @@ impl AlertQuery {
         namespace: Option<String>,
         #[graphql(desc = "Only messages in this state.")] state: Option<NotificationState>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Notification>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;

@@ -34,7 +34,7 @@ impl AlertRule {
         &self.0.name
     }
 
-    /// Whether it records alerts and sends messages.
+    /// Whether the rule records alerts and sends messages.
     async fn enabled(&self) -> bool {
         self.0.enabled
     }

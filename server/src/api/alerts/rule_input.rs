@@ -31,13 +31,13 @@ pub(crate) struct CreateAlertRuleInput {
     namespace: String,
     /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: String,
-    /// Whether it records alerts and sends messages.
+    /// Whether the rule records alerts and sends messages.
     #[graphql(default = true)]
     enabled: bool,
     /// The events that the rule reports.
     on: Vec<AlertEvent>,
-    /// A search that selects the schedules the rule watches, in the search language of
-    /// docs/search.md, as in `tag:billing`; empty for all.
+    /// A search that selects the schedules the rule watches, in the language of docs/search.md,
+    /// such as `tag:billing`; empty for all.
     #[graphql(default)]
     search: String,
     /// The channels that the rule sends messages to: 1 to 10.
@@ -86,9 +86,9 @@ pub(crate) struct UpdateAlertRuleInput {
     name: Option<String>,
     /// Disabling a rule ends its open alerts; their end is not reported.
     enabled: Option<bool>,
-    /// The events that it reports.
+    /// The complete list of events to report.
     on: Option<Vec<AlertEvent>>,
-    /// A search that selects the schedules it watches; empty for all.
+    /// A search that selects the schedules the rule watches; empty for all.
     search: Option<String>,
     /// The complete list of its channels: 1 to 10.
     channel_ids: Option<Vec<Uuid>>,
@@ -98,7 +98,8 @@ pub(crate) struct UpdateAlertRuleInput {
     losing_after: Option<i64>,
     /// For LATE: the delay from which a start is late, a minute to a week.
     late_after_seconds: Option<i64>,
-    /// For STALLED: how long no node may take what is due, a minute to a week.
+    /// For STALLED: how long a due schedule or a waiting run may wait for a node, a minute to a
+    /// week.
     stalled_after_seconds: Option<i64>,
     /// For SLOW: the multiple of the usual duration from which a run is slow, 2 to 100.
     slow_after_times: Option<i64>,

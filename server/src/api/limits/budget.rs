@@ -8,14 +8,14 @@ use async_graphql::{ServerError, ServerResult, Value, extensions::ResolveInfo};
 /// Maximum size of an answer, in the bytes that it roughly occupies in memory until it is written.
 /// Small values take ten times as much there as on the wire.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-/// The same for an unauthenticated caller's data; introspection may use the full size.
+/// Maximum size of an answer to an unauthenticated caller; introspection may use the full size.
 const MAX_BYTES_OF_STRANGERS: usize = 256 * 1024;
 /// An answer with more bytes is large and needs a place.
 const LARGE: usize = 512 * 1024;
 /// The memory that a field takes in addition to its text: its name, its value, and its entry in the
 /// object.
 const FIELD: usize = 256;
-/// The same for a value within a JSON value or a list of scalars.
+/// The memory that a value within a JSON value or a list of scalars takes.
 const VALUE: usize = 96;
 
 /// The size of one answer as it grows.

@@ -19,7 +19,7 @@ use super::{heavy, introspection::SelectionKind, refused, refused_at};
 
 /// Maximum number of fields, with fragments expanded.
 const MAX_FIELDS: u64 = 10_000;
-/// The same for an unauthenticated caller.
+/// Maximum number of fields for an unauthenticated caller, with fragments expanded.
 const MAX_FIELDS_OF_STRANGERS: u64 = 1_000;
 /// Maximum number of aliases. Without it, a request could contain the same field a thousand times
 /// under a thousand names.
@@ -52,7 +52,7 @@ pub(super) struct Amount {
     pub(super) heavy: u64,
     /// Fields whose resolvers compute a value for each row of a list.
     pub(super) heavy_by_row: u64,
-    /// Those of these that an event of a subscription computes once, for its own schedule.
+    /// The heavy fields that an event of a subscription computes once, for its own schedule.
     heavy_of_event: u64,
     /// The cost of introspection.
     pub(super) introspection: u64,

@@ -37,7 +37,7 @@ pub(super) fn is(within: SelectionKind, name: &str) -> bool {
     }
 }
 
-/// The names of all expensive fields, for people.
+/// The names of all expensive fields, for messages.
 pub(super) fn names() -> String {
     let of_timing = FIELDS_OF_TIMING.map(|name| format!("timing.{name}"));
     format!("{}, {}", FIELDS.join(", "), of_timing.join(", "))

@@ -59,7 +59,7 @@ impl<'a> ListFinder<'a> {
         })
     }
 
-    /// The same for a fragment, which reads the same wherever it is spread.
+    /// Whether a fragment reads a list. The answer is the same wherever the fragment is spread.
     fn finds_in_fragment(&mut self, name: &'a Name) -> bool {
         let document = self.document;
         let Some(fragment) = document.fragments.get(name).filter(|_| self.seen.insert(name)) else {

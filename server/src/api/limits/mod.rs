@@ -109,7 +109,7 @@ pub(super) fn is_subscription(request: &mut Request) -> bool {
     is_of(OperationType::Subscription, request)
 }
 
-/// The same for a mutation.
+/// Whether the operation that a request selects is a mutation.
 pub(super) fn is_mutation(request: &mut Request) -> bool {
     is_of(OperationType::Mutation, request)
 }
@@ -225,7 +225,7 @@ impl Extension for RequestJudge {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
-        // Before anything is done: a mutation that waits in vain has changed nothing.
+        // This comes before the execution: a mutation that times out here has changed nothing.
         let _lists = match self.reads_lists.load(Relaxed) {
             true => match aside::place_of_lists(ctx).await {
                 Ok(place) => place,

@@ -44,7 +44,7 @@ impl OrderingPast {
             desc = "How many of the backfill's runs may be alive at once, 1 to 100."
         )]
         concurrency: i32,
-        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "Reason for the audit log: 1 to 500 characters.")] reason: String,
         #[graphql(
             desc = "A JSON object of at most 256 KiB, merged into the schedule's context: its keys \
                     take precedence."
@@ -105,7 +105,7 @@ impl OrderingPast {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The backfill's id.")] id: Uuid,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<BackfillPayload> {
@@ -121,8 +121,8 @@ impl OrderingPast {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The namespace's name.")] namespace: String,
-        #[graphql(desc = "1 to 3650; if absent, as the server is configured.")] days: Option<i64>,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 3650; if absent, the server's setting.")] days: Option<i64>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NamespaceRetention> {

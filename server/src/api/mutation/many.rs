@@ -36,7 +36,7 @@ impl OrderingMany {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
-        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "Reason for the audit log: 1 to 500 characters.")] reason: String,
         #[graphql(
             desc = "When the pause ends, in the future; if absent, when the schedule is resumed."
         )]
@@ -82,7 +82,7 @@ impl OrderingMany {
         cx: &Context<'_>,
         #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
         #[graphql(default = 1, desc = "The number of fires per schedule, 1 to 100.")] count: i32,
-        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "Reason for the audit log: 1 to 500 characters.")] reason: String,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
@@ -106,7 +106,7 @@ impl OrderingMany {
         )]
         context: Option<serde_json::Value>,
         #[graphql(desc = "The scheduled instant; now if absent.")] as_of: Option<Instant>,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
@@ -127,7 +127,7 @@ impl OrderingMany {
         cx: &Context<'_>,
         #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
         #[graphql(desc = "What to change.")] change: ChangeSchedulesInput,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
@@ -146,7 +146,7 @@ impl OrderingMany {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
@@ -163,7 +163,7 @@ impl OrderingMany {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The search that selects the runs.")] which: ManyInput,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunsPayload> {
@@ -197,7 +197,7 @@ pub(crate) struct ManyInput {
     /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
-    /// The search, in the language of docs/search.md, as in `state:failed tag:billing next:<1h`.
+    /// The search, in the language of docs/search.md, such as `state:failed tag:billing next:<1h`.
     search: String,
     /// If true, only counts the matches and shows the first ones.
     #[graphql(default = false)]

@@ -27,7 +27,7 @@ impl Operating {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The schedule's id.")] id: Uuid,
-        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "Reason for the audit log: 1 to 500 characters.")] reason: String,
         #[graphql(
             desc = "When the pause ends, in the future; if absent, when the schedule is resumed."
         )]
@@ -71,7 +71,7 @@ impl Operating {
         cx: &Context<'_>,
         #[graphql(desc = "The schedule's id.")] id: Uuid,
         #[graphql(default = 1, desc = "The number of fires, 1 to 100.")] count: i32,
-        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "Reason for the audit log: 1 to 500 characters.")] reason: String,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SkipPayload> {
@@ -95,7 +95,7 @@ impl Operating {
         )]
         context: Option<serde_json::Value>,
         #[graphql(desc = "The scheduled instant; now if absent.")] as_of: Option<Instant>,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunPayload> {
@@ -109,7 +109,7 @@ impl Operating {
     }
 
     /// Removes all or the given fires from a schedule's buffer. The ledger shows them as skipped,
-    /// and who removed them.
+    /// and names the user who removed them.
     async fn purge_buffer(
         &self,
         cx: &Context<'_>,

@@ -21,7 +21,7 @@ impl OrderingRuns {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The run's id.")] id: Uuid,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunPayload> {

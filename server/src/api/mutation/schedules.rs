@@ -36,7 +36,7 @@ impl OrderingSchedules {
         SchedulePayload::of(cx, saved).await
     }
 
-    /// Creates 1 to 1000 schedules, all or none; an error names the input that it concerns, as in
+    /// Creates 1 to 1000 schedules, all or none; an error names the input that it concerns, such as
     /// `inputs[3].timing.zone`.
     #[graphql(complexity = "inputs.len() + child_complexity")]
     async fn create_schedules(
@@ -76,7 +76,7 @@ impl OrderingSchedules {
         #[graphql(desc = "The version to restore.")] to_version: i32,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: i32,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
@@ -94,8 +94,8 @@ impl OrderingSchedules {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The schedule's id.")] id: Uuid,
-        #[graphql(desc = "A new name, if its old one is taken.")] name: Option<String>,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "A new name, in case the old one is taken.")] name: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
@@ -115,7 +115,7 @@ impl OrderingSchedules {
         #[graphql(desc = "The schedule's id.")] id: Uuid,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: Option<i32>,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {

@@ -60,7 +60,7 @@ impl OrderingShared {
         #[graphql(desc = "The workflow's id.")] id: Uuid,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: Option<i32>,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
@@ -110,7 +110,7 @@ impl OrderingShared {
         #[graphql(desc = "The calendar's id.")] id: Uuid,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: i32,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {

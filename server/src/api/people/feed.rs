@@ -19,8 +19,8 @@ use crate::{
 pub(crate) enum FeedKind {
     /// Upcoming runs as iCalendar, at `/calendar.ics`.
     Calendar,
-    /// The results of the last runs: a picture at `/badge.svg`, and JSON in Shields' endpoint
-    /// format at `/badge.json`.
+    /// The results of the last runs: a picture at `/badge.svg`, and JSON in the endpoint format of
+    /// Shields.io at `/badge.json`.
     Badge,
 }
 
@@ -40,7 +40,7 @@ impl CalendarFeed {
         &self.0.name
     }
 
-    /// What it contains.
+    /// The content of the feed.
     async fn kind(&self) -> FeedKind {
         self.0.kind.into()
     }
@@ -79,7 +79,7 @@ impl CalendarFeed {
 pub(crate) struct CreateCalendarFeedInput {
     /// Unique among your feeds; 1 to 64 characters without spaces.
     name: String,
-    /// What it contains.
+    /// The content of the feed.
     #[graphql(default_with = "FeedKind::Calendar")]
     kind: FeedKind,
     /// The namespace's name.
@@ -89,7 +89,7 @@ pub(crate) struct CreateCalendarFeedInput {
     schedule: Option<String>,
     /// A search that selects the schedules to show, such as `tag:billing`.
     search: Option<String>,
-    /// Why, for the audit log: at most 500 characters.
+    /// Reason for the audit log: 0 to 500 characters.
     reason: Option<String>,
 }
 
@@ -169,13 +169,13 @@ impl FeedMutation {
         CreateCalendarFeedPayload::of(cx, made).await
     }
 
-    /// Revokes a calendar feed of yours: its address stops working. Administrators of the instance
-    /// may revoke anyone's.
+    /// Revokes one of your calendar feeds: its address stops working. Administrators of the
+    /// instance may revoke anyone's.
     async fn revoke_calendar_feed(
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The feed's id.")] id: Uuid,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {

@@ -61,7 +61,7 @@ pub(crate) struct SetMembershipInput {
     /// Whether the user may see contexts, outputs and logs.
     #[graphql(default = false)]
     sees_payloads: bool,
-    /// Why, for the audit log: at most 500 characters.
+    /// Reason for the audit log: 0 to 500 characters.
     reason: Option<String>,
 }
 

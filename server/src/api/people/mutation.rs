@@ -73,7 +73,7 @@ impl PeopleMutation {
                     always may."
         )]
         sees_payloads: bool,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
@@ -93,7 +93,7 @@ impl PeopleMutation {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The user's id.")] user_id: Uuid,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
@@ -110,7 +110,7 @@ impl PeopleMutation {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The user's id.")] user_id: Uuid,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
@@ -127,7 +127,7 @@ impl PeopleMutation {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The user's id.")] user_id: Uuid,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
@@ -160,7 +160,7 @@ impl PeopleMutation {
         cx: &Context<'_>,
         #[graphql(desc = "The user's name.")] user: String,
         #[graphql(desc = "The namespace's name.")] namespace: String,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RemoveMembershipPayload> {
@@ -183,7 +183,7 @@ impl PeopleMutation {
         )]
         new_password: String,
         #[graphql(default, desc = "Whether your API tokens are revoked, too.")] revoke_tokens: bool,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
@@ -209,7 +209,7 @@ impl PeopleMutation {
         password: String,
         #[graphql(default, desc = "Whether the user's API tokens are revoked, too.")]
         revoke_tokens: bool,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
@@ -222,13 +222,13 @@ impl PeopleMutation {
         UserPayload::of(cx, id).await
     }
 
-    /// Ends a session of yours; administrators of the instance may end anyone's. Its open
+    /// Ends one of your sessions; administrators of the instance may end anyone's. Its open
     /// connections end within seconds.
     async fn revoke_session(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "The session's id, as in `sessions`.")] id: String,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "The session's id, as returned by `sessions`.")] id: String,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<bool> {
@@ -238,8 +238,8 @@ impl PeopleMutation {
         Ok(true)
     }
 
-    /// Ends all sessions of a user; for administrators of the instance. Your own id ends all
-    /// sessions of yours but that of the request. Returns how many were ended.
+    /// Ends all sessions of a user; for administrators of the instance. With your own id, it ends
+    /// all of your sessions except the one that sends the request. Returns how many were ended.
     async fn revoke_sessions(
         &self,
         cx: &Context<'_>,
@@ -271,12 +271,12 @@ impl PeopleMutation {
         CreateApiTokenPayload::of(cx, made).await
     }
 
-    /// Revokes a token of yours; administrators of the instance may revoke anyone's.
+    /// Revokes one of your tokens; administrators of the instance may revoke anyone's.
     async fn revoke_api_token(
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The token's id.")] id: Uuid,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
@@ -291,7 +291,7 @@ impl PeopleMutation {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "Unique: 1 to 128 of A-Z a-z 0-9 . _ / -")] name: String,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NamespacePayload> {
@@ -310,7 +310,7 @@ impl PeopleMutation {
         #[graphql(desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "All quotas of the namespace, including those that stay as they are.")]
         quotas: NamespaceQuotasInput,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NamespacePayload> {
@@ -329,7 +329,7 @@ impl PeopleMutation {
         cx: &Context<'_>,
         #[graphql(desc = "The namespace's current name.")] name: String,
         #[graphql(desc = "Unique: 1 to 128 of A-Z a-z 0-9 . _ / -")] new_name: String,
-        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "Reason for the audit log: 0 to 500 characters.")] reason: Option<String>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NamespacePayload> {

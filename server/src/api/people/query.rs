@@ -34,7 +34,7 @@ impl PeopleQuery {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Namespace>> {
         let right = cx.viewer()?;
         let window = Paging::forward(first, after).window(key)?;
@@ -52,7 +52,7 @@ impl PeopleQuery {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<User>> {
         cx.owner()?;
         let window = Paging::forward(first, after).window(key)?;
@@ -67,7 +67,7 @@ impl PeopleQuery {
         cx: &Context<'_>,
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Membership>> {
         let right = cx.admin()?;
         let read = cx.store().read();
@@ -88,7 +88,7 @@ impl PeopleQuery {
         )]
         all: bool,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<ApiToken>> {
         let right = cx.viewer()?;
         let owner = if all {
@@ -130,10 +130,12 @@ impl PeopleQuery {
         namespace: Option<String>,
         #[graphql(desc = "Only changes that match this filter.")] filter: Option<AuditFilter>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
-        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
+        #[graphql(
+            desc = "The page size, 1 to 200, to page from the end of the list; instead of `first`."
+        )]
         last: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
+        #[graphql(desc = "Only entries before this cursor of the list.")] before: Option<String>,
     ) -> Result<Connection<AuditEvent>> {
         let scope = audit_scope(cx.store(), cx.signed_in()?, namespace.as_deref()).await?;
         let window = Paging { first, after, last, before }.window(key)?;

@@ -10,7 +10,7 @@ pub(crate) struct Session {
     id: String,
     /// The IP address that the session was opened from.
     address: Option<String>,
-    /// The browser that the session was opened in, as in `Firefox 140 on Linux`; for another
+    /// The browser that the session was opened in, such as `Firefox 140 on Linux`; for another
     /// program, the name that it gave itself. Null if it gave none.
     browser: Option<String>,
     /// When it was opened.

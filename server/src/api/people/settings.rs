@@ -174,7 +174,7 @@ pub(crate) enum Density {
 #[derive(SimpleObject)]
 pub(crate) struct SavedView {
     id: Uuid,
-    /// The page that the view belongs to, as in `schedules`.
+    /// The page that the view belongs to, such as `schedules`.
     page: String,
     name: String,
     /// The view's parameters: the part of the page's URL after `?`.
@@ -202,7 +202,7 @@ pub(crate) struct UpdateMySettingsInput {
 /// A view to save.
 #[derive(InputObject)]
 pub(crate) struct SaveViewInput {
-    /// The page that the view belongs to, as in `schedules`: 1 to 40 characters.
+    /// The page that the view belongs to, such as `schedules`: 1 to 40 characters.
     page: String,
     /// The view's name, 1 to 80 characters.
     name: String,

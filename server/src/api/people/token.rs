@@ -100,7 +100,7 @@ pub(crate) struct CreateApiTokenInput {
     expires_at: Option<Instant>,
     /// The name of the service account on whose behalf the token acts; if absent, it acts for you.
     service_account: Option<String>,
-    /// Why, for the audit log: at most 500 characters.
+    /// Reason for the audit log: 0 to 500 characters.
     reason: Option<String>,
 }
 

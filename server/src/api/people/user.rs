@@ -152,7 +152,7 @@ pub(crate) struct CreateUserInput {
     /// Whether they may see contexts, outputs and logs in every namespace. Editors always may.
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
-    /// Why, for the audit log: at most 500 characters.
+    /// Reason for the audit log: 0 to 500 characters.
     pub(super) reason: Option<String>,
 }
 
@@ -167,6 +167,6 @@ pub(crate) struct CreateServiceAccountInput {
     /// Whether it may see contexts, outputs and logs in every namespace. Editors always may.
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
-    /// Why, for the audit log: at most 500 characters.
+    /// Reason for the audit log: 0 to 500 characters.
     pub(super) reason: Option<String>,
 }

@@ -43,7 +43,7 @@ impl ReadingFleet {
         Ok(ZoneNames)
     }
 
-    /// The server processes that are alive or gone within a day, by name; at most 1000.
+    /// The server processes that are alive, or ended within the last day, by name; at most 1000.
     #[graphql(complexity = "ROOT + NODES * child_complexity")]
     async fn server_nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         cx.viewer()?;
@@ -89,7 +89,8 @@ impl ReadingFleet {
         &self,
         cx: &Context<'_>,
         #[graphql(
-            desc = "If absent, all namespaces; for administrators of single ones, that of `if`."
+            desc = "If absent, all namespaces; for administrators of single namespaces, the \
+                    namespace of `if`."
         )]
         namespace: Option<String>,
         #[graphql(name = "if", desc = "A change of one retention; if absent, nothing changes.")]

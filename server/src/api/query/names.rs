@@ -26,7 +26,7 @@ pub(super) fn one_of(id: Option<Uuid>, name: Option<String>) -> Result<IdOrName>
         (None, Some(name)) => Ok(IdOrName::Name(name)),
         (Some(_), Some(name)) => {
             let help = "give one of the two";
-            Err(BadInput::new("name", name, "is given beside 'id'", help).into())
+            Err(BadInput::new("name", name, "is given together with 'id'", help).into())
         }
         (None, None) => Err(BadInput::new("id", "", "is missing", "give an id or a name").into()),
     }

@@ -46,15 +46,18 @@ impl ReadingRuns {
         namespace: Option<String>,
         #[graphql(desc = "Only runs that match this filter.")] filter: Option<RunFilter>,
         #[graphql(
-            desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
+            desc = "A search in the language of docs/search.md, such as `state:failed tag:billing \
+                    next:<1h`."
         )]
         search: Option<String>,
         #[graphql(desc = "The order; newest first if absent.")] sort: Option<RunSort>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
-        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
+        #[graphql(
+            desc = "The page size, 1 to 200, to page from the end of the list; instead of `first`."
+        )]
         last: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
+        #[graphql(desc = "Only entries before this cursor of the list.")] before: Option<String>,
     ) -> Result<Connection<Run>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -84,10 +87,12 @@ impl ReadingRuns {
         #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
         #[graphql(desc = "Only fires that match this filter.")] filter: Option<FireFilter>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
-        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
+        #[graphql(
+            desc = "The page size, 1 to 200, to page from the end of the list; instead of `first`."
+        )]
         last: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
+        #[graphql(desc = "Only entries before this cursor of the list.")] before: Option<String>,
     ) -> Result<Connection<Fire>> {
         cx.viewer()?;
         let schedule = schedules::by_id(cx.store().read(), schedule_id).await?;
@@ -109,10 +114,12 @@ impl ReadingRuns {
         #[graphql(desc = "Only backfills of this schedule.")] schedule_id: Option<Uuid>,
         #[graphql(desc = "Only backfills in this state.")] state: Option<BackfillState>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
-        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
+        #[graphql(
+            desc = "The page size, 1 to 200, to page from the end of the list; instead of `first`."
+        )]
         last: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
+        #[graphql(desc = "Only entries before this cursor of the list.")] before: Option<String>,
     ) -> Result<Connection<Backfill>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -159,7 +166,7 @@ impl ReadingRuns {
         cx: &Context<'_>,
         #[graphql(desc = "The run's id.")] run_id: Uuid,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<LogLine>> {
         cx.viewer()?;
         let run = reads::runs::by_id(cx.store(), run_id).await?;

@@ -40,15 +40,18 @@ impl ReadingSchedules {
         namespace: Option<String>,
         #[graphql(desc = "Only schedules that match this filter.")] filter: Option<ScheduleFilter>,
         #[graphql(
-            desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
+            desc = "A search in the language of docs/search.md, such as `state:failed tag:billing \
+                    next:<1h`."
         )]
         search: Option<String>,
         #[graphql(desc = "The order; by name if absent.")] sort: Option<ScheduleSort>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
-        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
+        #[graphql(
+            desc = "The page size, 1 to 200, to page from the end of the list; instead of `first`."
+        )]
         last: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
+        #[graphql(desc = "Only entries before this cursor of the list.")] before: Option<String>,
     ) -> Result<Connection<Schedule>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -64,7 +67,7 @@ impl ReadingSchedules {
         cx: &Context<'_>,
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
-        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<DeletedSchedule>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
@@ -80,7 +83,7 @@ impl ReadingSchedules {
         cx: &Context<'_>,
         #[graphql(desc = "The schedule's id; give this or `name`.")] id: Option<Uuid>,
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
-        #[graphql(desc = "Its name in `namespace`; give this or `id`.")] name: Option<String>,
+        #[graphql(desc = "The name in `namespace`; give this or `id`.")] name: Option<String>,
     ) -> Result<Option<Schedule>> {
         cx.viewer()?;
         let connection = cx.store().read();
@@ -153,7 +156,8 @@ impl ReadingSchedules {
         at: Option<Instant>,
         #[graphql(
             default,
-            desc = "Treat a schedule that is not paused as if it were paused from now until `at`."
+            desc = "Whether to treat a schedule that is not paused as if it were paused from now \
+                    until `at`."
         )]
         if_paused: bool,
     ) -> Result<ResumePreview> {

@@ -13,7 +13,7 @@ pub(super) struct Ack {
     server: Server,
     /// The alert's id; see 'carillon alerts list'
     alert: Uuid,
-    /// A note for people who see the alert
+    /// A note for other people who see the alert
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// End of the acknowledgement, within 90 days; an alert that is still open is then reported
@@ -37,7 +37,7 @@ struct OneRule {
     /// Namespace of the rule
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Reason, for people who expect messages
+    /// Reason, for people who wonder why no message arrives
     #[arg(long)]
     reason: String,
     /// Answer as JSON
@@ -117,7 +117,7 @@ impl Ack {
         }
         let (about, by) = (output::cell(&alert["subject"]), output::cell(&alert["acknowledgedBy"]));
         output::line(format!(
-            "{} about {about}: {by} sees to it",
+            "{} about {about}: acknowledged by {by}",
             output::cell(&alert["kind"]).to_lowercase()
         ))
     }
@@ -143,7 +143,7 @@ impl Mute {
             return output::json(&rule);
         }
         let (name, until) = (output::cell(&rule["name"]), output::cell(&rule["mutedUntil"]));
-        output::line(format!("{name} is silent until {until}"))
+        output::line(format!("{name} is muted until {until}"))
     }
 }
 
@@ -153,7 +153,7 @@ impl Unmute {
         if self.one.json {
             return output::json(&rule);
         }
-        output::line(format!("{} speaks again", output::cell(&rule["name"])))
+        output::line(format!("{} is no longer muted", output::cell(&rule["name"])))
     }
 }
 
@@ -165,7 +165,7 @@ impl Retry {
         if self.json {
             return output::json(message);
         }
-        output::line(format!("{} is on its way again", output::cell(&message["id"])))
+        output::line(format!("{} will be sent again", output::cell(&message["id"])))
     }
 }
 

@@ -39,7 +39,7 @@ impl Bulk {
 struct BulkSelection {
     #[command(flatten)]
     server: Server,
-    /// A search that selects the objects, as in 'state:failed tag:billing'
+    /// A search that selects the objects, such as 'state:failed tag:billing'
     #[arg(value_name = "SEARCH", allow_hyphen_values = true, value_parser = no_flag)]
     search: String,
     /// Namespace to search
@@ -72,7 +72,7 @@ fn no_flag(text: &str) -> Result<String, String> {
 /// A bulk mutation.
 struct Order {
     list: List,
-    /// The action as it reads after "failed to".
+    /// The action, to follow "failed to".
     action: &'static str,
     /// The action as in "PAUSED 3 schedules".
     past: &'static str,
@@ -173,9 +173,9 @@ impl BulkSelection {
         }
         let known = match before {
             Some(told) => format!("at least {} of {} are done", told["done"], told["matched"]),
-            None => "how many are done is not known".to_owned(),
+            None => "it is unknown how many are done".to_owned(),
         };
-        let told = format!("{known}; to go on, repeat with --key {key}");
+        let told = format!("{known}; to continue, repeat with --key {key}");
         CliError::Stopped { error: Box::new(error), told }
     }
 }
@@ -227,6 +227,9 @@ mod tests {
         assert_eq!(refused.to_string(), "failed to retry the runs: no");
         let before = json!({ "done": 3, "matched": 7 });
         let stopped = sought.stopped(error("no"), Some(&before), "k").to_string();
-        assert!(stopped.ends_with("3 of 7 are done; to go on, repeat with --key k"), "{stopped}");
+        assert!(
+            stopped.ends_with("3 of 7 are done; to continue, repeat with --key k"),
+            "{stopped}"
+        );
     }
 }

@@ -26,14 +26,14 @@ pub(super) fn examine(channels: &[Checkup]) -> Vec<Finding> {
     let more = found.len().saturating_sub(MAX_NAMED);
     if more > 0 {
         found.truncate(MAX_NAMED);
-        let text = format!("{more} more channels are as bad");
-        found.push(Finding::warning(CHECK, text, "mend those above first, and look again"));
+        let text = format!("{more} more channels have the same problem");
+        found.push(Finding::warning(CHECK, text, "fix those above first, and check again"));
     }
     if found.is_empty() {
         let text = match channels.len() {
-            0 => "there are none that could be looked at".to_owned(),
-            1 => "the one that there is opens, and took what it was sent last".to_owned(),
-            many => format!("all {many} open, and took what they were sent last"),
+            0 => "there are none to check".to_owned(),
+            1 => "the only channel can be decrypted, and its last message was accepted".to_owned(),
+            many => format!("all {many} can be decrypted, and their last messages were accepted"),
         };
         found.push(Finding::ok(CHECK, text));
     }
@@ -45,20 +45,20 @@ fn judge(channel: &Checkup) -> Option<Finding> {
     if let Some(error) = locked {
         let found = format!("'{name}' in {namespace}: failed to {error}");
         let help = "its messages wait. Give the key that docs/secrets.md has you keep apart from \
-                    the database, or say its address anew";
+                    the database, or set its address again";
         return Some(Finding::error(CHECK, found, help));
     }
     if *failures == 0 {
         return None;
     }
     let what = match failures {
-        1 => "its last message was not taken".to_owned(),
-        many => format!("its last {many} messages were not taken"),
+        1 => "its last message was not accepted".to_owned(),
+        many => format!("its last {many} messages were not accepted"),
     };
     let why = error.as_deref().unwrap_or("it was given up");
     let found = format!("'{name}' in {namespace}: {what}: {why}");
     let help = format!(
-        "mend what it says, or the channel's address; 'carillon alerts test {name} --namespace \
+        "fix what it says, or the channel's address; 'carillon alerts test {name} --namespace \
          {namespace}' sends a message to try it. What was given up can be sent again \
          (docs/alerts.md)"
     );

@@ -33,7 +33,7 @@ pub(super) async fn examine(config: &Config, clock: &Clock) -> Vec<Finding> {
     if let Ok(file) = backup::file_of(config.database.url.expose_secret())
         && !file.exists()
     {
-        let found = format!("'{}' is not there yet; the first start makes it", file.display());
+        let found = format!("'{}' does not exist yet; the first start creates it", file.display());
         return vec![
             Finding::ok("database", found),
             keys::examine(config, Some(&Samples::default())),
@@ -63,7 +63,7 @@ pub(super) async fn examine(config: &Config, clock: &Clock) -> Vec<Finding> {
 
 fn unreachable(error: &StoreError) -> Finding {
     let text = error.to_string();
-    let help = "check database.url, that the database runs, and that its user may come in";
+    let help = "check database.url, that the database runs, and that its user may connect";
     Finding::error("database", format!("failed to {text}"), help)
 }
 
@@ -72,7 +72,7 @@ fn version(look: &Inspection) -> Finding {
     let (least, named) = OLDEST;
     if *kind == "postgres" && look.version_number < least {
         let found = format!("PostgreSQL {version} is too old");
-        return Finding::error("database", found, format!("take PostgreSQL {named} or later"));
+        return Finding::error("database", found, format!("use PostgreSQL {named} or later"));
     }
     let name = if *kind == "postgres" { "PostgreSQL" } else { "SQLite" };
     Finding::ok("database", format!("{name} {version} answers"))
@@ -80,7 +80,7 @@ fn version(look: &Inspection) -> Finding {
 
 fn writes(look: &Inspection) -> Finding {
     match &look.refuses {
-        None => Finding::ok("writing", "the database takes what is written"),
+        None => Finding::ok("writing", "the database accepts writes"),
         Some(why) => {
             let help = "give the server's user the right to write there: to the file and its \
                         folder, or by GRANT on the schema and its tables";
@@ -109,7 +109,7 @@ fn time(asked: DateTime<Utc>, database: DateTime<Utc>, answered: DateTime<Utc>) 
 
 fn safety(look: &Inspection) -> Finding {
     if look.unsafe_settings.is_empty() {
-        return Finding::ok("durability", "a commit that was answered is on the disk");
+        return Finding::ok("durability", "an acknowledged commit is on the disk");
     }
     let found = format!("{}: a crash can lose what was committed", look.unsafe_settings.join(", "));
     Finding::warning("durability", found, "turn them on in PostgreSQL's configuration")
@@ -194,7 +194,7 @@ fn stamps(are_ahead: bool) -> Finding {
                     PostgreSQL";
         return Finding::error("stamps", found, help);
     }
-    Finding::ok("stamps", "what changes can be followed")
+    Finding::ok("stamps", "changes can be followed")
 }
 
 fn people(nobody: bool) -> Finding {
@@ -212,7 +212,7 @@ fn nodes(own: BTreeSet<&str>, living: Vec<&str>) -> Finding {
     let missing: Vec<&str> =
         needed.into_iter().filter(|role| !own.contains(role) && !living.contains(role)).collect();
     if missing.is_empty() {
-        return Finding::ok("roles", "api, scheduler and worker are taken care of");
+        return Finding::ok("roles", "a node has each of the roles api, scheduler and worker");
     }
     let missing = missing.join(", ");
     let found = format!("no live node has the role {missing}, and this configuration has not");
@@ -229,11 +229,7 @@ fn zones(own: &str, living: Vec<(&str, &str)>) -> Finding {
         return Finding::ok("nodes", "all live nodes have the zone data of this machine");
     }
     let found = format!("the zone data here is {own}, but {}", others.join(", "));
-    Finding::warning(
-        "nodes",
-        found,
-        "bring tzdata up to date on all machines, and start them again",
-    )
+    Finding::warning("nodes", found, "update tzdata on all machines, and restart the nodes")
 }
 
 #[cfg(test)]

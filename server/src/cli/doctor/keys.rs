@@ -42,7 +42,7 @@ pub(super) fn examine(config: &Config, samples: Option<&Samples>) -> Finding {
         }
     };
     let Some(samples) = samples else {
-        let found = "the keys can be read; which of them is needed was not to be seen";
+        let found = "the keys can be read; which of them is needed could not be determined";
         return Finding::ok(CHECK, found);
     };
     match vault.opens(&samples.secrets).and_then(|()| vault.opens_channels(&samples.channels)) {
@@ -64,11 +64,11 @@ pub(super) fn examine(config: &Config, samples: Option<&Samples>) -> Finding {
             Finding::ok(CHECK, "there are none yet; there is a key for them")
         }
         Ok(current) if samples.keys().any(|key| key != current) => {
-            let found = "some are still sealed with the previous key";
-            let help = "run 'carillon secret rotate', and take secrets.previous_key_file out then";
+            let found = "some are still encrypted with the previous key";
+            let help = "run 'carillon secret rotate', and then remove secrets.previous_key_file";
             Finding::warning(CHECK, found, help)
         }
-        Ok(_) | Err(_) => Finding::ok(CHECK, "the key opens all of them"),
+        Ok(_) | Err(_) => Finding::ok(CHECK, "the key decrypts all of them"),
     }
 }
 
@@ -98,7 +98,7 @@ fn judge(file: &Path, mode: u32, is_of_group: bool) -> Option<Finding> {
     let name = file.display();
     let of_group = if is_of_group { GROUP_WRITES } else { GROUP };
     let found = if mode & OTHERS > 0 {
-        format!("everybody on this machine may use '{name}'")
+        format!("every user of this machine may use '{name}'")
     } else if mode & of_group == 0 {
         return None;
     } else if is_of_group {

@@ -25,18 +25,19 @@ const FILES_BESIDE: u64 = 256;
 pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
     const CHECK: &str = "zone data";
     let ZoneData { version, source } = data;
-    let found = format!("{version}, {source}: the newest there is here");
+    let found = format!("{version}, {source}: the newest on this machine");
     let digits = version.trim_end_matches(|c: char| !c.is_ascii_digit());
     let Ok(year) = digits.parse::<i32>() else {
         let help = "bring the tzdata package up to date";
-        return Finding::warning(CHECK, format!("its version '{version}' is none"), help);
+        return Finding::warning(CHECK, format!("its version '{version}' is not valid"), help);
     };
     if now.year() < year {
         let found = format!("it is of {year}, but this machine's clock shows {}", now.year());
         return Finding::error(CHECK, found, "set the clock: let it follow a time server");
     }
     if now.year() - year >= OLD_YEARS {
-        let help = "bring the tzdata package up to date; some zones have other rules by now";
+        let help = "bring the tzdata package up to date; the rules of some zones have changed \
+                    since";
         return Finding::warning(CHECK, found, help);
     }
     Finding::ok(CHECK, found)
@@ -113,7 +114,7 @@ pub(super) fn open_files(config: &Config) -> Finding {
     match getrlimit(Resource::RLIMIT_NOFILE) {
         Ok((soft, _)) => judge_files(soft, needed_files(config)),
         Err(error) => {
-            let found = format!("how many may be open is not to be had: {error}");
+            let found = format!("the limit cannot be read: {error}");
             Finding::warning(CHECK, found, "see 'ulimit -n'")
         }
     }

@@ -20,14 +20,14 @@ pub(super) async fn port(config: &Config) -> Finding {
     const CHECK: &str = "port";
     let listen = config.listen;
     let refused = match TcpListener::bind(listen) {
-        Ok(_) if listen.port() == 0 => return Finding::ok(CHECK, "a free one is taken"),
+        Ok(_) if listen.port() == 0 => return Finding::ok(CHECK, "a free one is used"),
         Ok(_) => return Finding::ok(CHECK, format!("{listen} is free")),
         Err(error) => error,
     };
     if refused.kind() == io::ErrorKind::AddrInUse {
         return match ours(config).await {
             Some(version) => {
-                Finding::ok(CHECK, format!("Carillon {version} listens at {listen} already"))
+                Finding::ok(CHECK, format!("Carillon {version} already listens on {listen}"))
             }
             None => {
                 let help = "stop what listens there, or choose another port (listen)";
@@ -36,7 +36,7 @@ pub(super) async fn port(config: &Config) -> Finding {
         };
     }
     let help = "choose an address of this machine and a port above 1023 (listen)";
-    Finding::error(CHECK, format!("{listen} cannot be listened at: {refused}"), help)
+    Finding::error(CHECK, format!("cannot listen on {listen}: {refused}"), help)
 }
 
 /// The version of the Carillon server that answers on the port, if one does.
@@ -63,15 +63,15 @@ pub(super) fn browsers(config: &Config) -> Finding {
         return Finding::ok(CHECK, "this node has no console (node.roles)");
     }
     if cfg!(not(feature = "embed")) && config.console.dist.is_none() {
-        let found = "this binary has no console in it; GraphQL is there";
-        return Finding::warning(CHECK, found, "take a release build, or set console.dist");
+        let found = "this binary contains no console; GraphQL is available";
+        return Finding::warning(CHECK, found, "use a release build, or set console.dist");
     }
     if !config.is_secure() && !config.listen.ip().is_loopback() {
-        let found = "passwords and tokens cross the network in the clear";
+        let found = "passwords and tokens cross the network unencrypted";
         let help = "put a proxy with TLS in front, and set public_url to its https:// address";
         return Finding::warning(CHECK, found, help);
     }
-    Finding::ok(CHECK, "nobody else can read what they send")
+    Finding::ok(CHECK, "no one else can read what they send")
 }
 
 /// Reports who may read health and metrics.
@@ -79,16 +79,16 @@ pub(super) fn instruments(config: &Config) -> Finding {
     const CHECK: &str = "instruments";
     match config.watch.token() {
         Err(error) => {
-            let help = "mend watch in the configuration";
+            let help = "fix watch in the configuration";
             Finding::error(CHECK, format!("failed to {error}"), help)
         }
-        Ok(Some(_)) => Finding::ok(CHECK, "they are for whoever has the token or a role"),
+        Ok(Some(_)) => Finding::ok(CHECK, "they are for callers with the token or a role"),
         Ok(None) if config.listen.ip().is_loopback() || config.metrics.schedules.is_empty() => {
-            let found = "/metrics and /healthz are open to whoever reaches the port";
+            let found = "/metrics and /healthz are open to anyone who can reach the port";
             Finding::ok(CHECK, found)
         }
         Ok(None) => {
-            let found = "the names of metrics.schedules are open to whoever reaches the port";
+            let found = "the names of metrics.schedules are open to anyone who can reach the port";
             let help = "set watch.token_file, or let only your monitoring reach /metrics";
             Finding::warning(CHECK, found, help)
         }
@@ -101,7 +101,7 @@ pub(super) async fn redis(config: &Config, clock: &Clock) -> Option<Finding> {
     match app::beacon(config, clock).await {
         Ok(None) => None,
         Ok(Some(beacon)) => {
-            Some(Finding::ok(CHECK, format!("{} takes all commands", beacon.address())))
+            Some(Finding::ok(CHECK, format!("{} accepts all commands", beacon.address())))
         }
         Err(error) => {
             let help = "check cluster.redis_url, and that the user may use the commands that \
@@ -129,7 +129,7 @@ pub(super) async fn collector(config: &Config, clock: &Clock) -> Option<Finding>
         }
     };
     Some(match problem {
-        None => Finding::ok(CHECK, "it takes connections"),
+        None => Finding::ok(CHECK, "it accepts connections"),
         Some(problem) => {
             let help = "check otlp.endpoint; without a collector traces and metrics are dropped, \
                         and nothing else suffers";

@@ -39,8 +39,9 @@ pub(super) fn configuration(file: &Path) -> Option<Finding> {
         return None;
     }
     let (shown, secrets) = (file.display(), secrets.join(", "));
-    let found =
-        format!("'{shown}' has a password or a key ({secrets}), and everybody here may read it");
+    let found = format!(
+        "'{shown}' has a password or a key ({secrets}), and every user of this machine may read it"
+    );
     Some(Finding::warning(CHECK, found, format!("chmod o= '{shown}'")))
 }
 
@@ -101,8 +102,8 @@ fn existing_folder(file: &Path) -> PathBuf {
 fn writable(file: &Path, folder: &Path) -> Finding {
     const CHECK: &str = "data folder";
     if !folder.is_dir() {
-        let found = format!("'{}' is no folder", folder.display());
-        return Finding::error(CHECK, found, "make it, or choose another database.url");
+        let found = format!("'{}' is not a folder", folder.display());
+        return Finding::error(CHECK, found, "create it, or choose another database.url");
     }
     for place in [folder, file] {
         // SQLite creates its write-ahead log beside the file, so the folder must be writable, too.
@@ -123,11 +124,11 @@ fn open_to_others(file: &Path, folder: &Path) -> Option<Finding> {
     let (of_file, of_folder) = (mode(file).ok()?, mode(folder).ok()?);
     let (file, folder) = (file.display(), folder.display());
     if of_folder & OTHERS_WRITE > 0 && of_folder & 0o1000 == 0 {
-        let found = format!("everybody on this machine may replace what is in '{folder}'");
+        let found = format!("every user of this machine may replace what is in '{folder}'");
         return Some(Finding::warning(CHECK, found, format!("chmod o= '{folder}'")));
     }
     if of_folder & OTHERS_ENTER > 0 && of_file & OTHERS_READ > 0 {
-        let found = format!("everybody on this machine may read '{file}'");
+        let found = format!("every user of this machine may read '{file}'");
         let help = format!("chmod o= '{folder}', or chmod o= '{file}'*");
         return Some(Finding::warning(CHECK, found, help));
     }
@@ -143,7 +144,7 @@ fn disk(folder: &Path) -> Option<Finding> {
 fn judge_disk(free: u64, folder: &Path) -> Finding {
     const CHECK: &str = "disk";
     let found = format!("{} are free at '{}'", megabytes(free), folder.display());
-    let help = "make room, or keep history for fewer days (retention.days)";
+    let help = "free some space, or keep history for fewer days (retention.days)";
     if free < NOTHING {
         Finding::error(CHECK, found, help)
     } else if free < LITTLE {

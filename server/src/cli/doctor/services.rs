@@ -9,14 +9,14 @@ pub(super) async fn identity(config: &Config, clock: &Clock) -> Option<Finding> 
     let provider = match app::provider(config, config.listen, clock) {
         Ok(provider) => provider?,
         Err(error) => {
-            let help = "mend oidc in the configuration";
+            let help = "fix oidc in the configuration";
             return Some(Finding::error(CHECK, format!("failed to {error}"), help));
         }
     };
     Some(match provider.look().await {
-        Ok(()) => Finding::ok(CHECK, format!("{issuer} says what a sign-in by it needs")),
+        Ok(()) => Finding::ok(CHECK, format!("{issuer} provides what a sign-in needs")),
         Err(error) => {
-            let help = "open oidc.issuer with /.well-known/openid-configuration behind it: its \
+            let help = "open oidc.issuer with /.well-known/openid-configuration appended: its \
                         \"issuer\" must be the same, letter for letter. A provider in a private \
                         network needs oidc.private_addresses, one with a certificate of your own \
                         egress.ca_file";
@@ -33,7 +33,7 @@ pub(super) async fn mails(config: &Config) -> Option<Finding> {
     let mailer = match app::mailer(config) {
         Ok(mailer) => mailer?,
         Err(error) => {
-            let help = "mend smtp in the configuration";
+            let help = "fix smtp in the configuration";
             return Some(Finding::error(CHECK, format!("failed to {error}"), help));
         }
     };

@@ -29,7 +29,7 @@ pub(super) struct Fires {
     /// Only the schedule with this name or id [default: all schedules]
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
-    /// Only schedules that match this search, as in 'tag:billing'
+    /// Only schedules that match this search, such as 'tag:billing'
     #[arg(long, value_name = "SEARCH", conflicts_with = "schedule", allow_hyphen_values = true)]
     search: Option<String>,
     /// Namespace of the schedules [default: 'default' for a schedule given by name, otherwise all

@@ -45,7 +45,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &s
             Ok(_) => {}
             Err(error) => {
                 let origin = ForeignEntry { place, entry: "global/schedule" };
-                gathered.refuse(&origin, format!("it is no JSON: {error}"));
+                gathered.refuse(&origin, format!("it is not JSON: {error}"));
             }
         }
     }
@@ -81,7 +81,7 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     schedule.overlap = match number(event, "max_children") {
         Some(1) => None,
         Some(most @ 2..) => {
-            changes.push(format!("max_children {most}: any number of runs is let to overlap"));
+            changes.push(format!("max_children {most}: any number of runs may overlap"));
             Some(Overlap::Allow)
         }
         Some(_) | None => Some(Overlap::Allow),
@@ -99,7 +99,7 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
             // reported.
             if script.starts_with("#!") && !script.starts_with("#!/bin/sh") {
                 let program = script.lines().next().unwrap_or_default();
-                changes.push(format!("{program}: the script is one of /bin/sh here"));
+                changes.push(format!("{program}: the script is run by /bin/sh here"));
             }
             Target::Command(Command { script: Some(plain(script)), ..Command::default() })
         }
@@ -147,7 +147,7 @@ fn times(timing: Option<&Value>) -> Result<String, String> {
         // An event without a timing runs only when a person starts it.
         None | Some(Value::Null | Value::Bool(false)) => return Ok("@manually".to_owned()),
         Some(timing @ Value::Object(_)) => timing,
-        Some(_) => return Err("its timing is no object".to_owned()),
+        Some(_) => return Err("its timing is not an object".to_owned()),
     };
     let mut made = Vec::with_capacity(FIELDS.len());
     for (key, first, last) in FIELDS {

@@ -46,7 +46,7 @@ fn schedule(
     changes: &mut Vec<String>,
 ) -> Result<ScheduleEntry, String> {
     if let Some(parent) = text(job, "parent_job") {
-        return Err(format!("it runs after {parent}: make both tasks of one workflow"));
+        return Err(format!("it runs after {parent}: make both of them tasks of one workflow"));
     }
     let mut schedule = ScheduleEntry::new(times(when, dialect)?);
     text(job, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);
@@ -130,7 +130,9 @@ fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
                 let (name, value) = line.split_once(':')?;
                 Some((name.trim().to_owned(), Secret::new(plain(value.trim()))))
             })),
-            Err(_) => changes.push("headers: they are no list of texts, and left out".to_owned()),
+            Err(_) => {
+                changes.push("headers: they are not a list of strings, and are left out".to_owned())
+            }
         }
     }
     let expected = match text(config, "expectCode").or(text(config, "expect_code")) {

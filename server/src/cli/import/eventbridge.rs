@@ -59,7 +59,7 @@ fn schedule(
     }
     let here = Dialect::EventBridge.translate(when).map_err(|why| format!("{when}: {why}"))?;
     if here.starts_with("@every") {
-        changes.push(format!("{when}: counted from when the schedule is made, not from there"));
+        changes.push(format!("{when}: counted from when the schedule is created, not from there"));
     }
     let mut schedule = ScheduleEntry::new(vec![here]);
     if let Some(zone) = text(item, "ScheduleExpressionTimezone") {
@@ -100,7 +100,7 @@ fn schedule(
     gathered.remark(format!(
         "the AWS CLI calls the target from a node: its credentials need the rights of {role}"
     ));
-    gathered.remark("disable it in EventBridge, or each of its fires comes twice");
+    gathered.remark("disable it in EventBridge, or each of its fires occurs twice");
     let again = number(retry, "MaximumRetryAttempts").unwrap_or(USUAL_RETRIES);
     // EventBridge's default is nearly twice the maximum number of attempts of a task. The reduction
     // is reported only if the user chose the number.
@@ -115,7 +115,7 @@ fn command(target: &Value) -> Result<Command, String> {
     let input = text(target, "Input").unwrap_or("{}");
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let [_, _, service, region, _, resource] = parts[..] else {
-        return Err(format!("Target.Arn {arn:?} is none"));
+        return Err(format!("Target.Arn {arn:?} is not valid"));
     };
     let mut words = match service {
         "lambda" => vec![
@@ -201,5 +201,5 @@ fn instant(item: &Value, key: &str) -> Result<Option<DateTime<Utc>>, String> {
         }
         Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
     };
-    at.map(Some).ok_or_else(|| format!("{key} is no instant"))
+    at.map(Some).ok_or_else(|| format!("{key} is not an instant"))
 }

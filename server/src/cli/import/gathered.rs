@@ -156,7 +156,7 @@ impl Gathered {
             (first, more) => format!("{} and {more} more hold credentials", first.join(", ")),
         };
         self.remark(format!(
-            "{holds} in clear, which servers refuse: keep it as a secret (carillon secret set \
+            "{holds} in plain text, which servers refuse: keep it as a secret (carillon secret set \
              NAME), and write {{{{ secrets.NAME }}}} in its place before you apply the module"
         ));
         fields
@@ -250,10 +250,11 @@ impl Gathered {
         }
         match self.found.iter().filter(|found| !found.credentials.is_empty()).count() {
             0 => {}
-            1 => words += "1 entry holds a credential in clear, which servers refuse\n",
+            1 => words += "1 entry contains a credential in plain text, which servers refuse\n",
             more => {
-                words +=
-                    &format!("{more} entries hold credentials in clear, which servers refuse\n");
+                words += &format!(
+                    "{more} entries contain credentials in plain text, which servers refuse\n"
+                );
             }
         }
         words

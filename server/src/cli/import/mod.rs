@@ -249,7 +249,7 @@ impl ExportedFiles {
 /// Parses a file as JSON. serde_json refuses nesting deeper than 128.
 fn json(file: &str, source: &str) -> Result<Value, CliError> {
     serde_json::from_str(source)
-        .map_err(|error| CliError::Usage(format!("{file} is no JSON: {error}")))
+        .map_err(|error| CliError::Usage(format!("{file} is not JSON: {error}")))
 }
 
 /// The given zone, or else this machine's, or UTC if that is unknown.

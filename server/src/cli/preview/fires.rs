@@ -11,7 +11,7 @@ pub(super) struct PreviewFire {
     at: String,
     /// The local time in the zone, without its offset.
     local: String,
-    /// The UTC offset, as in `+02:00`.
+    /// The UTC offset, such as `+02:00`.
     offset: String,
     kind: FireKind,
 }
@@ -46,9 +46,9 @@ impl Printed {
             let local = local.replacen('T', " ", 1);
             let note = match kind {
                 FireKind::Normal => "",
-                FireKind::Shifted => "  the clock skips the time asked for: right after the gap",
-                FireKind::FirstOfTwo => "  this time comes twice: the first",
-                FireKind::SecondOfTwo => "  this time comes twice: the second",
+                FireKind::Shifted => "  the clock skips the requested time: right after the gap",
+                FireKind::FirstOfTwo => "  this time occurs twice: the first",
+                FireKind::SecondOfTwo => "  this time occurs twice: the second",
             };
             output::line(format!("{local} {offset}  {at}{note}"))?;
         }

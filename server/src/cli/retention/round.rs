@@ -102,11 +102,11 @@ fn print(preview: &Preview, lines: &[RemovedRows]) -> Result<(), CliError> {
     let rows: Vec<[String; 4]> = lines.iter().map(row).collect();
     output::table(["TABLE", "NAMESPACE", "ROWS", "BYTES"], &rows)?;
     if preview.partitions > 0 {
-        output::line(format!("{} partitions are old enough to go", preview.partitions))?;
+        output::line(format!("{} partitions are old enough to be removed", preview.partitions))?;
     }
     for oldest in &preview.oldest {
         let at = oldest.made_at.utc().to_rfc3339();
-        output::line(format!("the oldest {} that stays is of {at}", oldest.table))?;
+        output::line(format!("the oldest {} that remains is from {at}", oldest.table))?;
     }
     Ok(())
 }

@@ -118,7 +118,9 @@ impl Set {
             rows.push([table.to_owned(), count(now), count(then), bytes, oldest, newest]);
         }
         if rows.is_empty() {
-            return output::line(format!("nothing of {namespace} would be old enough to go"));
+            return output::line(format!(
+                "nothing of {namespace} would be old enough to be removed"
+            ));
         }
         output::table(["TABLE", "GOES NOW", "WOULD GO", "BYTES", "OLDEST", "NEWEST"], &rows)
     }

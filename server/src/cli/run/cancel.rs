@@ -24,7 +24,7 @@ impl Cancel {
         let variables = json!({ "reason": self.reason });
         let run = self.one.order("cancel the run", &query, variables).await?;
         self.one.tell(&run, |id| match run["state"].as_str() {
-            Some("RUNNING") => format!("run {id} is at work; its node was asked to stop it"),
+            Some("RUNNING") => format!("run {id} is running; its node was asked to stop it"),
             _ => format!("run {id} is cancelled"),
         })
     }

@@ -84,7 +84,6 @@ fn refused_if_none(action: &'static str, id: Uuid, found: &Value) -> Result<(), 
     if !found.is_null() {
         return Ok(());
     }
-    let problem =
-        format!("there is no run with the id {id}; 'carillon runs' lists those there are");
+    let problem = format!("there is no run with the id {id}; 'carillon runs' lists them");
     Err(ClientError::Refused { action, problem }.into())
 }

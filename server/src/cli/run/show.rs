@@ -40,7 +40,7 @@ fn print(run: &Value) -> Result<(), CliError> {
     output::line(format!("  workflow {workflow} version {version}"))?;
     let (due, started) = (output::cell(&run["scheduledAt"]), output::cell(&run["startedAt"]));
     output::line(format!("  due {due}, started {started}, took {}", took(run)))?;
-    for (field, what) in [("error", "error"), ("stuck", "it waits"), ("retryOf", "done again of")] {
+    for (field, what) in [("error", "error"), ("stuck", "it waits"), ("retryOf", "repeat of")] {
         if let Some(told) = run[field].as_str() {
             output::line(format!("  {what}: {}", output::one_line(told)))?;
         }

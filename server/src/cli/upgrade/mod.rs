@@ -180,7 +180,7 @@ impl Report {
             (Some(last), pending) => {
                 output::line(format!("the schema is at {last}; the next start applies:"))?;
                 pending.iter().try_for_each(|name| output::line(format!("  {name}")))?;
-                output::line("make a backup before: a migration cannot be undone")?;
+                output::line("make a backup first: a migration cannot be undone")?;
             }
         }
         for Node { name, version } in &self.nodes {
@@ -203,7 +203,7 @@ impl Report {
 
     fn print_credentials(&self) -> Result<(), CliError> {
         for field in &self.held_in {
-            output::line(format!("holds a credential in clear: {field}"))?;
+            output::line(format!("contains a credential in plain text: {field}"))?;
         }
         if self.credentials > self.held_in.len() {
             output::line(format!("... and {} more", self.credentials - self.held_in.len()))?;

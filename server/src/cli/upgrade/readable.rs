@@ -101,7 +101,7 @@ pub(super) fn credentials(kind: StoredKind, row: &StoredText) -> Vec<String> {
     )
 }
 
-/// A name, for people, of the object that the text belongs to.
+/// The displayed name of the object that the text belongs to.
 pub(super) fn subject(kind: StoredKind, row: &StoredText) -> String {
     let StoredText { id, version, name, namespace, about, .. } = row;
     let what = match kind {

@@ -28,7 +28,7 @@ pub struct Acknowledging {
     pub until: Option<DateTime<Utc>>,
 }
 
-/// A problem after its acknowledgement was recorded or taken back.
+/// A problem after its acknowledgement was recorded or withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AcknowledgedProblem {
     /// The problem's key.
@@ -52,7 +52,7 @@ impl Acknowledging {
             && (until <= now || until > now + LONGEST)
         {
             let problem = "is not within the next 90 days";
-            let help = "give an instant ahead, or none to acknowledge it until it is over";
+            let help = "give an instant in the future, or none to acknowledge it until it is over";
             return Err(BadInput::new("until", until, problem, help));
         }
         Ok(Self { note: note.map(str::to_owned), until: self.until })
@@ -107,7 +107,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Takes the acknowledgement of an alert back.
+    /// Withdraws the acknowledgement of an alert.
     pub async fn unacknowledge_alert(
         &self,
         right: &Operator,
@@ -199,7 +199,7 @@ impl Commands {
         Ok(done)
     }
 
-    /// Takes the acknowledgement of a problem back.
+    /// Withdraws the acknowledgement of a problem.
     pub async fn unacknowledge_problem(
         &self,
         right: &Operator,

@@ -1,5 +1,4 @@
-//! Creates, changes and removes channels within a transaction, for manual changes and modules
-//! alike.
+//! Creates, changes and removes channels within a transaction, for both manual changes and modules.
 
 use entity::alert_channel::{ActiveModel, Kind, Model};
 use sea_orm::{ActiveEnum, Set};
@@ -157,7 +156,8 @@ impl Commands {
         };
         if let Some(user) = users.iter().find(names) {
             let (rule, channel) = (&user.name, &row.name);
-            let problem = format!("the rule {rule:?} tells people by the channel {channel:?}");
+            let problem =
+                format!("the rule {rule:?} sends messages through the channel {channel:?}");
             return Err(CommandError::conflict(problem, "give that rule another channel first"));
         }
         channels::delete(tx, row.id).await?;

@@ -18,7 +18,7 @@ pub struct NewChannel {
     pub name: String,
     /// The channel's kind.
     pub kind: Kind,
-    /// The other fields.
+    /// The remaining fields.
     pub input: ChannelInput,
 }
 
@@ -31,7 +31,7 @@ pub struct ChannelEdit {
     pub expected_version: i32,
     /// The new name, if it changes.
     pub name: Option<String>,
-    /// The other fields.
+    /// The remaining fields.
     pub input: ChannelInput,
 }
 

@@ -72,8 +72,8 @@ pub(super) fn way(
     let before = match before {
         Before::Opened(ChannelConfig::Request(_, hidden)) => Some(hidden),
         Before::Locked { signed: true } if input.signing_secret.is_none() => {
-            let problem = "is sealed with a key that this server does not have";
-            let help = "give it again, or give an empty text for none";
+            let problem = "is encrypted with a key that this server does not have";
+            let help = "give it again, or give an empty string for none";
             return Err(BadInput::new("signingSecret", "", problem, help));
         }
         Before::Opened(ChannelConfig::Email(_)) | Before::Nothing | Before::Locked { .. } => None,
@@ -83,11 +83,11 @@ pub(super) fn way(
     executor.check(&request).map_err(refused)?;
     if request.has_open_origin() {
         let problem = "lets a template choose the server";
-        return Err(BadInput::new("url", "", problem, "write scheme and host out"));
+        return Err(BadInput::new("url", "", problem, "write scheme and host literally"));
     }
     if let Some((field, other)) = request.asks_beside_secrets() {
         let field = naming::in_api(field.strip_prefix("http.").unwrap_or(&field));
-        let problem = format!("asks for `{other}`, which messages of alerts do not have");
+        let problem = format!("uses `{other}`, which alert messages do not have");
         return Err(BadInput::new(field, "", problem, "name secrets alone: {{ secrets.name }}"));
     }
     Ok(ChannelConfig::Request(receiver, hidden))
@@ -136,7 +136,7 @@ fn hidden(
     let signing_secret = match input.signing_secret {
         Some(secret) => (!secret.expose().is_empty()).then_some(secret),
         None if has_moved && signed_before.is_some() => {
-            let help = "give it again for this one, or give an empty text for none";
+            let help = "give it again for this one, or give an empty string for none";
             return elsewhere("signingSecret", help);
         }
         None => signed_before,
@@ -157,7 +157,7 @@ fn hidden(
     })?;
     // Alerts of Opsgenie are closed at a path below this URL, so the URL must end with a path.
     if receiver.has_key() && url.expose().contains(['?', '#']) {
-        let help = "leave out the question mark and what is behind it";
+        let help = "leave out the question mark and what follows it";
         return Err(BadInput::new("url", "", "has more than a path", help));
     }
     Ok(Hidden { url, signing_secret, key })
@@ -194,7 +194,7 @@ fn origin(url: &Secret) -> String {
 fn recipients(to: Option<Vec<String>>, executor: &Executor) -> Result<Vec<String>, BadInput> {
     if executor.mailer().is_none() {
         let problem = "is not possible: this server sends no mail";
-        let help = "set smtp.host and smtp.from in the configuration, or take another kind";
+        let help = "set smtp.host and smtp.from in the configuration, or use another kind";
         return Err(BadInput::new("kind", "EMAIL", problem, help));
     }
     let to = to.unwrap_or_default();
@@ -220,7 +220,7 @@ fn refused(error: TargetError) -> BadInput {
             BadInput::new(naming::in_api(field), "", problem, help)
         }
         other @ TargetError::Setup { .. } => {
-            BadInput::new("kind", "", other.to_string(), "mend the server's configuration")
+            BadInput::new("kind", "", other.to_string(), "fix the server's configuration")
         }
     }
 }

@@ -44,7 +44,7 @@ impl Commands {
             && (until <= now || until > now + LONGEST_MUTE)
         {
             let problem = "is not within the next 90 days";
-            let help = "give an instant ahead, or disable the rule";
+            let help = "give an instant in the future, or disable the rule";
             return Err(BadInput::new("until", until, problem, help).into());
         }
         let is_muted = muting.until.is_some();

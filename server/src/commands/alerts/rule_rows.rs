@@ -1,4 +1,4 @@
-//! Creates, changes and removes rules within a transaction, for manual changes and modules alike.
+//! Creates, changes and removes rules within a transaction, for both manual changes and modules.
 
 use std::collections::HashSet;
 
@@ -165,7 +165,7 @@ impl Commands {
         let found: HashSet<Uuid> = found.into_iter().map(|channel| channel.id).collect();
         if let Some(place) = channels.iter().position(|id| !found.contains(id)) {
             let field = format!("channelIds[{place}]");
-            let help = "name a channel of this namespace, or make it first";
+            let help = "name a channel of this namespace, or create it first";
             return Err(BadInput::new(field, channels[place], "does not exist", help).into());
         }
         Ok(())

@@ -34,7 +34,7 @@ impl Commands {
         // Only one test at a time. After a change of the channel, another is allowed, because it
         // tests that change.
         if outbox::is_being_tested(&tx, id, row.updated_at).await? {
-            let problem = "a test of this channel is on its way";
+            let problem = "a test of this channel is in progress";
             let help = "wait until it was sent or given up, or change the channel";
             return Err(CommandError::conflict(problem, help));
         }

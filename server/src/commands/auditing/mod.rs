@@ -56,7 +56,7 @@ pub fn check_audit_filter(filter: &audit::Filter) -> Result<(), BadInput> {
     match &filter.kind {
         Some(kind) if !plain(kind) => {
             let help = "give the first part of an action, such as schedule, user or token";
-            Err(BadInput::new("kind", kind, "is no kind of subject", help))
+            Err(BadInput::new("kind", kind, "is not a kind of subject", help))
         }
         Some(_) | None => Ok(()),
     }

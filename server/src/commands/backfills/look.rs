@@ -95,8 +95,8 @@ impl Commands {
         let by_itself = self.timetable_of(self.store.read(), &schedule).await?;
         let timetable = self.timetable_as_of_now(self.store.read(), &schedule).await?;
         let fires = window.fires(&timetable).map_err(|many| {
-            let problem = format!("the window holds {} fires; the limit is {MAX}", many.count);
-            let help = format!("end it at {}, or make several backfills", many.end.to_rfc3339());
+            let problem = format!("the window contains {} fires; the limit is {MAX}", many.count);
+            let help = format!("end it at {}, or create several backfills", many.end.to_rfc3339());
             BadInput::new("to", wanted.to.to_rfc3339(), problem, help)
         })?;
         let instants: Vec<Timestamp> = fires.iter().map(|fire| fire.at.into()).collect();

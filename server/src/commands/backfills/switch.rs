@@ -145,7 +145,7 @@ impl Commands {
             State::Running | State::Paused => Ok(row),
             State::Cancelled | State::Completed => Err(CommandError::conflict(
                 format!("backfill {id} is {} already", row.state.to_value()),
-                "order a new one for what is left",
+                "create a new one for what is left",
             )),
         }
     }

@@ -193,7 +193,7 @@ impl Commands {
                 std::panic::resume_unwind(gone.into_panic());
             }
             let help = "repeat it with its idempotency key when the server runs again";
-            Err(CommandError::conflict("the server ended before the order did", help))
+            Err(CommandError::conflict("the server stopped before the request was complete", help))
         })
     }
 
@@ -253,7 +253,12 @@ impl Commands {
                     }
                 }
                 Err(Err(error)) => {
-                    tracing::warn!(%id, action = begun.action, %error, "an order for many stops");
+                    tracing::warn!(
+                        %id,
+                        action = begun.action,
+                        %error,
+                        "a bulk request has stopped"
+                    );
                     failed.push(id);
                     problem = Some(error);
                 }
@@ -364,7 +369,7 @@ fn many(ids: &[Uuid]) -> u64 {
 fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     if matched > MAX {
         let problem = format!("finds more than {MAX}");
-        let help = "narrow it, and order it in several parts";
+        let help = "narrow it, and send several requests";
         return Err(BadInput::new("search", &which.search, problem, help).into());
     }
     as_expected(which, matched)
@@ -375,7 +380,7 @@ fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
     match which.expected {
         Some(expected) if u64::try_from(expected) != Ok(matched) => Err(CommandError::conflict(
             format!("the search finds {matched}, and {expected} were expected"),
-            "look at them again with dryRun, and order it for the new number",
+            "check them again with dryRun, and repeat the request with the new number",
         )),
         Some(_) | None => Ok(()),
     }

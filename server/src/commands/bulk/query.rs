@@ -3,7 +3,7 @@
 use crate::{
     clock::Clock,
     commands::{BadInput, CommandError},
-    search::{List, Search, SearchError, Test, WordField},
+    search::{Criterion, List, Search, SearchError, WordField},
     store::reads::search::Sought,
 };
 
@@ -20,7 +20,7 @@ pub(crate) fn sought(
         let SearchError { position, problem, help } = error;
         BadInput { position: Some(position), ..BadInput::new("search", text, problem, help) }
     })?;
-    let is_error = |test: &Test| matches!(test, Test::Word(WordField::Error, _));
+    let is_error = |test: &Criterion| matches!(test, Criterion::Word(WordField::Error, _));
     if !sees_payloads && search.terms.iter().any(|term| is_error(&term.test)) {
         return Err(CommandError::Denied {
             problem: "to search in errors needs the right to see payloads",

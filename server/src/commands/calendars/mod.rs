@@ -186,7 +186,7 @@ impl Commands {
     /// on it: if it fails, the subscribers see the change with the next event of the schedule.
     pub(super) async fn tell_users_of(&self, row: &Model) {
         if let Err(error) = self.stamp_users_of(row).await {
-            tracing::warn!(calendar = row.name, %error, "failed to tell of a changed calendar");
+            tracing::warn!(calendar = row.name, %error, "failed to announce a changed calendar");
         }
     }
 
@@ -311,7 +311,7 @@ impl Commands {
         if !users.is_empty() {
             let names: Vec<String> = users.into_iter().map(|schedule| schedule.name).collect();
             let problem = format!("the calendar is named by {}", some_of(&names));
-            return Err(CommandError::conflict(problem, "take it from these schedules first"));
+            return Err(CommandError::conflict(problem, "remove it from these schedules first"));
         }
         calendars::delete(tx, row.id, self.clock.now().into()).await?;
         let entry = Entry {
@@ -364,8 +364,8 @@ fn shown(row: &Model) -> Result<Value, CommandError> {
 /// The refusal of a change that makes the calendars of these schedules suppress every fire.
 fn silences(names: &[String]) -> CommandError {
     CommandError::conflict(
-        format!("the calendar would let no fire through any more of {}", some_of(names)),
-        "leave a time at which they fire, or take the calendar from these schedules first",
+        format!("the calendar would suppress every fire of {}", some_of(names)),
+        "leave a time at which they fire, or remove the calendar from these schedules first",
     )
 }
 

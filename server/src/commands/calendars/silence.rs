@@ -183,8 +183,8 @@ impl Commands {
             if !silenced.is_empty() {
                 let field = format!("calendars.{}", row.name);
                 let names = some_of(&silenced);
-                let problem = format!("would let no fire through any more of {names}");
-                let help = "leave a time at which they fire, or change their timing along with it";
+                let problem = format!("would suppress every fire of {names}");
+                let help = "leave a time at which they fire, or change their timing as well";
                 return Err(BadInput::new(field, row.name, problem, help).into());
             }
             redrawn.push(row);

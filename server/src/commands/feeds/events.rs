@@ -46,7 +46,7 @@ pub struct FeedSchedule {
     pub name: String,
     /// A description of the schedule's timing.
     pub description: String,
-    /// The schedule's note for people.
+    /// The schedule's note.
     pub note: String,
     /// The schedule's tags.
     pub tags: Vec<String>,

@@ -69,7 +69,7 @@ fn note_use(store: Store, id: Uuid, at: Timestamp) {
             Ok::<_, StoreError>(tx.commit().await?)
         };
         if let Err(error) = stamped.await {
-            tracing::warn!(%error, "failed to note the use of a calendar feed");
+            tracing::warn!(%error, "failed to record the use of a calendar feed");
         }
     });
 }

@@ -29,7 +29,7 @@ use crate::{
 
 /// The part of a file about alerts.
 #[derive(Debug, Default)]
-pub(super) struct Alerts {
+pub(super) struct DeclaredAlerts {
     pub(super) channels: BTreeMap<String, ChannelEntry>,
     pub(super) rules: BTreeMap<String, RuleEntry>,
 }
@@ -40,7 +40,7 @@ impl Commands {
     pub(super) async fn apply_alerts(
         &self,
         site: &DeploymentContext<'_>,
-        alerts: Alerts,
+        alerts: DeclaredAlerts,
         prune: bool,
         aftermath: &mut Aftermath,
     ) -> Result<Vec<ObjectChange>, CommandError> {

@@ -1,4 +1,4 @@
-//! What a deployment finds out before its transaction, during which SQLite allows no other write.
+//! What a deployment computes before its transaction, during which SQLite allows no other write.
 
 use std::{collections::HashMap, sync::Arc};
 

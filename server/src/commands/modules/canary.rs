@@ -37,7 +37,7 @@ impl Commands {
     pub async fn keep_canary_until(self, fires: bool, stop: CancellationToken) {
         while let Err(error) = self.keep_canary(fires).await {
             // Nothing else depends on the canary, so its failure stops nothing.
-            tracing::warn!(%error, "failed to set up the canary, will try again");
+            tracing::warn!(%error, "failed to set up the canary; trying again");
             if stop.run_until_cancelled(self.clock.sleep(PAUSE)).await.is_none() {
                 return;
             }

@@ -194,7 +194,7 @@ impl Commands {
             Some(module) if module == site.module => return Ok(false),
             Some(module) => (
                 format!("is declared by the module {module:?}"),
-                "choose another name, or take it out of that module first",
+                "choose another name, or remove it from that module first",
             ),
             None if site.adopt => {
                 modules::adopt(site.tx, self.store.dialect(), kind, id, site.module).await?;
@@ -210,8 +210,8 @@ impl Commands {
                 return Ok(true);
             }
             None => (
-                "was made by hand".to_owned(),
-                "choose another name, remove the one that is there, or adopt it",
+                "was created by hand".to_owned(),
+                "choose another name, remove the existing one, or adopt it",
             ),
         };
         Err(BadInput::new(field, name, problem, help).into())

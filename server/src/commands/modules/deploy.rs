@@ -7,7 +7,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    alerts::Alerts,
+    alerts::DeclaredAlerts,
     declared::Declared,
     effect::{Effect, Outlooks, ScheduleOutlook},
     file::{File, Format},
@@ -182,7 +182,7 @@ impl Commands {
         prune: bool,
         aftermath: &mut Aftermath,
     ) -> Result<Vec<ObjectChange>, CommandError> {
-        let alerts = Alerts { channels: file.alert_channels, rules: file.alert_rules };
+        let alerts = DeclaredAlerts { channels: file.alert_channels, rules: file.alert_rules };
         let declared: BTreeSet<String> = file.schedules.keys().cloned().collect();
         let dated: BTreeSet<String> = file.calendars.keys().cloned().collect();
         let mut kept: BTreeSet<String> = file.workflows.keys().cloned().collect();
@@ -221,7 +221,7 @@ impl Commands {
                 (None, Some(workflow)) => (None, Work::Workflow(workflow)),
                 (Some(_), Some(_)) | (None, None) => {
                     let help = "give one of 'workflow' and 'task'";
-                    let problem = "says what to run not at all, or twice";
+                    let problem = "does not say what to run, or says it twice";
                     return Err(BadInput::new(field, name, problem, help).into());
                 }
             };

@@ -49,7 +49,7 @@ pub struct Drifted {
     pub kind: &'static str,
     /// The object's name.
     pub name: String,
-    /// Who decides about the difference.
+    /// Who decides whether the difference remains.
     pub side: Side,
     /// The differences: the declared and the current values.
     pub fields: Vec<FieldChange>,
@@ -61,7 +61,7 @@ pub struct Drifted {
     pub reason: Option<String>,
 }
 
-/// Who decides about a difference.
+/// Who decides whether a difference remains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The operators: the difference stays.

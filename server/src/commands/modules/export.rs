@@ -103,7 +103,7 @@ impl Commands {
             let entries = file.entries();
             if entries > MAX_ENTRIES {
                 let problem = format!(
-                    "finds {entries} things of the module {:?}; a module has at most \
+                    "finds {entries} objects of the module {:?}; a module has at most \
                      {MAX_ENTRIES}",
                     file.module
                 );
@@ -281,7 +281,7 @@ fn head(file: &File, is_by_hand: bool, is_part: bool) -> String {
     let mut head = String::new();
     let mut line = |text: &str| head += &format!("# {text}\n");
     if is_by_hand {
-        line("Made by hand. 'carillon apply --adopt' lets this module take it over.");
+        line("Created by hand. 'carillon apply --adopt' lets this module take it over.");
     }
     if is_part && !is_by_hand {
         line(&format!("A part of the module {}: apply it with --no-prune.", file.module));

@@ -9,7 +9,7 @@
 //! fires that are added and removed.
 //!
 //! - `file`: the format: reading it, writing it, its schema
-//! - `deploy`: from a file to the tables; `beforehand`: what it finds out before its transaction;
+//! - `deploy`: from a file to the tables; `beforehand`: what it computes before its transaction;
 //!   `declare`: one object of it; `prune`: removed objects; `alerts`: alert channels and rules
 //! - `plan`: the reported changes; `difference`: key by key; `effect`: the fires
 //! - `declared`: what a module declared when it was last deployed; `drift`: what differs since

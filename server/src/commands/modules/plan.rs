@@ -89,8 +89,8 @@ impl ObjectChange {
             (false, None) => Action::Unchanged,
         };
         let told = match (is_adopted, told) {
-            (true, Some(told)) => format!("was made by hand; {told}"),
-            (true, None) => "was made by hand".to_owned(),
+            (true, Some(told)) => format!("was created by hand; {told}"),
+            (true, None) => "was created by hand".to_owned(),
             (false, told) => told.unwrap_or_default(),
         };
         Self { fields, ..Self::new(action, kind, name, told) }

@@ -22,7 +22,7 @@ pub const MAX_FEEDS: u64 = 50;
 pub struct NewFeed {
     /// The kind of feed that the address shows.
     pub kind: Kind,
-    /// Unique among its owner's feeds, for people.
+    /// The name, unique among its owner's feeds.
     pub name: String,
     /// The namespace whose schedules the feed shows, by name.
     pub namespace: String,
@@ -63,13 +63,15 @@ impl Commands {
         check_reason(new.reason.as_deref())?;
         if who.kind == ViewerKind::Token {
             return Err(CommandError::Denied {
-                problem: "a token makes no calendar feeds",
-                help: "sign in and make one",
+                problem: "a token cannot create calendar feeds",
+                help: "sign in and create one",
             });
         }
         if let (Some(_), Some(search)) = (&new.schedule, &new.search) {
             let help = "name a schedule, or give a search";
-            return Err(BadInput::new("search", search, "is given beside a schedule", help).into());
+            return Err(
+                BadInput::new("search", search, "is given together with a schedule", help).into()
+            );
         }
         if let Some(search) = &new.search {
             sought(&self.clock, List::Schedules, search, false)?;
@@ -90,7 +92,7 @@ impl Commands {
         let owner = users::by_id(&tx, who.id).await?;
         let owner = owner.ok_or_else(|| CommandError::not_found("user", &who.name))?;
         if rows::count_of(&tx, owner.id).await? >= MAX_FEEDS {
-            let problem = format!("you have {MAX_FEEDS} feeds, the most that one may have");
+            let problem = format!("you have {MAX_FEEDS} feeds, the maximum");
             return Err(CommandError::conflict(problem, "revoke those that are not used"));
         }
         let text = random(feeds::PREFIX)?;
@@ -161,7 +163,7 @@ impl Commands {
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {
     if matches!(error, StoreError::Broken { constraint: Constraint::FeedName }) {
-        let problem = "is the name of a calendar feed of yours";
+        let problem = "is the name of another of your calendar feeds";
         return BadInput::new("name", name, problem, "choose another name").into();
     }
     error.into()

@@ -76,7 +76,7 @@ impl From<PeopleError> for CommandError {
                 BadInput::new(field, value, problem, help).into()
             }
             PeopleError::Exists { what, name } => {
-                let problem = format!("is the name of a {what} that is there");
+                let problem = format!("is the name of an existing {what}");
                 BadInput::new("name", name, problem, "choose another name").into()
             }
             PeopleError::NotFound { what, name } => Self::not_found(what, name),

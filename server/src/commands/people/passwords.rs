@@ -123,7 +123,10 @@ impl Commands {
         let user = locked_user(&tx, id).await?;
         if user.is_service {
             let problem = format!("{:?} is a service account", user.name);
-            return Err(CommandError::conflict(problem, "nobody signs in as one: make it a token"));
+            return Err(CommandError::conflict(
+                problem,
+                "no one can sign in as a service account: create a token for it",
+            ));
         }
         self.replace_password(&tx, &user, hash, None).await?;
         self.audit_password(&tx, right.who(), &user, "user.passwd", reason).await?;

@@ -39,8 +39,8 @@ impl Commands {
         Ok(user)
     }
 
-    /// Ends all sessions of a user: one's own but that of the request, or another user's as an
-    /// administrator. Returns how many were ended.
+    /// Ends all sessions of a user: the caller's own except the one that sends the request, or, for
+    /// administrators, those of another user. Returns how many were ended.
     pub async fn revoke_sessions(
         &self,
         who: &Viewer,

@@ -215,7 +215,7 @@ impl Commands {
         if is_favourite && !had {
             if settings.favourites.len() >= MAX_FAVOURITES {
                 let problem = format!("{MAX_FAVOURITES} schedules are favourites already");
-                return Err(CommandError::conflict(problem, "take one of them away first"));
+                return Err(CommandError::conflict(problem, "remove one of them first"));
             }
             settings.favourites.push(schedule);
         }

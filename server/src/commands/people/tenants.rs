@@ -90,7 +90,7 @@ impl Commands {
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {
     if matches!(error, StoreError::Broken { constraint: Constraint::NamespaceName }) {
-        let problem = "is the name of a namespace that is there";
+        let problem = "is the name of an existing namespace";
         return BadInput::new("name", name, problem, "choose another name").into();
     }
     error.into()

@@ -29,7 +29,7 @@ const LONGEST: TimeDelta = TimeDelta::days(3_650);
 /// A token to create.
 #[derive(Debug)]
 pub struct NewApiToken {
-    /// Unique among its owner's tokens, for people.
+    /// The name, unique among its owner's tokens.
     pub name: String,
     /// The token's role. The role of its owner limits it further.
     pub role: Role,
@@ -98,7 +98,7 @@ impl Commands {
         within_own(who, new.role, namespace)?;
         check_queues(new)?;
         if tokens::count_of(&tx, owner.id).await? >= MAX {
-            let problem = format!("{:?} has {MAX} tokens, the most that one may have", owner.name);
+            let problem = format!("{:?} has {MAX} tokens, the maximum", owner.name);
             return Err(CommandError::conflict(problem, "revoke those that are not used"));
         }
         if tokens::count_all_of(&tx, owner.id).await? >= MAX_KEPT {
@@ -177,8 +177,8 @@ impl Commands {
         let Some(name) = service_account else {
             if who.kind == ViewerKind::Token {
                 return Err(CommandError::Denied {
-                    problem: "a token makes no tokens for people",
-                    help: "sign in and make one, or name a service account",
+                    problem: "a token cannot create tokens for people",
+                    help: "sign in and create one, or name a service account",
                 });
             }
             let own = users::by_id(tx, who.id).await?;
@@ -187,7 +187,7 @@ impl Commands {
         who.owner()?;
         let account = user_named(tx, name).await?;
         if !account.is_service {
-            let help = "name a service account; people make their own tokens";
+            let help = "name a service account; people create their own tokens";
             return Err(BadInput::new("serviceAccount", name, "is a person", help).into());
         }
         Ok(account)
@@ -219,7 +219,7 @@ fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
     }
     if let Some(index) = queues.iter().position(|queue| !is_queue_name(queue)) {
         let (field, help) = (format!("queues[{index}]"), "write 1 to 64 of a-z 0-9 . _ -");
-        return Err(BadInput::new(field, &queues[index], "is no name of a queue", help).into());
+        return Err(BadInput::new(field, &queues[index], "is not a valid queue name", help).into());
     }
     if new.role < Role::Operator {
         let help = "give it the role operator or more, or leave the queues out";
@@ -243,7 +243,7 @@ fn within_own(who: &Viewer, role: Role, namespace: Option<Uuid>) -> Result<(), C
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {
     if matches!(error, StoreError::Broken { constraint: Constraint::TokenName }) {
-        let problem = "is the name of a token of the same owner, taken back or not";
+        let problem = "is the name of another token of the same owner, revoked or not";
         return BadInput::new("name", name, problem, "choose another name").into();
     }
     error.into()

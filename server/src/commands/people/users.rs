@@ -227,7 +227,7 @@ fn keeps_one(administrators: &[Model], row: &Model) -> Result<(), CommandError> 
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {
     if matches!(error, StoreError::Broken { constraint: Constraint::UserName }) {
-        let problem = "is the name of a user that is there, or looks like one";
+        let problem = "is the name of an existing user, or looks like one";
         return BadInput::new("name", name, problem, "choose another name").into();
     }
     error.into()

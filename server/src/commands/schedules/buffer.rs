@@ -126,7 +126,7 @@ impl Commands {
         let queue: Vec<Uuid> = queue.into_iter().map(|fire| fire.id).collect();
         for (index, fire) in fires.iter().enumerate() {
             if !queue.contains(fire) {
-                let help = "read the buffer again: it may have started, or been taken out";
+                let help = "read the buffer again: it may have started, or been removed";
                 let field = format!("fireIds[{index}]");
                 return Err(BadInput::new(field, fire, "does not wait in this buffer", help).into());
             }

@@ -73,7 +73,7 @@ impl ManyEdit {
     /// Refuses a change that no schedule could accept, before any schedule is changed.
     pub(in crate::commands) fn check(&self) -> Result<(), BadInput> {
         if *self == Self::default() {
-            let help = "name what is to be otherwise, such as addTags or priority";
+            let help = "name what to change, such as addTags or priority";
             return Err(BadInput::new("change", "", "changes nothing", help));
         }
         for (list, tags) in [("addTags", &self.add_tags), ("removeTags", &self.remove_tags)] {
@@ -90,7 +90,7 @@ impl ManyEdit {
             && !timetable::zone_names().any(|name| name == zone)
         {
             let help = "give the canonical IANA name, such as Europe/Berlin";
-            return Err(BadInput::new("change.zone", zone, "is no time zone", help));
+            return Err(BadInput::new("change.zone", zone, "is not a time zone", help));
         }
         let mut spec = Spec::on("any", "@daily");
         if self.overlap.is_none() && self.buffer_limit.is_some() {

@@ -62,7 +62,7 @@ impl Commands {
         };
         let kept = kept.ok_or_else(|| {
             let help = "name an earlier version of this schedule's history";
-            BadInput::new("toVersion", to_version, "is no earlier version", help)
+            BadInput::new("toVersion", to_version, "is not an earlier version", help)
         })?;
         let unreadable = |source| CommandError::Unreadable {
             what: format!("version {to_version} of schedule {:?}", row.name),
@@ -141,8 +141,8 @@ impl Commands {
         judgement: &Judgement,
     ) -> Result<Resolved, CommandError> {
         let row = workflows::by_name(tx, namespace, &name).await?.ok_or_else(|| {
-            let help = "make the workflow again, or roll back to another version";
-            BadInput::new("toVersion", &name, "runs a workflow that does not exist any more", help)
+            let help = "create the workflow again, or roll back to another version";
+            BadInput::new("toVersion", &name, "runs a workflow that no longer exists", help)
         })?;
         let except = schedule.map(|row| row.id);
         let is_own = row.module.is_none() && workflows::users(tx, row.id, except).await? == 0;

@@ -134,7 +134,7 @@ async fn calendars_named<C: ConnectionTrait>(
     let mut named = Vec::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         let place = found.iter().position(|row| row.name == *name).ok_or_else(|| {
-            let help = "name a calendar of this namespace, or make it first";
+            let help = "name a calendar of this namespace, or create it first";
             BadInput::new(format!("calendars[{index}]"), name, "does not exist", help)
         })?;
         named.push(found.swap_remove(place));

@@ -71,7 +71,7 @@ impl Commands {
         }
         let workflow = self.workflow_back(&tx, &row, &spec).await?;
         let saved = self.write_back(&tx, &row, &spec, timing.as_ref(), now).await?;
-        let told = "brought back after it was deleted";
+        let told = "restored after it was deleted";
         let kept = self.version_row(who, row.id, row.version + 1, &spec, &workflow, told);
         schedules::insert_version(&tx, kept).await?;
         let entry = Entry {

@@ -1,5 +1,5 @@
 //! Changing a schedule's rows within a transaction: the definition, its history and the audit log
-//! together, for manual changes and modules alike.
+//! together, for both manual changes and modules.
 
 use chrono::{DateTime, Utc};
 use entity::{

@@ -15,7 +15,8 @@ pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadI
     match literals(target).into_iter().next() {
         None => Ok(()),
         Some(field) => {
-            let problem = "holds a credential in clear, and definitions are stored as they are";
+            let problem = "contains a credential in plain text, and definitions are stored as they \
+                           are";
             let help = "keep it as a secret (`carillon secret set NAME`), and write \
                         `{{ secrets.NAME }}` in its place";
             Err(BadInput::target(task, TargetError::invalid(field, problem, help)))

@@ -38,7 +38,7 @@ impl UnsetSecret {
     pub fn message(&self) -> String {
         let Self { name, task, .. } = self;
         format!(
-            "the secret `{name}` that the task `{task}` asks for is not set in this namespace: its \
+            "the secret `{name}` that the task `{task}` uses is not set in this namespace: its \
              attempts fail until it is"
         )
     }

@@ -177,7 +177,7 @@ fn check_name(name: &str) -> Result<(), BadInput> {
     } else if name.len() > 64 {
         "is longer than 64 characters"
     } else if !name.bytes().all(is_word) || name.as_bytes()[0].is_ascii_digit() {
-        "is no name for a secret"
+        "is not a valid secret name"
     } else {
         return Ok(());
     };
@@ -203,8 +203,8 @@ fn check_value(value: &SecretString) -> Result<(), BadInput> {
 
 fn set_at_once(error: StoreError, name: &str) -> CommandError {
     if matches!(error, StoreError::Broken { constraint: Constraint::SecretName }) {
-        let problem = format!("somebody else set the secret {name:?} at this moment");
-        return CommandError::conflict(problem, "look whose value is to count, and set it again");
+        let problem = format!("another user set the secret {name:?} at the same moment");
+        return CommandError::conflict(problem, "decide whose value is right, and set it again");
     }
     error.into()
 }
@@ -218,7 +218,7 @@ pub(in crate::commands) fn refused(error: VaultError) -> CommandError {
         | VaultError::Broken { .. }
         | VaultError::Missing { .. }
         | VaultError::NoRandom) => {
-            CommandError::conflict(format!("cannot {error}"), "docs/secrets.md says more")
+            CommandError::conflict(format!("cannot {error}"), "see docs/secrets.md")
         }
     }
 }

@@ -30,19 +30,19 @@ impl Commands {
                 return Err(bad(problem, "shorten it"));
             }
             if text.contains(MASK) {
-                let help = "write the address out, or name a secret: {{ secrets.name }}";
+                let help = "write the address literally, or name a secret: {{ secrets.name }}";
                 return Err(bad("is the mask of an address that is not shown".to_owned(), help));
             }
             let request = Ping::request(address);
             if request.has_open_origin() {
                 let problem = "lets a template choose the server".to_owned();
-                return Err(bad(problem, "write scheme and host out"));
+                return Err(bad(problem, "write scheme and host literally"));
             }
             self.executor.check_in(&request, TemplateScope::NO_RUN).map_err(
                 |error| match error {
                     TargetError::Invalid { problem, help, .. } => bad(problem, &help),
                     other @ TargetError::Setup { .. } => {
-                        bad(other.to_string(), "mend the server's configuration")
+                        bad(other.to_string(), "fix the server's configuration")
                     }
                 },
             )?;
@@ -88,7 +88,7 @@ fn cut(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, template, after))
 }
 
-/// Whether a template contains only a name, as in `{{ secrets.nightly }}`.
+/// Whether a template contains only a name, such as `{{ secrets.nightly }}`.
 fn names_only(template: &str) -> bool {
     let name = template.trim_matches(['{', '}']).trim();
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')

@@ -12,7 +12,8 @@ pub enum WorkerError {
     Bad(#[from] BadInput),
     /// The worker speaks another version of the protocol.
     #[error(
-        "this server speaks version {speaks} of the protocol, and the worker {asked}; take a library that fits"
+        "this server speaks version {speaks} of the protocol, and the worker {asked}; use a \
+         library that fits"
     )]
     Protocol {
         /// The worker's version.
@@ -22,17 +23,19 @@ pub enum WorkerError {
     },
     /// The worker is not registered, or has sent no request for too long.
     #[error(
-        "there is no such worker: it was not heard for too long, or never registered; register again"
+        "there is no such worker: it was silent for too long, or never registered; register again"
     )]
     Unknown,
     /// The job has ended, another worker has it, or its run is gone.
-    #[error("the job is not this worker's any more: drop the work, and do not repeat this")]
+    #[error("the job no longer belongs to this worker: drop the work, and do not repeat this")]
     Stale,
     /// The namespace already has the maximum number of workers.
-    #[error("the namespace has {0} workers, the most that it may have; end some")]
+    #[error("the namespace has {0} workers, the maximum; stop some")]
     TooMany(u64),
     /// The worker's token already has the maximum number of workers.
-    #[error("{0} workers came with this token, the most that one opens; end some, or take another")]
+    #[error(
+        "{0} workers use this token, the maximum for one token; stop some, or use another token"
+    )]
     TooManyOfToken(u64),
     /// An error that any command can return.
     #[error(transparent)]

@@ -94,7 +94,7 @@ impl Commands {
         let known = asked.has.as_ref().map_or(0, Vec::len);
         if known > MAX_NAMED {
             let problem = format!("names {known} jobs");
-            return Err(bad("jobs", "", problem, "name 1000 at the most"));
+            return Err(bad("jobs", "", problem, "name at most 1000"));
         }
         // Uses real time, not the application's clock, because a caller is waiting.
         let pacer = Clock::system();

@@ -29,7 +29,7 @@ impl Commands {
     ) -> Result<Uuid, CommandError> {
         if !is_queue_name(name) {
             let help = "write 1 to 64 of a-z 0-9 . _ -";
-            return Err(BadInput::new("name", name, "is no name of a queue", help).into());
+            return Err(BadInput::new("name", name, "is not a valid queue name", help).into());
         }
         if let Some(limit) = max_jobs.filter(|limit| !(1..=MAX_JOBS).contains(limit)) {
             let help = "give 1 to 10000, or nothing for no limit";
@@ -79,7 +79,7 @@ impl Commands {
         if before.is_none() {
             let limited = queues::limited(tx, namespace, MAX_LIMITED).await?.len();
             if u64::try_from(limited).unwrap_or(u64::MAX) >= MAX_LIMITED {
-                let help = "take the limit of another queue away first";
+                let help = "remove the limit of another queue first";
                 let problem = format!("the namespace has {MAX_LIMITED} limited queues");
                 return Err(CommandError::conflict(problem, help));
             }

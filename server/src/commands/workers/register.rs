@@ -63,15 +63,20 @@ impl NewWorker {
         if let Some(index) = self.queues.iter().position(|queue| !is_queue_name(queue)) {
             let help = "write 1 to 64 of a-z 0-9 . _ -";
             let field = format!("queues[{index}]");
-            return Err(bad(&field, &self.queues[index], "is no name of a queue", help));
+            return Err(bad(&field, &self.queues[index], "is not a valid queue name", help));
         }
         if self.tags.len() > MAX_TAGS {
             let problem = format!("has {} tags", self.tags.len());
-            return Err(bad("tags", "", problem, "give 32 at the most"));
+            return Err(bad("tags", "", problem, "give at most 32"));
         }
         if let Some(index) = self.tags.iter().position(|tag| !is_worker_tag(tag)) {
             let help = "write 1 to 64 of a-z 0-9 . _ - =";
-            return Err(bad(&format!("tags[{index}]"), &self.tags[index], "is no tag", help));
+            return Err(bad(
+                &format!("tags[{index}]"),
+                &self.tags[index],
+                "is not a valid tag",
+                help,
+            ));
         }
         if !(1..=MAX_CAPACITY).contains(&self.capacity) {
             return Err(bad("capacity", self.capacity, "is out of range", "give 1 to 1000"));
@@ -138,7 +143,7 @@ impl Commands {
     ) -> Result<(), WorkerError> {
         if let Some(count) = known.map(<[Uuid]>::len).filter(|count| *count > MAX_NAMED) {
             let problem = format!("names {count} jobs");
-            return Err(bad("jobs", "", problem, "name 1000 at the most"));
+            return Err(bad("jobs", "", problem, "name at most 1000"));
         }
         let row = self.worker(who, id).await?;
         let tx = self.store.begin().await?;

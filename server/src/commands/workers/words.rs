@@ -52,7 +52,7 @@ impl Commands {
     ) -> Result<HeartbeatAnswer, WorkerError> {
         if claims.len() > MAX_NAMED {
             let problem = format!("names {} jobs", claims.len());
-            return Err(bad("jobs", "", problem, "name 1000 at the most"));
+            return Err(bad("jobs", "", problem, "name at most 1000"));
         }
         let worker = self.worker(who, id).await?;
         let now = self.clock.now().into();
@@ -78,7 +78,7 @@ impl Commands {
     ) -> Result<(), WorkerError> {
         if lines.len() > MAX_LINES {
             let problem = format!("has {} lines", lines.len());
-            return Err(bad("lines", "", problem, "send 200 at the most in one request"));
+            return Err(bad("lines", "", problem, "send at most 200 in one request"));
         }
         for (index, (_, text)) in lines.iter_mut().enumerate() {
             if text.len() > MAX_LINE_BYTES {
@@ -91,7 +91,7 @@ impl Commands {
             }
         }
         if lines.iter().map(|(_, text)| text.len()).sum::<usize>() > MAX_LINES_BYTES {
-            let help = "send 256 KiB at the most in one request";
+            let help = "send at most 256 KiB in one request";
             return Err(bad("lines", "", "are too long together", help));
         }
         self.known_worker(who, id).await?;
@@ -131,7 +131,7 @@ impl Commands {
         output: Value,
     ) -> Result<(), WorkerError> {
         if let Err(problem) = check_output(&output) {
-            return Err(bad("output", "", problem, "give back less, or say where it is"));
+            return Err(bad("output", "", problem, "return less, or say where it is"));
         }
         self.known_worker(who, id).await?;
         self.end_job(claim, JobEnd::Completed(output)).await
@@ -149,7 +149,7 @@ impl Commands {
         let size = message.len();
         if size > MAX_MESSAGE_BYTES {
             let problem = format!("has {size} bytes; the limit is {MAX_MESSAGE_BYTES}");
-            return Err(bad("message", "", problem, "say it in short, and log the rest"));
+            return Err(bad("message", "", problem, "shorten it, and log the rest"));
         }
         let message = message.replace('\0', " ");
         if message.trim().is_empty() {

@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Commands {
-    /// The problems for which a workflow would be refused, at most `most`: a problem of the
+    /// The problems for which a workflow would be refused, up to `most`: a problem of the
     /// workflow as a whole, or else the first problem of each task. Masked secrets are restored
     /// from `old`.
     pub(in crate::commands) fn problems_of(
@@ -55,7 +55,7 @@ impl Commands {
     }
 }
 
-/// The reasons why a definition of a valid shape is refused, at most `most`: the first problem of
+/// The reasons why a definition of a valid shape is refused, up to `most`: the first problem of
 /// each task, or else one of its texts. `restore` restores the masked secrets of a task, if that
 /// has not been done yet. This parses each template, so it may take a while.
 pub(super) fn refusals(
@@ -86,7 +86,8 @@ fn check_target(executor: &Executor, target: &Target, before: &[String]) -> Resu
     let holds_secrets = || secrets::holds_any(target) || !target.secret_names().is_empty();
     if target.has_open_origin() && holds_secrets() {
         let problem = "lets a template choose the server while the request carries secrets";
-        let help = "write scheme and host out, or take the secret headers and signature away";
+        let help = "write scheme and host literally, or remove the secret headers and the \
+                    signature";
         return Err(BadInput::new("task.target.http.url", "", problem, help));
     }
     let scope = TemplateScope { before, ..TemplateScope::ALONE };

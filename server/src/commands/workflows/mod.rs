@@ -115,7 +115,7 @@ impl Commands {
                 return Err(schedule_name_taken(schedule).into());
             }
             let help = "name that workflow instead of giving a task, or choose another name";
-            let problem = "has the name of a workflow that others run";
+            let problem = "has the name of a workflow that other schedules run";
             return Err(BadInput::new("name", schedule, problem, help).into());
         }
         // Masked secrets are restored only from the schedule's own task, not from a workflow that

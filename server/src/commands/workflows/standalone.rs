@@ -23,7 +23,7 @@ pub struct NewWorkflow {
 }
 
 /// A change of a workflow: the version that it is based on, and how to apply it.
-pub struct Revision {
+pub struct WorkflowEdit {
     /// The workflow.
     pub id: Uuid,
     /// The version that the change is based on.
@@ -75,10 +75,10 @@ impl Commands {
     pub async fn update_workflow(
         &self,
         right: &Editor,
-        revision: Revision,
+        revision: WorkflowEdit,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        let Revision { id, expected_version, apply } = revision;
+        let WorkflowEdit { id, expected_version, apply } = revision;
         if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }

@@ -17,7 +17,7 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
         if let Some(step) = core.cluster.look_at_clock(&core.clock) {
             tracing::warn!(
                 step_ms = step.num_milliseconds(),
-                "the wall clock was stepped; the next fires are looked up anew"
+                "the wall clock was stepped; the next fires are looked up again"
             );
             // The heartbeat service compares the clock with that of the database.
             for kind in [

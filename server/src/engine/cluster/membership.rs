@@ -110,9 +110,9 @@ impl Pulse {
         let refusing = self.core.store.refusing();
         match (self.refusing, refusing) {
             (was, Some(why)) if was != Some(why) => {
-                tracing::error!(problem = %why.problem(), "what is written is not kept");
+                tracing::error!(problem = %why.problem(), "the database does not accept writes");
             }
-            (Some(_), None) => tracing::info!("what is written is kept again"),
+            (Some(_), None) => tracing::info!("the database accepts writes again"),
             (Some(_) | None, Some(_)) | (None, None) => {}
         }
         self.refusing = refusing;

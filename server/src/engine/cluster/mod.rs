@@ -1,11 +1,11 @@
 //! The cluster: which nodes are alive, which node does which work, and when a node must not act.
 //!
 //! The node that owns the shard of a due fire claims it; if that node does not,
-//! others claim it soon after. A service that one node runs for all names its lease in each write.
-//! A node does not schedule while its clock is wrong, while another process uses its name,
-//! or during its shutdown. It reports this state, and resumes on its own when the reason is gone.
-//! Correctness does not depend on any of this: unique keys and row locks guarantee it.
-//! A node whose view is stale, or differs from that of another node, only loses races for claims.
+//! others claim it soon after. A service that one node runs for the whole cluster names its lease
+//! in each write. A node does not schedule while its clock is wrong, while another process uses its
+//! name, or during its shutdown. It reports this state, and resumes on its own when the reason is
+//! gone. Correctness does not depend on any of this: unique keys and row locks guarantee it. A node
+//! whose view is stale, or differs from that of another node, only loses races for claims.
 //!
 //! At each heartbeat, a node reads which nodes are alive and keeps the result in memory. Between
 //! two heartbeats it queries nothing. A node that is alone ignores shards and has no extra cost.

@@ -80,7 +80,11 @@ pub(in crate::engine) async fn make_way(
         tracing::warn!(%error, "failed to call the other nodes");
     }
     let name = &settings.node_name;
-    tracing::info!(name, ?wait, "a node of this name was alive: waiting whether it still is");
+    tracing::info!(
+        name,
+        ?wait,
+        "a node of this name was alive: waiting to see whether it still is"
+    );
     let began = clock.instant();
     while clock.instant().saturating_duration_since(began) < wait {
         clock.sleep(LOOK).await;

@@ -82,7 +82,10 @@ pub(in crate::engine) async fn lost_since(
             match core.store.held_alive(node).await {
                 Ok(there) => break there,
                 Err(error) => {
-                    tracing::warn!(%error, "could not ask what is still this node's");
+                    tracing::warn!(
+                        %error,
+                        "could not query which attempts still belong to this node"
+                    );
                     if !error.is_transient() {
                         break Vec::new();
                     }
@@ -93,7 +96,10 @@ pub(in crate::engine) async fn lost_since(
         lost = holds.iter().copied().filter(|hold| !there.contains(hold)).collect();
         if !lost.is_empty() {
             let attempts = lost.len();
-            tracing::warn!(attempts, "this node stood still, and does not begin what it has lost");
+            tracing::warn!(
+                attempts,
+                "this node was suspended, and does not start the attempts that it has lost"
+            );
         }
     }
 }

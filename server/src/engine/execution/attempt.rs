@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     flow,
-    logs::{self, Limits, Numbers},
+    logs::{self, LogLimits, Numbers},
     settle::{self, AttemptContext},
 };
 use crate::{
@@ -239,7 +239,7 @@ async fn carry_out(
     let work = work.map(|outcome| outcome.unwrap_or(Outcome::Cancelled { output: json!({}) }));
     // A target that panics must not leave its run unfinished.
     let work = AssertUnwindSafe(work).catch_unwind();
-    let limits = Limits {
+    let limits = LogLimits {
         meter: core.cluster.meter(),
         store: &core.store,
         metrics: &core.metrics,
@@ -298,7 +298,7 @@ async fn fill_in(
         Some(schedule) => {
             let found = stop.run_until_cancelled(fire_before(core, schedule, at)).await;
             found.unwrap_or(Ok(None)).map_err(|error| {
-                tracing::error!(%error, "failed to look up the fire before");
+                tracing::error!(%error, "failed to look up the previous fire");
                 failed("could not look up previous_fire in the database".to_owned())
             })?
         }

@@ -73,7 +73,7 @@ impl Numbers {
 
 /// The quotas that limit an attempt's lines, and their sources.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Limits<'a> {
+pub(in crate::engine) struct LogLimits<'a> {
     /// The node's usage counts per namespace.
     pub(in crate::engine) meter: &'a Meter,
     /// The store that contains the run's earlier lines.
@@ -92,7 +92,7 @@ pub(in crate::engine) async fn copy(
     numbers: &Numbers,
     invocation: &Invocation,
     mask: &Mask,
-    limits: Limits<'_>,
+    limits: LogLimits<'_>,
     mut lines: mpsc::Receiver<Line>,
 ) -> Option<NewChunk> {
     // Lines are collected in real time, independent of the application's clock.
@@ -168,7 +168,7 @@ pub(in crate::engine) async fn copy(
 async fn printer<'a>(
     numbers: &'a Numbers,
     invocation: &'a Invocation,
-    limits: Limits<'_>,
+    limits: LogLimits<'_>,
 ) -> Printer<'a> {
     Printer {
         namespace: &invocation.namespace,
@@ -209,7 +209,7 @@ impl OverQuota {
         mut self,
         copier: &mut Copier<'_>,
         printer: Printer<'_>,
-        limits: Limits<'_>,
+        limits: LogLimits<'_>,
     ) -> bool {
         let errors: Vec<Line> = self.errors.take().collect();
         let written = u64::try_from(errors.len()).unwrap_or(u64::MAX);

@@ -86,7 +86,7 @@ pub(in crate::engine) fn settle(
 
 /// Decides about an attempt that is still in progress after its hard deadline.
 pub(in crate::engine) fn overrun(standing: AttemptContext<'_>) -> Decision {
-    let message = "it outlived its timeout and the time to be killed in".to_owned();
+    let message = "it exceeded its timeout and its grace period".to_owned();
     failed(task_run::State::TimedOut, run::State::TimedOut, message, None, None, standing)
 }
 

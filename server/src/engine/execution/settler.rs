@@ -30,7 +30,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The error of an attempt whose outcome the database refuses.
-const REFUSED: &str = "the database refused what the attempt gave back; the server's log says why";
+const REFUSED: &str = "the database refused the attempt's result; see the server's log";
 
 /// Settles attempts until `stop`, and then the remaining ones.
 pub(in crate::engine) async fn run(
@@ -137,7 +137,7 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
                 tracing::warn!(
                     attempts = part.len(),
                     %error,
-                    "failed to settle; it is tried until it is written"
+                    "failed to settle; trying again until it succeeds"
                 );
             }
             core.pause(pause, renewed).await;

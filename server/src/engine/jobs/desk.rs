@@ -233,7 +233,7 @@ impl Desk {
                 // The job has just ended on its own, so its own outcome counts.
                 Ok(false) => self.until_ended(news).await,
                 Err(error) => {
-                    tracing::warn!(job_id = %id, %error, "failed to stop a job, and tries again");
+                    tracing::warn!(job_id = %id, %error, "failed to stop a job; trying again");
                     Clock::system().sleep(RETRY).await;
                 }
             }
@@ -289,7 +289,7 @@ impl Desk {
 }
 
 impl Desk {
-    /// The same news with the number of lines printed by now.
+    /// The news, with the current number of printed lines.
     /// The last lines of a job that has not ended may not have been seen.
     async fn refreshed(&self, id: Uuid, news: News) -> News {
         match awaited::job(self.store.read(), id).await {
@@ -403,7 +403,7 @@ fn ended(
         }
         seen
     };
-    let who = worker.as_deref().unwrap_or("somebody");
+    let who = worker.as_deref().unwrap_or("an unknown worker");
     match ending {
         Some(EarlyEnd::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
         Some(EarlyEnd::TimedOut) => {
@@ -428,12 +428,11 @@ fn ended(
             let who = worker
                 .as_ref()
                 .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));
-            let message = format!("{who} was lost: it left, or was not heard in time");
+            let message = format!("{who} was lost: it left, or was silent for too long");
             Outcome::Failed { message, output: seen(json!({})) }
         }
-        Some(State::Cancelled | State::Waiting | State::Held) | None => Outcome::Failed {
-            message: "its job was taken back".to_owned(),
-            output: seen(json!({})),
-        },
+        Some(State::Cancelled | State::Waiting | State::Held) | None => {
+            Outcome::Failed { message: "its job was withdrawn".to_owned(), output: seen(json!({})) }
+        }
     }
 }

@@ -193,7 +193,7 @@ impl Watcher {
     /// Handles the result of a query. An outage only costs that query: the next one follows soon.
     fn tell(&self, answer: Result<(), StoreError>) {
         if let Err(error) = answer {
-            tracing::warn!(%error, "failed to look after jobs of workers, and tries again");
+            tracing::warn!(%error, "failed to watch the jobs of workers; trying again");
         }
     }
 

@@ -4,24 +4,24 @@
 pub fn advice(check: &str) -> &'static str {
     match check {
         "database" => {
-            "Look whether the database runs and can be reached from this node. Carillon goes on by \
-             itself when it answers again."
+            "Check whether the database runs and can be reached from this node. Carillon continues \
+             on its own when it answers again."
         }
         "writes" => {
-            "Free space on the database's disk, or make it writable again. Nothing fires until then; \
-             what was due is made up for by the catch-up policies."
+            "Free space on the database's disk, or make it writable again. Nothing fires until \
+             then; what was due is caught up on by the catch-up policies."
         }
         "clock_steps" => {
             "Look at the time service of this node: its clock was set while Carillon was running."
         }
         "missed" => {
-            "Look into the ledger for the reasons. After an outage nothing is left to do, or backfill \
-             the missed range; if it goes on, add scheduler nodes."
+            "Look into the ledger for the reasons. After an outage there is nothing to do, or \
+             backfill the missed range; if fires are still missed, add scheduler nodes."
         }
         "failed" => "Open the schedules that fail most, and read the error of their last run.",
         "stalled" => {
-            "Nothing, if a node has just died: recovery takes its runs over within a minute. Else \
-             look at the logs of the nodes that hold them."
+            "Nothing, if a node has just died: recovery takes its runs over within a minute. \
+             Otherwise look at the logs of the nodes that hold them."
         }
         "pending_handoffs" => {
             "Look at the load of the database and at the server's log: fires are claimed faster than \
@@ -32,14 +32,15 @@ pub fn advice(check: &str) -> &'static str {
         }
         "nodes" => "Start a node: nothing fires and nothing runs.",
         "canary" => {
-            "Follow the canary's schedule from its last fire on: what stops it, stops the others."
+            "Follow the canary's schedule from its last fire on: what stops it also stops the \
+             others."
         }
         "claims" => {
             "Read the server's log: it names the error of each schedule. Each is tried again within \
              five minutes."
         }
         "brokers" => {
-            "Look whether the brokers that are named run and can be reached from this node. Only tasks \
+            "Check whether the named brokers run and can be reached from this node. Only tasks \
              that publish to them fail."
         }
         "places" => {
@@ -47,7 +48,7 @@ pub fn advice(check: &str) -> &'static str {
              places."
         }
         "queues" => {
-            "Start a worker for these queues, with the tags that the tasks ask for. What waits is \
+            "Start a worker for these queues, with the tags that the tasks require. What waits is \
              taken at once, or ends at the task's timeout."
         }
         "history" => {
@@ -56,16 +57,16 @@ pub fn advice(check: &str) -> &'static str {
         }
         "schedulers" => "Start a node with the role 'scheduler' (--roles).",
         "workers" => "Start a node with the role 'worker' (--roles).",
-        "clocks" => "Look at the time service of the nodes that are named.",
-        "zone_data" => "Bring the tzdata of all nodes to one version, and restart them.",
+        "clocks" => "Check the time service of the named nodes.",
+        "zone_data" => "Install the same version of tzdata on all nodes, and restart them.",
         "schemas" | "versions" => "Upgrade the nodes of the older version.",
         "cluster_backend" => "Give all nodes the same cluster.backend.",
         "placement" => {
-            "Start a node with these node.tags, or change the tags that the runs ask for."
+            "Start a node with these node.tags, or change the tags that the runs require."
         }
         "drained" => "Undrain the nodes when their maintenance is over.",
         "this_node" => "Ask another node meanwhile.",
-        "redis" => "Start Redis, or look at the network between. Fires go on without it.",
+        "redis" => "Start Redis, or check the network between. Fires continue without it.",
         _ => "Look at the server's log.",
     }
 }

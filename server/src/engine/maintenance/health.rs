@@ -178,8 +178,8 @@ pub async fn queues_without_worker(
 fn unserved(queues: &[Unserved]) -> Check {
     let count = queues.len();
     let problem = match count {
-        1 => "jobs wait in 1 queue, and no worker that may take them is there".to_owned(),
-        _ => format!("jobs wait in {count} queues, and no worker that may take them is there"),
+        1 => "jobs wait in 1 queue, and no worker may take them".to_owned(),
+        _ => format!("jobs wait in {count} queues, and no worker may take them"),
     };
     let issue = queues.first().map(|Unserved { namespace, queue, waiting }| {
         format!("{problem}, among them {queue} of the namespace {namespace} with {waiting}")

@@ -54,9 +54,9 @@ pub(in crate::engine) async fn check(
         };
         let told = |who: &str| {
             format!(
-                "{who} holds {held} of the {capacity} places of this node, its share, and {waiting} \
-                 for one of them since {}: look whether it hangs, shorten its timeout, or raise \
-                 node.capacity",
+                "{who} holds {held} of the {capacity} places of this node, its share, and \
+                 {waiting} for one of them since {}: check whether it hangs, shorten its timeout, \
+                 or raise node.capacity",
                 shown(since)
             )
         };

@@ -8,7 +8,7 @@
 //!
 //! Counts are kept by namespace, not by schedule.
 //! A hundred thousand schedules that fire each minute would need a hundred thousand rows a minute.
-//! A schedule's own history is short enough to be read.
+//! Figures of a single schedule are computed from its own history, which is short.
 //!
 //! The number of history rows in each namespace is also counted, for its quota: settled runs with
 //! their attempts in the same transaction, and fires by their keys.
@@ -186,7 +186,7 @@ impl Stats {
         let found: HashMap<NamespaceMinute, UnrunVerdicts> =
             found.into_iter().map(|row| (key(&row), row)).collect();
         let news = found.values().filter(|row| self.unrun.get(&key(row)) != Some(row)).copied();
-        // A minute without rows gets zeros: a backfill has run all of its fires.
+        // A minute whose rows are gone gets zeros: a backfill has run all of its fires.
         let looked_up = self.unrun.values().filter(|row| row.minute >= since);
         let gone = looked_up.filter(|row| !found.contains_key(&key(row)));
         let none = gone.map(|row| UnrunVerdicts { missed: 0, skipped: 0, abandoned: 0, ..*row });

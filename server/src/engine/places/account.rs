@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{NoPlace, Room};
 
-/// One of so many places is kept for namespaces that hold few of them.
+/// One in this many places is kept for namespaces that hold few of them.
 const KEPT_OF: usize = 16;
 /// The smallest capacity of which a place is kept.
 const MIN_TO_KEEP: usize = 4;

@@ -40,7 +40,11 @@ impl Lateness {
         let at = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
         let due = entry.fire.at;
         if let Some(since) = self.failing_since.filter(|since| *since <= due + ON_TIME) {
-            return Some(format!("the database was away from {} to {}", at(since), at(now)));
+            return Some(format!(
+                "the database was not available from {} to {}",
+                at(since),
+                at(now)
+            ));
         }
         let SchedulerGap { last_before, started_at } = self.gap?;
         let (started, last) = (started_at.utc(), last_before.map(|last| last.utc()));
@@ -109,7 +113,10 @@ mod tests {
     fn a_fire_that_came_while_the_database_was_away_says_so() {
         let known = Lateness { failing_since: Some(second(20)), gap: gap(None, 1) };
         let told = known.of_entry(&entry(30), second(200)).unwrap();
-        assert!(told.starts_with("the database was away from 1970-01-01T00:00:20Z"), "{told}");
+        assert!(
+            told.starts_with("the database was not available from 1970-01-01T00:00:20Z"),
+            "{told}"
+        );
         assert_eq!(known.of_entry(&entry(5), second(200)), None);
     }
 }

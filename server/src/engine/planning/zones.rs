@@ -85,11 +85,7 @@ async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<ZoneDataSt
                 return Ok(ZoneDataState::Newer);
             }
             let before = &rules.zone_data;
-            tracing::warn!(
-                own,
-                before,
-                "the zone data has changed: what is to come is computed anew"
-            );
+            tracing::warn!(own, before, "the zone data has changed: upcoming fires are recomputed");
         }
         None => {}
     }
@@ -202,7 +198,7 @@ impl Service for Zones {
                 checked = report.checked,
                 moved = report.moved,
                 zone_data = own,
-                "what is to come was computed anew"
+                "upcoming fires were recomputed"
             );
         }
         Ok(report)

@@ -26,7 +26,7 @@ pub enum Condition {
 
 /// The error for a text that is not a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no condition; write {HELP}")]
+#[error("{0:?} is not a condition; write {HELP}")]
 pub struct NoCondition(String);
 
 /// The valid conditions.
@@ -162,7 +162,7 @@ mod tests {
             "timeout 3",
         ] {
             let told = text.parse::<Condition>().unwrap_err().to_string();
-            assert!(told.contains("is no condition; write timeout"), "{told}");
+            assert!(told.contains("is not a condition; write timeout"), "{told}");
         }
     }
 

@@ -1,6 +1,6 @@
 use uuid::Uuid;
 
-/// Why runs of a workflow's version cannot be carried out. Messages read after "failed to".
+/// Why runs of a workflow's version cannot be carried out. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
     /// A run refers to a workflow version that does not exist.

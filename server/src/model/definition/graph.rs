@@ -26,7 +26,7 @@ impl Graph {
                     field,
                     &task.name,
                     problem,
-                    "give each its own",
+                    "give each its own name",
                 ));
             }
         }
@@ -45,7 +45,7 @@ impl Graph {
                 };
                 match places.get(name.as_str()) {
                     None => {
-                        return Err(problem("is no task of this workflow", "name one that is"));
+                        return Err(problem("is not a task of this workflow", "name one that is"));
                     }
                     Some(place) if *place == index => {
                         return Err(problem("is the task itself", "leave it out"));
@@ -94,7 +94,7 @@ impl Graph {
             levels[index] = below + 1;
             if levels[index] > MAX_LEVELS {
                 let field = format!("tasks[{index}].needs");
-                let problem = format!("stands behind {MAX_LEVELS} tasks, one after the other");
+                let problem = format!("waits for a chain of {MAX_LEVELS} tasks");
                 let help = format!("put at most {MAX_LEVELS} tasks in a row");
                 return Err(DefinitionProblem::new(field, &tasks[index].name, problem, help));
             }
@@ -135,8 +135,8 @@ fn cycle(tasks: &[Task], needs: &[Vec<usize>], placed: &[bool]) -> DefinitionPro
     let around = path[start..].iter().chain([&at]).map(|index| tasks[*index].name.as_str());
     let around = around.collect::<Vec<_>>().join(" -> ");
     let field = format!("tasks[{at}].needs");
-    let problem = "is a circle: each of these tasks waits for the next";
-    DefinitionProblem::new(field, around, problem, "take one of these needs away")
+    let problem = "is a cycle: each of these tasks waits for the next";
+    DefinitionProblem::new(field, around, problem, "remove one of these needs")
 }
 
 #[cfg(test)]
@@ -161,8 +161,8 @@ mod tests {
         let path = refused(&[("start", &[]), ("a", &["start", "b"]), ("b", &["c"]), ("c", &["a"])]);
         assert_eq!(
             path,
-            "tasks[1].needs: 'a -> b -> c -> a' is a circle: each of these tasks waits for the \
-             next; take one of these needs away"
+            "tasks[1].needs: 'a -> b -> c -> a' is a cycle: each of these tasks waits for the \
+             next; remove one of these needs"
         );
         // A task that only leads into a cycle is not part of it.
         let path = refused(&[("in", &["a"]), ("a", &["b"]), ("b", &["a"])]);
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_need_that_cannot_be_is_refused_with_its_place() {
         for (given, said) in [
-            (&[("a", &["x"][..])][..], "tasks[0].needs[0]: 'x' is no task of this workflow"),
+            (&[("a", &["x"][..])][..], "tasks[0].needs[0]: 'x' is not a task of this workflow"),
             (&[("a", &["a"])], "tasks[0].needs[0]: 'a' is the task itself"),
             (&[("b", &[]), ("a", &["b", "b"])], "tasks[1].needs[1]: 'b' is named twice"),
             (&[("a", &[]), ("a", &[])], "tasks[1].name: 'a' is the name of tasks[0], too"),
@@ -198,7 +198,7 @@ mod tests {
         };
         assert!(Graph::of(&chain(50)).is_ok());
         let told = Graph::of(&chain(51)).unwrap_err().to_string();
-        assert!(told.contains("'t50' stands behind 50 tasks"), "{told}");
+        assert!(told.contains("'t50' waits for a chain of 50 tasks"), "{told}");
     }
 
     #[test]

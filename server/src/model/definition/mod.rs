@@ -215,7 +215,7 @@ impl Definition {
             return Err(DefinitionProblem::new(
                 "runs_on",
                 shown,
-                "is no tag of a node",
+                "is not a valid node tag",
                 Tags::HELP,
             ));
         }
@@ -278,8 +278,8 @@ impl Task {
             return Err(DefinitionProblem::new(field, count, "are too many needs", help));
         }
         if self.when == When::Failure && self.needs.is_empty() {
-            let help = "say in 'needs' which tasks it answers to";
-            let problem = "can never be, as the task needs none";
+            let help = "say in 'needs' which tasks it depends on";
+            let problem = "can never be met, because the task needs no other task";
             return Err(DefinitionProblem::new(format!("{at}.when"), "failure", problem, help));
         }
         self.validate_conditions(at)
@@ -294,14 +294,16 @@ impl Task {
         }
         if count > 0 && self.retry.max_attempts == 1 {
             let help = "allow 2 to 100 attempts, or give no condition";
-            let problem = "is without meaning, as there is one attempt only";
+            let problem = "has no effect, because there is only one attempt";
             return Err(DefinitionProblem::new(field, &self.retry_on[0], problem, help));
         }
         for (index, condition) in self.retry_on.iter().enumerate() {
             if let Some(kind) = condition.needs_target().filter(|kind| *kind != self.target.kind())
             {
-                let problem = format!("is never so, as the target is '{}'", self.target.kind());
-                let help = format!("only '{kind}' targets end so; use 'failure' or 'error'");
+                let problem =
+                    format!("can never occur, because the target is '{}'", self.target.kind());
+                let help =
+                    format!("only '{kind}' targets end in this way; use 'failure' or 'error'");
                 return Err(DefinitionProblem::new(
                     format!("{field}[{index}]"),
                     condition,

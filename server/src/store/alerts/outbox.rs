@@ -84,7 +84,7 @@ pub async fn take(
     limit: u64,
 ) -> Result<TakenMessages, StoreError> {
     let tx = store.begin().await?;
-    let died = Expr::cust("coalesce(error, 'no attempt came to an end')");
+    let died = Expr::cust("coalesce(error, 'no attempt has ended')");
     let given_up = Entity::update_many()
         .col_expr(Column::State, Expr::value(State::Dead))
         .col_expr(Column::Error, died)

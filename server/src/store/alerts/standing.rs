@@ -277,10 +277,10 @@ pub async fn enabled(
     Ok(query.all(store.read()).await?)
 }
 
-/// The condition for a run that has not settled, in the same words as the partial index.
+/// The condition for a run that has not settled, worded exactly as in the partial index.
 const LIVE: &str = "r.state IN ('queued', 'running', 'retrying')";
 
-/// The condition for a run that waits for a node, in the same words as the partial index.
+/// The condition for a run that waits for a node, worded exactly as in the partial index.
 const QUEUED: &str =
     "r.state IN ('queued', 'retrying') AND r.state = 'queued' AND r.group_id IS NULL";
 

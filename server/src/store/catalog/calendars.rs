@@ -191,7 +191,7 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Resu
 }
 
 /// Schedules that refer to the calendar and are not deleted, sorted by name
-/// and starting after `after`: at most `most`.
+/// and starting after `after`: up to `most`.
 pub async fn users<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
@@ -225,7 +225,7 @@ pub async fn users_since<C: ConnectionTrait>(
 }
 
 /// Keys of schedules that refer to the calendar and are not
-/// deleted, starting after `after`: at most `most`.
+/// deleted, starting after `after`: up to `most`.
 pub async fn keys_of_users<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,

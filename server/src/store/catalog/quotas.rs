@@ -36,7 +36,7 @@ impl Usage {
         }
     }
 
-    /// The difference of two usages.
+    /// This usage minus another one.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl Store {
         Ok(())
     }
 
-    /// A namespace's usage by schedules, and its own quotas. Counts at most `most` schedules.
+    /// A namespace's usage by schedules, and its own quotas. Counts up to `most` schedules.
     pub async fn usage(
         &self,
         connection: &impl ConnectionTrait,

@@ -26,7 +26,7 @@ pub struct Mention {
 
 /// A schedule that runs a workflow.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Runner {
+pub struct WorkflowSchedule {
     /// The key of the schedule.
     pub id: Uuid,
     /// The schedule's name.
@@ -77,7 +77,10 @@ pub async fn mentions(store: &Store, workflows: &[Uuid]) -> Result<Vec<Mention>,
 }
 
 /// The schedules that run one of these workflows and are not deleted: at most [`MAX_EXAMINED`].
-pub async fn runners(store: &Store, workflows: &[Uuid]) -> Result<Vec<Runner>, StoreError> {
+pub async fn runners(
+    store: &Store,
+    workflows: &[Uuid],
+) -> Result<Vec<WorkflowSchedule>, StoreError> {
     if workflows.is_empty() {
         return Ok(vec![]);
     }
@@ -88,7 +91,7 @@ pub async fn runners(store: &Store, workflows: &[Uuid]) -> Result<Vec<Runner>, S
     );
     let workflows = Bulk::default().uuid("id", workflows.iter().copied());
     let statement = workflows.statement(store.dialect(), &sql, vec![]);
-    Ok(Runner::find_by_statement(statement).all(store.read()).await?)
+    Ok(WorkflowSchedule::find_by_statement(statement).all(store.read()).await?)
 }
 
 /// The schedules of a namespace whose watchdog addresses mention

@@ -22,7 +22,7 @@ use crate::store::{
 
 lookups!("workflow", kept: by_name, by_ids, of_module, lock);
 
-/// The workflows in a namespace that are not deleted, sorted by name: at most `most`.
+/// The workflows in a namespace that are not deleted, sorted by name: up to `most`.
 pub async fn all<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -156,7 +156,7 @@ pub async fn place(
     Ok(NamespaceWorkflow::find_by_statement(statement).one(store.rounds()).await?)
 }
 
-/// The names in `names` that workflows have which are not deleted.
+/// Those of `names` that belong to workflows that are not deleted.
 pub async fn taken_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,

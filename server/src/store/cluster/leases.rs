@@ -174,7 +174,7 @@ impl Store {
                 if let Err(error) = self.tell_of(&untold).await {
                     // Nodes that are writing their rows right now will
                     // announce the new holder with their next heartbeat.
-                    tracing::debug!(name, %error, "failed to tell that a lease has moved");
+                    tracing::debug!(name, %error, "failed to announce that a lease has moved");
                 }
                 Ok((LeaseState::Held(epoch), None))
             }

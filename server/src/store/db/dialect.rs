@@ -89,7 +89,7 @@ impl Dialect {
 
     /// The clause, to be appended to a table in FROM, that joins each of its rows with the first
     /// rows of `table` that match `which`, in the given order. For each row, the expression `own`
-    /// is the number of rows to join, at most `most`. If an index has that order, no other rows are
+    /// is the number of rows to join, up to `most`. If an index has that order, no other rows are
     /// read. The rows are locked as by [`Dialect::skip_locked`].
     pub fn first_of_each(
         &self,

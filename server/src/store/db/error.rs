@@ -16,7 +16,7 @@ pub enum StoreError {
         url: String,
     },
     /// The URL names a database in memory.
-    /// Each connection would have its own, which would end with the connection.
+    /// Each connection would have a database of its own, which would end with the connection.
     #[error(
         "use database.url: '{url}' names no file, and a database in memory is not enough; give \
          sqlite:PATH"
@@ -99,15 +99,15 @@ pub enum StoreError {
     Nul,
     /// The disk of the database is full.
     #[error(
-        "write to the database: the disk of the database is full; make room, and everything goes \
-         on by itself ({source})"
+        "write to the database: the disk of the database is full; free some space, and everything \
+         continues on its own ({source})"
     )]
     DiskFull {
         /// The driver's error.
         source: DbErr,
     },
     /// A search did not finish within its time limit.
-    #[error("search: it took longer than {} s and was given up", .limit.as_secs_f64())]
+    #[error("search: it took longer than {} s and was stopped", .limit.as_secs_f64())]
     SearchTooLong {
         /// The time limit of searches.
         limit: Duration,
@@ -293,12 +293,12 @@ impl StoreError {
 
 /// The text for callers when the database does not answer.
 /// After an error in the middle of a change, it is unknown whether the change was made.
-pub const AWAY: &str = "the database does not answer; if this was a change, look whether it was \
-    made before it is sent again, or send it with an idempotency key";
+pub const AWAY: &str = "the database does not answer; if this was a change, check whether it was \
+                        made before sending it again, or send it with an idempotency key";
 
 /// The text for callers when a lock was not granted in time.
-const LOCKED: &str = "what this call needs is locked in the database; nothing was changed, and it \
-    may be sent again";
+const LOCKED: &str = "the rows that this call needs are locked in the database; nothing was \
+                      changed, and the call may be repeated";
 
 /// Whether a code is SQLite's BUSY or LOCKED.
 fn is_busy(code: &str) -> bool {
@@ -373,7 +373,9 @@ mod tests {
         let away = StoreError::unanswered();
         assert_eq!(away.unavailable(), Some(AWAY));
         let full = StoreError::DiskFull { source: DbErr::Custom("full".to_owned()) };
-        assert!(full.unavailable().unwrap().contains("disk of the database is full; make room"));
+        assert!(
+            full.unavailable().unwrap().contains("disk of the database is full; free some space")
+        );
         assert_eq!(StoreError::Nul.unavailable(), None);
         assert_eq!(StoreError::Database(DbErr::Custom("a defect".to_owned())).unavailable(), None);
         for (code, expected) in [("5", true), ("517", true), ("6", true), ("19", false)] {

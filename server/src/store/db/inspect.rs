@@ -90,7 +90,7 @@ async fn look_at_server(
     let server = server.ok_or_else(nothing)?;
     let refuses = match (server.may_create, server.closed) {
         (true, None) => None,
-        (false, _) => Some("its user may not make tables in the schema".to_owned()),
+        (false, _) => Some("its user may not create tables in the schema".to_owned()),
         (true, Some(table)) => Some(format!("its user may not read and write the table {table:?}")),
     };
     let settings = [("fsync", server.fsync), ("synchronous_commit", server.synchronous_commit)];
@@ -132,5 +132,5 @@ async fn look_at_file(
 }
 
 fn nothing() -> StoreError {
-    StoreError::Database(sea_orm::DbErr::RecordNotFound("it says nothing of itself".to_owned()))
+    StoreError::Database(sea_orm::DbErr::RecordNotFound("it provides no version".to_owned()))
 }

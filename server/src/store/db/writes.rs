@@ -38,8 +38,8 @@ impl Refusing {
     pub fn problem(self) -> &'static str {
         match self {
             Self::DiskFull => {
-                "nothing can be written, so nothing fires: the disk of the database is full; make \
-                 room, and everything goes on by itself"
+                "nothing can be written, so nothing fires: the disk of the database is full; free \
+                 some space, and everything continues on its own"
             }
             Self::ReadOnly => {
                 "nothing can be written, so nothing fires: the database is read-only; give the \

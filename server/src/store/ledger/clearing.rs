@@ -36,7 +36,7 @@ const FINISHED: &str = "CASE WHEN coalesce(run.started_at, run.created_at) > {0}
     THEN coalesce(run.started_at, run.created_at) ELSE {0} END";
 
 impl Store {
-    /// Asks at most `most` live runs that block the fires in `ways` to stop, unless they have
+    /// Asks up to `most` live runs that block the fires in `ways` to stop, unless they have
     /// already been asked. Waiting runs are cancelled immediately, running ones through their node.
     /// Returns these runs.
     pub async fn cancel_live(
@@ -64,7 +64,7 @@ impl Store {
         returned_ids(tx, statement).await
     }
 
-    /// Ends at most `most` live runs that block the fires in `ways`, and skips intents that have
+    /// Ends up to `most` live runs that block the fires in `ways`, and skips intents that have
     /// not become runs yet. The nodes that held these runs lose them. Returns these runs.
     pub async fn terminate_live(
         &self,
@@ -120,7 +120,7 @@ impl Store {
         Ok(ended)
     }
 
-    /// The live runs that block the fires in `ways`, at most
+    /// The live runs that block the fires in `ways`, up to
     /// `most`, each with the reason for stopping it.
     async fn in_the_way(
         &self,

@@ -31,7 +31,7 @@ pub struct GroupUsage {
     pub schedules: i64,
 }
 
-/// The condition for a waiting run of any group, in the same words as the partial indexes.
+/// The condition for a waiting run of any group, worded exactly as in the partial indexes.
 pub(in crate::store) const GROUPED: &str =
     "run.group_id IS NOT NULL AND run.state IN ('queued', 'retrying')";
 /// The condition for a running run of any group.

@@ -40,7 +40,7 @@ impl Store {
             later("$3"),
             self.dialect().stamp("schedule")
         );
-        let reason = format!("its timing cannot be read any more: {problem}");
+        let reason = format!("its timing can no longer be read: {problem}");
         let values = [schedule.into(), reason.into(), now.0.into()];
         tx.execute_raw(self.dialect().statement(sql, values)).await?;
         Ok(())

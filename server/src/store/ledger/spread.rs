@@ -13,7 +13,7 @@ pub struct Spread(BTreeMap<u16, i64>);
 
 /// The error for a text that is not a distribution.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("read how durations are spread: {0:?} is no size and count")]
+#[error("read how durations are spread: {0:?} is not a size and a count")]
 pub struct NotASpread(String);
 
 /// Below this number of milliseconds, each millisecond is a size class of its own.

@@ -28,7 +28,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// The feeds of a user, sorted by name: at most `most`.
+/// The feeds of a user, sorted by name: up to `most`.
 pub async fn of_user<C: ConnectionTrait>(
     connection: &C,
     owner: Uuid,

@@ -43,8 +43,8 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<GuessOutco
     guesses.sort_unstable();
     let tx = store.begin().await?;
     let now = store.dialect().now();
-    // No row extends further than the size of its allowance,
-    // so that a clock that was set back locks no user out.
+    // A row never reaches further into the future than the size of its allowance, so that setting
+    // the clock back locks no user out.
     let most = guesses.iter().map(|guess| guess.room_ms).max().unwrap_or_default();
     let rows = rows(&guesses, |pause| format!("{now} + {pause}"));
     let sql = format!(

@@ -7,7 +7,7 @@ use sea_orm::{
     sea_query::{BinOper, Expr, ExprTrait, Func, IntoCondition, Query, SimpleExpr},
 };
 
-use crate::{search::Order, store::Dialect};
+use crate::{search::Comparator, store::Dialect};
 
 pub(super) fn nothing() -> Condition {
     any_of(Expr::cust("1 = 0"))
@@ -75,11 +75,11 @@ pub(super) fn any_part<C: ColumnTrait>(column: C, parts: &[String]) -> Condition
     parts.iter().fold(Condition::any(), |any, part| any.add(contains(column, part)))
 }
 
-pub(super) fn compare(value: SimpleExpr, order: Order, with: i64) -> SimpleExpr {
+pub(super) fn compare(value: SimpleExpr, order: Comparator, with: i64) -> SimpleExpr {
     match order {
-        Order::Less => value.lt(with),
-        Order::AtMost => value.lte(with),
-        Order::More => value.gt(with),
-        Order::AtLeast => value.gte(with),
+        Comparator::Less => value.lt(with),
+        Comparator::AtMost => value.lte(with),
+        Comparator::More => value.gt(with),
+        Comparator::AtLeast => value.gte(with),
     }
 }

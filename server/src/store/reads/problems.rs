@@ -169,7 +169,7 @@ async fn losing(
             Column::Count,
         ])
         .filter(of_few_in(store, within))
-        // The condition must be in the same words as that of the index on lost fires.
+        // The index on lost fires is used only if this is worded exactly like its condition.
         .filter(Expr::cust("fire.verdict IN ('missed', 'abandoned')"))
         .filter(Column::DecidedAt.gte(since))
         .order_by_desc(Column::DecidedAt)

@@ -42,7 +42,7 @@ pub const LIVE: [State; 3] = [State::Queued, State::Running, State::Retrying];
 const ENDED_BADLY: [State; 3] = [State::Failed, State::TimedOut, State::Cancelled];
 
 /// The condition that a run ended without success.
-/// The index on such runs is used only if its condition is in the same words.
+/// The index on such runs is used only if this is worded exactly like its condition.
 pub(super) fn ended_badly() -> SimpleExpr {
     Expr::cust("run.state IN ('failed', 'timed_out', 'cancelled')")
 }
@@ -67,7 +67,7 @@ impl Filter {
     }
 }
 
-/// The condition that a run is live, in the same words as that of the indexes on such runs.
+/// The condition that a run is live, worded exactly as in the indexes on such runs.
 pub(super) fn alive() -> SimpleExpr {
     Expr::cust("run.state IN ('queued', 'running', 'retrying')")
 }
@@ -144,7 +144,7 @@ pub async fn page_by_figure(
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
 
-/// The keys of the runs that match the filter, newest first: at most `most`.
+/// The keys of the runs that match the filter, newest first: up to `most`.
 pub async fn keys(
     store: &Store,
     within: &Within,

@@ -150,7 +150,7 @@ pub async fn soonest(
     store.found(query.build(store.dialect().backend()), filter.search.is_some()).await
 }
 
-/// The keys of the schedules that are not deleted, sorted by name: at most `most`.
+/// The keys of the schedules that are not deleted, sorted by name: up to `most`.
 pub async fn keys(
     store: &Store,
     within: &Within,

@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{
     search::{
-        Order, Search, Span, SpanField, State, Test, TimeField, TimeOperand, Trigger, WordField,
+        Comparator, Criterion, Search, Span, SpanField, State, TimeField, TimeOperand, Trigger,
+        WordField,
     },
     store::Dialect,
 };
@@ -69,11 +70,11 @@ impl Sought {
 
     /// Whether the search can match only live runs.
     pub(super) fn is_of_live_runs(&self) -> bool {
-        let is_of_live = |test: &Test| matches!(test, Test::State(states) if states.iter().copied().all(is_live));
+        let is_of_live = |test: &Criterion| matches!(test, Criterion::State(states) if states.iter().copied().all(is_live));
         self.search.terms.iter().any(|term| !term.negated && is_of_live(&term.test))
     }
 
-    fn all(&self, condition: impl Fn(&Test) -> Condition) -> Condition {
+    fn all(&self, condition: impl Fn(&Criterion) -> Condition) -> Condition {
         self.search.terms.iter().fold(Condition::all(), |all, term| {
             let condition = condition(&term.test);
             all.add(if term.negated { condition.not() } else { condition })
@@ -82,46 +83,46 @@ impl Sought {
 }
 
 impl ConditionInputs<'_> {
-    fn of_schedule(&self, test: &Test) -> Condition {
+    fn of_schedule(&self, test: &Criterion) -> Condition {
         match test {
-            Test::Text(text) => in_name_or_note(self.dialect, text),
-            Test::State(states) => {
+            Criterion::Text(text) => in_name_or_note(self.dialect, text),
+            Criterion::State(states) => {
                 states.iter().fold(Condition::any(), |any, state| any.add(self.standing(*state)))
             }
-            Test::Word(field, words) => self.schedule_word(*field, words),
-            Test::No(fields) => {
+            Criterion::Word(field, words) => self.schedule_word(*field, words),
+            Criterion::No(fields) => {
                 fields.iter().fold(Condition::any(), |any, field| any.add(self.schedule_no(*field)))
             }
-            Test::Time(field, moment) => self.schedule_time(*field, *moment),
-            Test::Span(field, order, span) => self.schedule_span(*field, *order, *span),
+            Criterion::Time(field, moment) => self.schedule_time(*field, *moment),
+            Criterion::Span(field, order, span) => self.schedule_span(*field, *order, *span),
             // Schedules do not have these terms; the parser rejects them.
-            Test::Id(_) | Test::Trigger(_) => nothing(),
+            Criterion::Id(_) | Criterion::Trigger(_) => nothing(),
         }
     }
 
-    fn of_run(&self, test: &Test) -> Condition {
+    fn of_run(&self, test: &Criterion) -> Condition {
         use run::Column as C;
         match test {
-            Test::Text(text) => {
+            Criterion::Text(text) => {
                 let named = contains(schedule::Column::Name, text);
                 let workflows = self.workflows(contains(workflow::Column::Name, text));
                 let errors =
                     if self.in_errors { contains_some(C::Error, text) } else { Condition::any() };
                 errors.add(self.by_schedule(named)).add(C::WorkflowId.in_subquery(workflows))
             }
-            Test::State(states) => {
+            Criterion::State(states) => {
                 states.iter().fold(Condition::any(), |any, state| any.add(run_stands(*state)))
             }
-            Test::Id(ids) => any_of(C::Id.is_in(ids.iter().copied())),
-            Test::Trigger(triggers) => {
+            Criterion::Id(ids) => any_of(C::Id.is_in(ids.iter().copied())),
+            Criterion::Trigger(triggers) => {
                 any_of(C::Trigger.is_in(triggers.iter().map(|trigger| trigger_of(*trigger))))
             }
-            Test::Word(field, words) => self.run_word(*field, words),
-            Test::No(fields) => {
+            Criterion::Word(field, words) => self.run_word(*field, words),
+            Criterion::No(fields) => {
                 fields.iter().fold(Condition::any(), |any, field| any.add(self.run_no(*field)))
             }
-            Test::Time(field, moment) => self.run_time(*field, *moment),
-            Test::Span(field, order, span) => self.run_span(*field, *order, *span),
+            Criterion::Time(field, moment) => self.run_time(*field, *moment),
+            Criterion::Span(field, order, span) => self.run_span(*field, *order, *span),
         }
     }
 
@@ -217,7 +218,8 @@ impl ConditionInputs<'_> {
         use schedule::Column as C;
         let column = match field {
             TimeField::Next => {
-                // The condition must be in the same words as that of the index on due schedules.
+                // The index on due schedules is used only if this is worded exactly like its
+                // condition.
                 let due = C::Enabled.eq(true).and(C::NextFireAt.is_not_null());
                 return match moment {
                     TimeOperand::Never => any_of(due.not()),
@@ -256,15 +258,15 @@ impl ConditionInputs<'_> {
     }
 
     /// The condition that the time of the schedule's last lost fire matches.
-    /// That time is at or after an instant if and only if some lost fire is.
+    /// The time is at or after an instant if and only if any lost fire of the schedule is.
     fn last_lost(&self, moment: TimeOperand) -> Condition {
         let since = |at: i64| any_of(schedule::Column::Id.in_subquery(lost_since(at)));
         let before = |at: i64| Condition::all().add(since(i64::MIN)).add(since(at).not());
-        let compared = |order: Order, at: i64| match order {
-            Order::Less => before(at),
-            Order::AtMost => before(at.saturating_add(1)),
-            Order::More => since(at.saturating_add(1)),
-            Order::AtLeast => since(at),
+        let compared = |order: Comparator, at: i64| match order {
+            Comparator::Less => before(at),
+            Comparator::AtMost => before(at.saturating_add(1)),
+            Comparator::More => since(at.saturating_add(1)),
+            Comparator::AtLeast => since(at),
         };
         match moment {
             TimeOperand::Never => since(i64::MIN).not(),
@@ -281,7 +283,7 @@ impl ConditionInputs<'_> {
 
     /// The condition that the lateness of the schedule's newest run matches. A run that has not
     /// started is late until it settled, or until now. A schedule without runs never matches.
-    fn schedule_span(&self, field: SpanField, order: Order, span: Span) -> Condition {
+    fn schedule_span(&self, field: SpanField, order: Comparator, span: Span) -> Condition {
         use run::Column as C;
         if field != SpanField::Late {
             // Schedules do not have this field; the parser rejects it.
@@ -298,14 +300,14 @@ impl ConditionInputs<'_> {
             .limit(1)
             .into_query();
         let none = match order {
-            Order::Less | Order::AtMost => i64::MAX,
-            Order::More | Order::AtLeast => i64::MIN,
+            Comparator::Less | Comparator::AtMost => i64::MAX,
+            Comparator::More | Comparator::AtLeast => i64::MIN,
         };
         let late = Func::coalesce([SimpleExpr::from(newest), Expr::val(none)]);
         any_of(compare(SimpleExpr::from(late), order, span.millis()))
     }
 
-    fn run_span(&self, field: SpanField, order: Order, span: Span) -> Condition {
+    fn run_span(&self, field: SpanField, order: Comparator, span: Span) -> Condition {
         use run::Column as C;
         let started = Expr::col((run::Entity, C::StartedAt));
         let took = match field {
@@ -437,7 +439,7 @@ impl ConditionInputs<'_> {
 }
 
 /// The schedules that have lost a fire at this instant or later.
-/// The condition must be in the same words as that of the index on such fires.
+/// The index on such fires is used only if this is worded exactly like its condition.
 fn lost_since(at: i64) -> SelectStatement {
     fire::Entity::find()
         .select_only()

@@ -18,7 +18,7 @@ use crate::store::{
     db::bulk::{Bulk, returned_ids},
 };
 
-/// Maximum number of kinds of waiting jobs that are told apart.
+/// Maximum number of kinds of waiting jobs that are distinguished.
 const MAX_KINDS: i64 = 10_000;
 
 /// A worker's claim that it holds a job.

@@ -1,7 +1,7 @@
 //! Environment variables that determine which code a program runs: where it finds its libraries,
 //! what else it loads or starts, and the options of its interpreter.
 
-/// Such variables by their names.
+/// The names of such variables.
 const NAMES: &str = "\
     PATH HOME SHELL ENV IFS PS4 SHELLOPTS FPATH ZDOTDIR CDPATH PROMPT_COMMAND \
     EDITOR VISUAL PAGER BROWSER MANPAGER LESSOPEN LESSCLOSE VIMINIT EXINIT SCREENRC \

@@ -101,7 +101,7 @@ impl Folder {
             }
             return Ok(Self { path, _lock: lock });
         }
-        Err(io::Error::other("the folder for it is taken away again and again"))
+        Err(io::Error::other("the folder for it is removed again and again"))
     }
 
     /// The directory's path.

@@ -35,7 +35,7 @@ pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
         }
         (None, None) | (Some(_), None) | (None, Some(_)) => Err(TargetError::invalid(
             "command",
-            "says nothing to start",
+            "names no program to start",
             "write `program` and `args`, or `script`",
         )),
     }
@@ -44,7 +44,7 @@ pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
 fn check_texts(definition: &Command) -> Result<(), TargetError> {
     if definition.args.len() > MAX_ARGS {
         let problem = format!("{} arguments are given", definition.args.len());
-        let help = format!("at most {MAX_ARGS} are handed over");
+        let help = format!("at most {MAX_ARGS} are passed on");
         return Err(TargetError::invalid("command.args", problem, help));
     }
     for (name, text) in [
@@ -119,10 +119,13 @@ mod tests {
     #[test]
     fn a_wrong_field_is_named_with_what_to_do() {
         for (definition, message) in [
-            (json!({}), "command: says nothing to start; write `program` and `args`, or `script`"),
+            (
+                json!({}),
+                "command: names no program to start; write `program` and `args`, or `script`",
+            ),
             (
                 json!({"program": ""}),
-                "command: says nothing to start; write `program` and `args`, or `script`",
+                "command: names no program to start; write `program` and `args`, or `script`",
             ),
             (
                 json!({"program": "a", "script": "b"}),

@@ -32,7 +32,7 @@ pub(super) fn admitted(
         return Err(TargetError::invalid(
             format!("command.env.{name}"),
             "changes which code a program runs, and this server starts listed programs only",
-            "leave it out, or ask for it to be added to commands.variables",
+            "leave it out, or request that it be added to commands.variables",
         ));
     }
     let program = located(&invoked.program).map(|path| place(&path));

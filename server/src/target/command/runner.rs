@@ -79,7 +79,7 @@ impl Runner {
         }
         let problem = format!("tasks of the namespace '{namespace}' may not run programs here");
         let help =
-            "use an http target, or ask for the namespace to be added to commands.namespaces";
+            "use an http target, or request that the namespace be added to commands.namespaces";
         Err(TargetError::invalid("command", problem, help))
     }
 
@@ -148,7 +148,7 @@ impl Runner {
                 let took = self.clock.instant().saturating_duration_since(started);
                 taken(ending.outcome(took, &capture, invocation), &offer)
             }
-            Err(error) => failed(format!("the program was lost sight of: {error}")),
+            Err(error) => failed(format!("the program can no longer be watched: {error}")),
         }
     }
 

@@ -53,13 +53,13 @@ impl Exit {
         match self.next().await? {
             StarterReport::Ended(status) => Ok(ExitStatus::from_raw(status)),
             StarterReport::Started(_) | StarterReport::Failed(_) => {
-                Err(io::Error::other("its end was not told"))
+                Err(io::Error::other("its end was not reported"))
             }
         }
     }
 
     async fn next(&mut self) -> io::Result<StarterReport> {
-        let gone = || io::Error::other("the process that starts programs is gone");
+        let gone = || io::Error::other("the process that starts programs has ended");
         let line = self.0.next_line().await?.ok_or_else(gone)?;
         Ok(serde_json::from_str(&line)?)
     }
@@ -85,7 +85,7 @@ impl Spawner {
             pipes().map_err(failed)?;
         let [given, offered] = files;
         self.send(launch, [first, second, third, told, given, offered]).map_err(failed)?;
-        // If the attempt is dropped meanwhile, the started program is dropped and thereby killed.
+        // If the attempt is dropped meanwhile, the started program is dropped, which kills it.
         let started = tokio::spawn(async move {
             let _turn = turn;
             let told = exit.next().await;
@@ -106,7 +106,7 @@ impl Spawner {
         if let Some(known) = &*socket {
             match wire::send(known, launch, &files) {
                 Err(error) if is_gone(&error) => tracing::warn!(
-                    "the process that starts programs is gone: another one takes its place"
+                    "the process that starts programs has ended: another one replaces it"
                 ),
                 sent => return sent,
             }
@@ -134,7 +134,7 @@ fn connect(is_apart: bool) -> io::Result<OwnedFd> {
             starter::serve(&far)
         };
         if let Err(error) = done {
-            tracing::error!(%error, "failed to have programs started");
+            tracing::error!(%error, "failed to start programs");
         }
     })?;
     Ok(near)

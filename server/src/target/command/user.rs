@@ -14,7 +14,7 @@ const DEFAULT_USERS: [&str; 2] = ["carillon-task", "nobody"];
 /// to stop it, CAP_SETGID (6) and CAP_SETUID (7).
 const CAPABILITIES: u64 = 0b1110_0001;
 
-/// Why programs cannot run as a user. Messages read after "failed to".
+/// Why programs cannot run as a user. Messages are printed after "failed to".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UserError {
     /// There is no user of that name.
@@ -145,7 +145,7 @@ pub(super) fn check(
     let is_usual = of_namespaces.any(|user| user == name);
     if !is_usual && !policy.users.contains(name) {
         let problem = format!("{} may not run programs here", shown(name));
-        let help = "leave it out, or ask for the user to be added to commands.users";
+        let help = "leave it out, or request that the user be added to commands.users";
         return Err(TargetError::invalid(FIELD, problem, help));
     }
     // A user that does not exist on this node may exist on the node that runs the task.
@@ -170,7 +170,7 @@ pub(super) fn check_namespace(
         return Ok(());
     }
     let problem = format!("{} may not run programs of the namespace '{namespace}'", shown(name));
-    let help = "leave it out, or ask for the user to be added to commands.users";
+    let help = "leave it out, or request that the user be added to commands.users";
     Err(TargetError::invalid("command.user", problem, help))
 }
 
@@ -274,8 +274,8 @@ mod tests {
                 "postgres",
                 ROOT,
                 true,
-                "command.user: \"postgres\" may not run programs here; leave it out, or ask for \
-                 the user to be added to commands.users",
+                "command.user: \"postgres\" may not run programs here; leave it out, or request \
+                 that the user be added to commands.users",
             ),
             (
                 "root",

@@ -10,7 +10,7 @@ pub(crate) struct Egress {
     private_addresses: bool,
 }
 
-/// Why a destination is refused. The text reads after a colon.
+/// Why a destination is refused. The text follows a colon.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EgressRefusal {
     /// The scheme is neither `http` nor `https`.

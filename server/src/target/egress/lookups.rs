@@ -2,7 +2,7 @@
 //!
 //! The system's name resolution keeps a thread until it has an answer or gives up, which may take
 //! half a minute, and an attempt that times out does not cut it short. Without a limit, a namespace
-//! whose names nobody answers for would occupy all blocking threads of the runtime, and other
+//! whose names no server answers for would occupy all blocking threads of the runtime, and other
 //! namespaces could neither look their names up nor have their templates rendered.
 
 use std::{io, net::SocketAddr, sync::Arc};
@@ -81,7 +81,7 @@ mod tests {
             for_namespace(Uuid::from_u128(namespace), async move { lookup(name).await })
         };
         for _ in 0..3 {
-            // The caller gives up, and the lookup goes on.
+            // The caller gives up, and the lookup continues.
             assert!(ask(1, "hangs.test").now_or_never().is_none());
         }
         assert!(ask(2, "quick.test").await.is_ok());

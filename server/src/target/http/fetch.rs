@@ -35,7 +35,8 @@ pub struct Fetched {
     pub body: Vec<u8>,
 }
 
-/// Why there was no response. Messages read after "failed to", and name only the URL's origin.
+/// Why there was no response. Messages are printed after "failed to", and name only the URL's
+/// origin.
 #[derive(Debug, thiserror::Error)]
 #[error("ask {origin}: {problem}")]
 pub struct FetchError {

@@ -2,7 +2,7 @@ use url::Url;
 
 /// Scheme, host and port of a URL: the only part that may be shown.
 ///
-/// The rest is not shown, because receivers put tokens into queries and paths alike, and shown
+/// The rest is not shown, because receivers put tokens into both queries and paths, and shown
 /// texts go to logs.
 pub(crate) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()

@@ -213,7 +213,7 @@ fn give_back(output: &mut Value) -> Result<(), String> {
         }
         let more = if truncated { " within the limit of what is kept of an answer" } else { "" };
         return Err(format!(
-            "its answer is not a JSON object{more}, which `output: merge` asks for"
+            "its answer is not a JSON object{more}, which `output: merge` requires"
         ));
     }
     result::keep(output, body)

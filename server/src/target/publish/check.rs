@@ -213,7 +213,7 @@ fn kafka(kafka: &Kafka) -> Result<(), TargetError> {
     name("kafka", "topic", &kafka.topic)?;
     let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !kafka.topic.chars().all(is_known) {
-        let help = "use letters, digits, points, underscores and hyphens";
+        let help = "use letters, digits, dots, underscores and hyphens";
         return Err(invalid("publish.to.kafka.topic", "is not the name of a topic", help));
     }
     if let Some(partition) = &kafka.partition
@@ -226,11 +226,11 @@ fn kafka(kafka: &Kafka) -> Result<(), TargetError> {
 }
 
 fn nats(nats: &Nats) -> Result<(), TargetError> {
-    const HELP: &str = "give words apart by points, without spaces and wildcards";
+    const HELP: &str = "give words separated by dots, without spaces and wildcards";
     name("nats", "subject", &nats.subject)?;
     let is_word = |word: &str| !word.is_empty() && !word.contains([' ', '*', '>']);
     if !nats.subject.split('.').all(is_word) || nats.subject.starts_with('$') {
-        return Err(invalid("publish.to.nats.subject", "is no subject to publish to", HELP));
+        return Err(invalid("publish.to.nats.subject", "is not a subject to publish to", HELP));
     }
     nats.stream.as_deref().map_or(Ok(()), |stream| name("nats", "stream", stream))
 }
@@ -266,7 +266,7 @@ fn sqs(sqs: &Sqs, egress: &Egress) -> Result<(), TargetError> {
         TargetError::invalid(FIELD, format!("requests may not go there: {refused}"), refused.help())
     })?;
     if queue::region(sqs).is_none() {
-        let problem = "is not given, and `queue_url` does not say it";
+        let problem = "is not given, and `queue_url` does not contain it";
         return Err(invalid("publish.to.sqs.region", problem, "write it, such as `eu-central-1`"));
     }
     name("sqs", "access_key_id", &sqs.access_key_id)?;
@@ -312,7 +312,7 @@ mod tests {
             ),
             (
                 json!({ "kafka": { "connection": server("a"), "topic": "a/b" } }),
-                "publish.to.kafka.topic: is not the name of a topic; use letters, digits, points, \
+                "publish.to.kafka.topic: is not the name of a topic; use letters, digits, dots, \
                  underscores and hyphens",
             ),
             (
@@ -322,8 +322,8 @@ mod tests {
             ),
             (
                 json!({ "nats": { "connection": server("a"), "subject": "a.*" } }),
-                "publish.to.nats.subject: is no subject to publish to; give words apart by points, \
-                 without spaces and wildcards",
+                "publish.to.nats.subject: is not a subject to publish to; give words separated by \
+                 dots, without spaces and wildcards",
             ),
             (
                 json!({ "rabbitmq": { "connection": server("a"), "routing_key": "" } }),
@@ -342,8 +342,8 @@ mod tests {
                     "queue_url": "https://queues.example.org/1/a", "access_key_id": "a",
                     "secret_access_key": "b",
                 } }),
-                "publish.to.sqs.region: is not given, and `queue_url` does not say it; write it, \
-                 such as `eu-central-1`",
+                "publish.to.sqs.region: is not given, and `queue_url` does not contain it; write \
+                 it, such as `eu-central-1`",
             ),
         ] {
             assert_eq!(told(json!({ "to": to })), message);

@@ -224,7 +224,7 @@ impl Event {
 }
 
 impl Broker {
-    /// Its name, as in the definition's key.
+    /// The kind's name, as in the definition's key.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Kafka(_) => "kafka",
@@ -311,7 +311,7 @@ enum TextOrNumber {
 
 fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let given = Option::<TextOrNumber>::deserialize(deserializer)
-        .map_err(|_| de::Error::custom("expected a number or a template that makes one"))?;
+        .map_err(|_| de::Error::custom("expected a number or a template that yields one"))?;
     Ok(given.map(|given| match given {
         TextOrNumber::Number(number) => number.to_string(),
         TextOrNumber::Text(text) => text,

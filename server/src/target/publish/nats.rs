@@ -49,7 +49,7 @@ pub(super) async fn connect(
     nats: &Nats,
 ) -> Result<Arc<dyn Session>, PublishProblem> {
     let refused = |text: String| {
-        PublishProblem::broken(format!("{place} did not let us in: {}", text.trim()))
+        PublishProblem::broken(format!("{place} refused the sign-in: {}", text.trim()))
     };
     let mut plain = dialer.connect(place).await?;
     // The server's first line is unencrypted. It is read byte by byte, because the following bytes
@@ -62,7 +62,7 @@ pub(super) async fn connect(
     let info: Info = line
         .strip_prefix("INFO ")
         .and_then(|info| serde_json::from_str(info).ok())
-        .ok_or_else(|| refused("it does not speak as NATS does".to_owned()))?;
+        .ok_or_else(|| refused("it does not speak NATS's protocol".to_owned()))?;
     if !info.headers {
         return Err(refused("it knows no headers; use NATS 2.2 or newer".to_owned()));
     }
@@ -129,7 +129,7 @@ impl Session for NatsSession {
         if size > self.max_payload {
             let most = self.max_payload;
             let text =
-                format!("the event has {size} bytes with its headers; the server takes {most}");
+                format!("the event has {size} bytes with its headers; the server accepts {most}");
             return Err(PublishProblem::refused(text));
         }
         let (reply, answer) = oneshot::channel();
@@ -189,14 +189,17 @@ fn acknowledged(answer: &NatsReply, subject: &str) -> Result<Value, PublishProbl
         let text = format!("no stream listens to the subject {subject}");
         return Err(PublishProblem::refused(text));
     }
-    let ack: Ack = serde_json::from_slice(&answer.body)
-        .map_err(|_| PublishProblem::refused("somebody answered, but no stream of JetStream"))?;
+    let ack: Ack = serde_json::from_slice(&answer.body).map_err(|_| {
+        PublishProblem::refused("there was an answer, but not from a JetStream stream")
+    })?;
     match (ack.error, ack.stream, ack.seq) {
         (Some(error), ..) => Err(PublishProblem::refused(error.description)),
         (None, Some(stream), Some(seq)) => {
             Ok(json!({ "stream": stream, "sequence": seq, "duplicate": ack.duplicate }))
         }
-        (None, ..) => Err(PublishProblem::refused("somebody answered, but no stream of JetStream")),
+        (None, ..) => {
+            Err(PublishProblem::refused("there was an answer, but not from a JetStream stream"))
+        }
     }
 }
 
@@ -252,7 +255,7 @@ impl Codec for Protocol {
     }
 
     fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PublishProblem> {
-        let broken = || PublishProblem::broken("the server does not speak as NATS does");
+        let broken = || PublishProblem::broken("the server does not speak NATS's protocol");
         let mut used = 0;
         loop {
             let rest = &input[used..];
@@ -308,7 +311,7 @@ impl Codec for Protocol {
 
     fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), PublishProblem> {
         if self.pings >= 3 {
-            return Err(PublishProblem::broken("the server does not answer any more"));
+            return Err(PublishProblem::broken("the server no longer answers"));
         }
         self.pings += 1;
         out.extend(b"PING\r\n");

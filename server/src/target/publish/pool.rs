@@ -108,7 +108,7 @@ impl Pool {
         }
         links.retain(|_, link| now.duration_since(link.state().used) < FORGET);
         if links.len() >= MAX_LINKS {
-            let text = format!("this node publishes to {MAX_LINKS} places already");
+            let text = format!("this node already publishes to {MAX_LINKS} places");
             return Err(PublishProblem::refused(text));
         }
         let link = Arc::new(Shared {

@@ -163,8 +163,8 @@ impl Publisher {
         let heard = session.heard();
         let what = || format!("{} did not acknowledge the event", link.place());
         let published = limit.keep(session.publish(broker, message), what).await;
-        // If the connection was silent the whole time, the next attempts on it would wait in vain,
-        // too.
+        // If the connection was silent the whole time, the next attempts on it would also wait for
+        // nothing.
         if published.is_err() && session.heard() == heard {
             self.pool.give_up(link, &session).await;
         }

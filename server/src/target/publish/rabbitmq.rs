@@ -42,7 +42,7 @@ pub(super) async fn connect(
 ) -> Result<Arc<dyn Session>, PublishProblem> {
     let mut stream = dialer.dial(place, rabbitmq.connection.tls).await?;
     let (frame_max, channel_max) = enter(&mut stream, rabbitmq).await.map_err(|problem| {
-        PublishProblem::broken(format!("{place} did not let us in: {problem}"))
+        PublishProblem::broken(format!("{place} refused the sign-in: {problem}"))
     })?;
     let codec = Protocol {
         frame_max,
@@ -220,7 +220,7 @@ impl Codec for Protocol {
 
     fn encode(&mut self, asked: RabbitRequest, out: &mut Vec<u8>) {
         if let Some(reason) = &self.blocked {
-            let text = format!("the broker takes no events now: {reason}");
+            let text = format!("the broker accepts no events now: {reason}");
             let _ = asked.reply.send(Err(PublishProblem::refused(text)));
             return;
         }
@@ -261,7 +261,7 @@ impl Codec for Protocol {
         self.silent += 1;
         // This is called every five seconds.
         if self.silent > 2 * u32::from(HEARTBEAT) / 5 {
-            return Err(PublishProblem::broken("the broker does not answer any more"));
+            return Err(PublishProblem::broken("the broker no longer answers"));
         }
         out.extend(Writer::default().frame_of(amqp::HEARTBEAT, 0));
         Ok(())
@@ -380,7 +380,7 @@ impl Channel {
         let id = amqp::message_id(&header.payload)?;
         let is_same = |waiting: &&mut UnconfirmedMessage| waiting.id == id;
         for waiting in self.waiting.values_mut().filter(is_same) {
-            waiting.returned = Some(format!("no queue takes the event: {why}"));
+            waiting.returned = Some(format!("no queue accepts the event: {why}"));
         }
         Ok(())
     }

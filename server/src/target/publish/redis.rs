@@ -40,7 +40,7 @@ pub(super) async fn connect(
     match entered.await {
         Ok(_) => Ok(Arc::new(session)),
         Err(problem) => {
-            Err(PublishProblem::broken(format!("{place} did not let us in: {problem}")))
+            Err(PublishProblem::broken(format!("{place} refused the sign-in: {problem}")))
         }
     }
 }
@@ -133,7 +133,7 @@ impl Codec for Resp {
         while let Some((answer, length)) = read(&input[used..])? {
             used += length;
             let Some(waiting) = self.waiting.pop_front() else {
-                return Err(PublishProblem::broken("the server answers what nobody has asked"));
+                return Err(PublishProblem::broken("the server sent an answer without a request"));
             };
             // A server that lost its role as primary accepts no more entries; another may have
             // taken over.
@@ -143,7 +143,7 @@ impl Codec for Resp {
             // Answering fails if the caller is gone.
             let _ = waiting.send(answer.map_err(PublishProblem::refused));
             if is_over {
-                return Err(PublishProblem::broken("the server does not take events now"));
+                return Err(PublishProblem::broken("the server accepts no events now"));
             }
         }
         Ok(used)
@@ -168,7 +168,7 @@ type RedisReply = Result<String, String>;
 
 /// The answer at the beginning of `input`, and its length; `None` while the answer is incomplete.
 fn read(input: &[u8]) -> Result<Option<(RedisReply, usize)>, PublishProblem> {
-    let broken = || PublishProblem::broken("the server does not speak as Redis does");
+    let broken = || PublishProblem::broken("the server does not speak Redis's protocol");
     let Some(end) = input.windows(2).position(|pair| pair == b"\r\n") else {
         return if input.len() > 64 * 1024 { Err(broken()) } else { Ok(None) };
     };

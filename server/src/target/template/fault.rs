@@ -68,19 +68,19 @@ pub(super) fn fault(error: &Error) -> Fault {
     };
     match error.kind() {
         ErrorKind::UndefinedError => {
-            said("give the value in the context, or write `| default(\"...\")` behind the name")
+            said("give the value in the context, or write `| default(\"...\")` after the name")
         }
         ErrorKind::SyntaxError | ErrorKind::BadEscape | ErrorKind::InvalidDelimiter => {
-            said("docs/workflows.md shows what a template may say")
+            said("docs/workflows.md shows what a template may contain")
         }
         ErrorKind::UnknownFilter | ErrorKind::UnknownFunction | ErrorKind::UnknownTest => {
-            said("docs/workflows.md lists the filters and tests that there are")
+            said("docs/workflows.md lists the available filters and tests")
         }
         ErrorKind::OutOfFuel => {
             let problem = "it takes more steps than the size of its values allows".to_owned();
             Fault::new(line, problem, "loop over less")
         }
         // The messages of other errors contain the arguments.
-        _ => Fault::new(line, error.kind().to_string(), "mend the template"),
+        _ => Fault::new(line, error.kind().to_string(), "fix the template"),
     }
 }

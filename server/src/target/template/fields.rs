@@ -169,8 +169,8 @@ pub(super) fn check_made(field: &str, made: &str) -> Result<(), TargetError> {
     if field != "http.url" || !climbs(made) {
         return Ok(());
     }
-    let problem = "its template makes a `.` or `..` that would change the path";
-    let help = "give another value, or put it behind a `?` instead of between slashes";
+    let problem = "its template yields a `.` or `..` that would change the path";
+    let help = "give another value, or put it after a `?` instead of between slashes";
     Err(TargetError::invalid(field, problem, help))
 }
 

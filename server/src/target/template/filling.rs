@@ -102,7 +102,7 @@ impl Filler {
         let error = rendered.err();
         self.budget.stepped(used.map_or(steps, |(used, _)| used));
         if made.is_over {
-            let problem = format!("it makes more than {MAX_OUTPUT_BYTES} bytes");
+            let problem = format!("it yields more than {MAX_OUTPUT_BYTES} bytes");
             return refused(problem, "make it shorter");
         }
         if self.budget.is_over() {
@@ -114,7 +114,7 @@ impl Filler {
         if let Some(error) = error {
             return Err(self.told(&error, &template, steps));
         }
-        let no_text = |_| Fault::new(1, "it makes no text".to_owned(), "mend it");
+        let no_text = |_| Fault::new(1, "it does not yield text".to_owned(), "fix it");
         String::from_utf8(made.bytes).map_err(no_text)
     }
 

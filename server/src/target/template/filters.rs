@@ -149,9 +149,9 @@ fn date(instant: String, form: Rest<String>) -> Result<String, Error> {
         instant.parse().map_err(|_| refused("it is not an instant such as scheduled_at"))?;
     let form = form.first().map_or("%Y-%m-%d", String::as_str);
     if form.len() > 256 {
-        return Err(refused("the form is too long"));
+        return Err(refused("the format is too long"));
     }
     let mut made = String::new();
-    write!(made, "{}", at.format(form)).map_err(|_| refused("the form is none"))?;
+    write!(made, "{}", at.format(form)).map_err(|_| refused("the format is not valid"))?;
     Ok(made)
 }

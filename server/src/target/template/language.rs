@@ -20,7 +20,7 @@ const MAX_NAMES: usize = 64;
 /// The available statements. The tokenizer handles `raw` itself.
 const STATEMENTS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
 
-const HELP: &str = "docs/workflows.md shows what a template may say";
+const HELP: &str = "docs/workflows.md shows what a template may contain";
 
 /// Refuses templates that are too long or too deep to be parsed, or that could produce a large text
 /// from a small one.

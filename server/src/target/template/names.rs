@@ -126,7 +126,7 @@ impl NameChecker<'_> {
         let path = || [&[root][..], &inside].concat().join(".");
         if rest.first().is_some_and(|next| next.kind == Kind::Mark('(')) && root != "loop" {
             let problem = format!("there is no function `{}`", path());
-            let help = "use a filter instead; docs/workflows.md lists those that there are";
+            let help = "use a filter instead; docs/workflows.md lists the available ones";
             return Err(Fault::new(line, problem, help));
         }
         if self.bound.contains(root) || !self.free.contains(root) {
@@ -136,7 +136,8 @@ impl NameChecker<'_> {
         match (root, &*inside) {
             ("tasks", [task, ..]) if !self.scope.before.iter().any(|before| before == task) => {
                 let help = "only tasks that it waits for by `needs`, directly or through others, \
-                            can be read; `tasks[\"a-name\"]` reads one whose name is no word";
+                            can be read; `tasks[\"a-name\"]` reads one whose name is not a plain \
+                            word";
                 refused(format!("no task `{task}` comes before it; {}", self.before()), help)
             }
             ("tasks", [_, field, ..]) if *field != "output" => {

@@ -33,7 +33,7 @@ pub enum Unfilled {
     #[error("filling in its templates took longer than {} ms", .0.as_millis())]
     TooLong(Duration),
     /// The rendering thread panicked.
-    #[error("filling in its templates broke down; this is a defect of Carillon, please report it")]
+    #[error("rendering its templates panicked; this is a bug in Carillon, please report it")]
     Defect,
 }
 

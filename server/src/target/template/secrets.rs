@@ -99,7 +99,7 @@ pub(super) fn beside(target: &Target) -> Option<(String, String)> {
 /// Refuses templates that use `secrets` without a name.
 pub(super) fn check(template: &Template<'_, '_>) -> Result<(), Fault> {
     if paths(template).any(|path| path == NAME) {
-        let problem = "it asks for secrets without their names".to_owned();
+        let problem = "it uses secrets without their names".to_owned();
         return Err(Fault::new(1, problem, "write `secrets.name` for each"));
     }
     Ok(())

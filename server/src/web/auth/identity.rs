@@ -104,7 +104,7 @@ pub(in crate::web) async fn identify(
         Some(token) => match from_token(&web, token.expose_secret(), address).await {
             Ok(Some(viewer)) => Ok(Some(viewer)),
             Ok(None) => {
-                let text = "this token is unknown, expired or revoked; make another with \
+                let text = "this token is unknown, expired or revoked; create another with \
                             'carillon token create'";
                 return Refusal::unauthenticated(text).into_response();
             }
@@ -131,8 +131,9 @@ pub(in crate::web) async fn identify(
 }
 
 /// Identifies the caller of an endpoint that is open to everyone. A caller who cannot be identified
-/// counts as a stranger, so a server that has lost its database can still report that. A request
-/// does not extend its session, so that a session that is only used for monitoring expires.
+/// counts as an unauthenticated caller, so a server that has lost its database can still report
+/// that. A request does not extend its session, so that a session that is only used for monitoring
+/// expires.
 pub(in crate::web) async fn recognize(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,

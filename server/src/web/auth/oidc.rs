@@ -72,7 +72,8 @@ pub(in crate::web) async fn methods(State(web): State<Web>) -> Json<serde_json::
     Json(json!({ "password": true, "oidc": oidc, "first_visit": first_visit }))
 }
 
-/// For how long after an administrator was added strangers are told the name, if no one signs in.
+/// For how long after an administrator was added unauthenticated callers are told the name, if no
+/// one signs in.
 const NEW_FOR: TimeDelta = TimeDelta::days(7);
 
 async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError> {
@@ -86,7 +87,7 @@ async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError>
     };
     let is_old = |user: &user::Model| user.created_at.utc() < web.clock.now() - NEW_FOR;
     if is_used || administrator.as_ref().is_some_and(is_old) {
-        // From now on, requests of strangers no longer read the database for this.
+        // From now on, requests of unauthenticated callers no longer read the database for this.
         web.has_been_used.store(true, Relaxed);
         return Ok(None);
     }
@@ -143,7 +144,7 @@ pub(in crate::web) async fn callback(
     let Ok(Query(returned)) = returned else { return Ok(not_begun()) };
     let Some(pending) = taken(&session, returned.state.as_deref(), web.clock.now()).await? else {
         web.telemetry.metrics().sign_in(SignIn::Refused);
-        tracing::warn!(%address, "somebody came back from a sign-in that did not begin there");
+        tracing::warn!(%address, "a browser returned from a sign-in that it did not begin");
         return Ok(not_begun());
     };
     let issuer = &provider.settings().issuer;
@@ -159,8 +160,8 @@ pub(in crate::web) async fn callback(
         Ok(identity) => identity,
         Err(error) if error.is_providers() => return Ok(not_now(&error)),
         Err(error) => {
-            tracing::warn!(%address, %error, "an answer of the identity provider does not count");
-            return Ok(refused(&web, address, "what the provider answered does not count"));
+            tracing::warn!(%address, %error, "an answer of the identity provider was rejected");
+            return Ok(refused(&web, address, "the provider's answer was rejected"));
         }
     };
     let browser = browser::sent(&headers);
@@ -182,7 +183,7 @@ async fn enter(
         SignInOutcome::User(user) => user,
         SignInOutcome::Disabled => return Ok(refused(web, address, "you may not sign in here")),
         SignInOutcome::NoGroup => {
-            let text = "you may not sign in here: none of your groups lets you do anything";
+            let text = "you may not sign in here: none of your groups grants a role";
             return Ok(refused(web, address, text));
         }
     };

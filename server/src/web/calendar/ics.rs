@@ -25,7 +25,10 @@ pub(super) fn calendar(
     text.text("NAME", name);
     text.text("X-WR-CALNAME", name);
     if !is_whole {
-        text.text("X-WR-CALDESC", "More is to come than a calendar shows; the console has it.");
+        text.text(
+            "X-WR-CALDESC",
+            "There are more runs than a calendar shows; the console lists them.",
+        );
     }
     text.raw(&format!("REFRESH-INTERVAL;VALUE=DURATION:{REFRESH}"));
     text.raw(&format!("X-PUBLISHED-TTL:{REFRESH}"));

@@ -37,7 +37,7 @@ pub(super) async fn opened(
     // back below.
     let guess = format!("{:x}", Sha256::digest(token));
     web.feed_limiter.attempt(&guess, address).map_err(|wait| {
-        let text = "too many tokens that are none came from there; try again later";
+        let text = "too many invalid tokens came from this address; try again later";
         Refusal::too_many(text, wait.as_secs() + 1)
     })?;
     let elsewhere = Elsewhere::of(&web.config);
@@ -49,7 +49,7 @@ pub(super) async fn opened(
             Kind::Badge => "badge",
         };
         let text = format!(
-            "there is no such {what}: its token was taken back, or its owner may not see it any more"
+            "there is no such {what}: its token was revoked, or its owner may no longer see it"
         );
         return Err(Refusal::new(StatusCode::NOT_FOUND, text));
     };
@@ -64,14 +64,14 @@ pub(super) async fn place_for(web: &Web, opened: &OpenFeed) -> Result<BulkheadPl
     let clock = Clock::system();
     let place = web.feeds.enter_within(opened.feed.namespace_id, &clock, PATIENCE).await;
     place.ok_or_else(|| {
-        let text = "too many calendars and badges of this namespace are asked for at once";
+        let text = "too many calendars and badges of this namespace are requested at once";
         Refusal::too_many(text, PATIENCE.as_secs())
     })
 }
 
 /// The refusal of an address without a token.
 pub(super) fn without_token() -> Refusal {
-    let text = "this address needs the token that was shown when the feed was made";
+    let text = "this address needs the token that was shown when the feed was created";
     Refusal::new(StatusCode::BAD_REQUEST, text)
 }
 

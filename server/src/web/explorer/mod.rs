@@ -33,7 +33,8 @@ const FILES: [(&str, &str, &str); 6] = [
     ("/graphiql/complete.js", "text/javascript", include_str!("page/complete.js")),
 ];
 
-/// The page and its files. They contain nothing secret, so strangers may load them, too.
+/// The page and its files. They contain nothing secret, so unauthenticated callers may load them,
+/// too.
 pub(super) fn routes() -> Router<Web> {
     let page = Router::new().route("/graphiql", get(async || Html(PAGE)));
     FILES.into_iter().fold(page, |routes, (path, kind, text)| {

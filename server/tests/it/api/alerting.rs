@@ -80,7 +80,7 @@ async fn a_channels_secrets_are_nowhere_to_be_read(database: TestDatabase) {
     assert_eq!(
         sent["testAlertChannel"]["notification"],
         json!({ "state": "PENDING", "channel": { "name": "ops" }, "rule": null,
-            "subject": "[default] a test of the channel ops, asked for by ada" })
+            "subject": "[default] a test of the channel ops, requested by ada" })
     );
     let seen = all_that_was_written(&desk).await + &refused.to_string();
     assert!(seen.contains("alert_channel.update") && seen.contains("https://other.example"));

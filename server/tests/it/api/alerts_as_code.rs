@@ -278,8 +278,8 @@ async fn an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhe
         TestDatabase::sqlite().await
     };
     let (here, there) = (Desk::open(database).await, Desk::open(elsewhere).await);
-    // An address is exported as a mask even if the API shows it in clear: the file must give it as
-    // the name of a secret.
+    // An address is exported as a mask even if the API shows it in plain text: the file must give it
+    // as the name of a secret.
     let source = SOURCE.replace("/carillon\n", "/{{ secrets.ops_path }}\n");
     deploy(&here, &source).await;
     let made = [
@@ -318,7 +318,7 @@ async fn a_mistake_about_alerts_changes_nothing_and_names_its_place(database: Te
         (with("grace:", "garce:"), "source".to_owned(), "line 14, column 5"),
         (with("signing_secret:", "password:"), "source".to_owned(), "line 7, column 5"),
         (with("kind: webhook", "kind: pager"), "source".to_owned(), "line 5"),
-        (with("{{ secrets.ops_key }}", key), format!("{channel}.signing_secret"), "in clear"),
+        (with("{{ secrets.ops_key }}", key), format!("{channel}.signing_secret"), "in plain text"),
         (with("{{ secrets.team_path }}", "T0/hush"), "alert_channels.team.url".to_owned(), "clear"),
         (with("/carillon", "/?key=hush"), format!("{channel}.url"), "carillon secret set"),
         (with("/carillon", "/***"), format!("{channel}.url"), "mask"),
@@ -334,7 +334,7 @@ async fn a_mistake_about_alerts_changes_nothing_and_names_its_place(database: Te
             format!("{channel}.url"),
             "missing",
         ),
-        (with("kind: webhook", "kind: slack"), format!("{channel}.url"), "in clear"),
+        (with("kind: webhook", "kind: slack"), format!("{channel}.url"), "in plain text"),
         (
             with("kind: slack,", "kind: slack, to: [a@b.example],"),
             "alert_channels.team.to".to_owned(),

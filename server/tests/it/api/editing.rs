@@ -206,7 +206,7 @@ async fn what_nobody_claimed_before_an_edit_is_accounted_for(database: TestDatab
     let answer = desk.ask(query, json!({ "id": id })).await;
     assert_eq!(
         answer["fires"]["nodes"][0]["reason"]["text"],
-        "Skipped: the schedule was edited before anybody claimed it."
+        "Skipped: the schedule was edited before any node claimed it."
     );
     assert_eq!(answer["schedule"]["lastFireAt"], "2026-03-01T12:30:00Z");
     // A second edit right after the first finds no instants to account for.

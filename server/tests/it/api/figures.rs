@@ -186,7 +186,7 @@ async fn metrics_are_those_of_the_last_hour(database: TestDatabase) {
                 "successRate": 0.4 },
         })
     );
-    // The answer is cached for ten seconds; after that it counts due instants that nobody has
+    // The answer is cached for ten seconds; after that it counts due instants that no node has
     // claimed.
     desk.clock.pass(Duration::from_secs(90));
     let answer = desk.ask(query, json!({})).await;

@@ -95,7 +95,7 @@ async fn one_administrator_who_can_sign_in_always_remains(database: TestDatabase
     let desk = Desk::open(database).await;
     let made = desk.ask(ADD, json!({ "name": "ada", "role": "ADMIN" })).await;
     let ada = json!({ "id": made["createUser"]["user"]["id"] });
-    // A service account does not count as an administrator: nobody could sign in with it.
+    // A service account does not count as an administrator: no one could sign in with it.
     desk.account("robot", Some("ADMIN")).await;
     // An administrator who signs in only through a provider does not count either: the provider may
     // be down.

@@ -59,7 +59,7 @@ async fn a_repeated_deployment_is_answered_before_any_other_work(database: TestD
     let source = "module: demo\nschedules:\n  nightly:\n    when: \"@daily\"\n    \
         task: { target: { noop: {} } }\n";
     let first = desk.ask(deploy, json!({ "source": source })).await;
-    // SQLite has one writer, so a call that needed a transaction would wait in vain.
+    // SQLite has one writer, so a call that needed a transaction would never return.
     let writer = desk.database.store.begin().await.unwrap();
     let second = desk.ask(deploy, json!({ "source": source })).await;
     assert_eq!(first, second);

@@ -323,7 +323,7 @@ async fn a_search_that_takes_too_long_is_given_up_and_says_what_to_narrow(databa
         let extensions = &refused["extensions"];
         assert_eq!(extensions["code"], "BAD_USER_INPUT", "{refused}");
         assert_eq!(extensions["field"], "search", "{refused}");
-        assert_eq!(extensions["problem"], "took longer than 0 s and was given up");
+        assert_eq!(extensions["problem"], "took longer than 0 s and was stopped");
         assert!(extensions["help"].as_str().unwrap().starts_with("narrow it"), "{refused}");
     }
     // Other queries continue as before, and so do searches that use an index.

@@ -43,7 +43,7 @@ async fn a_schedule_goes_with_its_own_workflow_and_comes_back_with_it(database: 
     assert_eq!((&back["id"], &back["name"]), (&json!(id), &json!("nightly")));
     assert_eq!(back["workflow"]["name"], "nightly");
     assert_eq!(back["nextFireAt"], "2026-03-02T02:00:00Z");
-    assert_eq!(back["versions"]["nodes"][0]["change"], "brought back after it was deleted");
+    assert_eq!(back["versions"]["nodes"][0]["change"], "restored after it was deleted");
     assert!(names(&desk.ask(DELETED, json!({})).await["deletedSchedules"]).is_empty());
     assert_eq!(names(&desk.ask(WORKFLOWS, json!({})).await["workflows"]), ["nightly"]);
     // A repeated call gets the same answer; a new call finds no deleted schedule.

@@ -173,12 +173,12 @@ async fn what_saving_would_refuse_is_told_with_its_line() {
     let http = |line: &str| with(&format!("target:\n  http:\n    url: https://a.example\n{line}"));
     let noop = |line: &str| with(&format!("target: {{noop: {{}}}}\n{line}"));
     for (text, line, field, said) in [
-        (noop("needs: [a, x]"), 7, "tasks[1].needs[1]", "no task"),
+        (noop("needs: [a, x]"), 7, "tasks[1].needs[1]", "not a task"),
         (noop("needs: [b]"), 7, "tasks[1].needs[0]", "itself"),
         (noop("timeout: 30d"), 7, "tasks[1].timeout", "604800 seconds"),
         (noop("retry: {max_attempts: 0}"), 7, "tasks[1].retry.max_attempts", "give 1 to 100"),
         (noop("max_parallel: 0").replace("    max", "  max"), 7, "max_parallel", "give 1 to 100"),
-        (noop("when: failure"), 7, "tasks[1].when", "needs none"),
+        (noop("when: failure"), 7, "tasks[1].when", "needs no other task"),
         (noop("").replace("name: b", "name: a"), 5, "tasks[1].name", "name of tasks[0]"),
         (
             with("target: {http: {url: 'ftp://{{ context.x }}/'}}"),
@@ -198,7 +198,7 @@ async fn what_saving_would_refuse_is_told_with_its_line() {
             http("    headers:\n      Authorization: Bearer 4711"),
             10,
             "tasks[1].target.http.headers.Authorization",
-            "credential in clear",
+            "credential in plain text",
         ),
         (with("target: {worker: {queue: Q, task: t}}"), 6, "tasks[1].target.worker.queue", "a-z"),
         (noop("").replace("etl", "-etl"), 1, "name", "letter or digit"),

@@ -127,12 +127,12 @@ async fn each_bad_workflow_is_refused_with_its_field() {
             "a -> b -> c -> a",
         ),
         (json!([noop("a", &["a"])]), "tasks[0].needs[0]", "itself"),
-        (json!([noop("a", &[]), noop("b", &["x"])]), "tasks[1].needs[0]", "no task"),
+        (json!([noop("a", &[]), noop("b", &["x"])]), "tasks[1].needs[0]", "not a task"),
         (json!([noop("a", &[]), noop("a", &[])]), "tasks[1].name", "name of tasks[0]"),
         (
             json!([{ "name": "a", "when": "FAILURE", "target": { "noop": {} } }]),
             "tasks[0].when",
-            "needs none",
+            "needs no other task",
         ),
         (
             json!([{ "name": "a", "retryOn": ["sometimes"], "target": { "noop": {} } }]),
@@ -299,7 +299,7 @@ workflows:
             "line 1",
         ),
         ("when: failure", "when: sometimes", "source", "expected one of success, failure, always"),
-        ("status 500-599", "status 5xx", "source", "this is no condition"),
+        ("status 500-599", "status 5xx", "source", "this is not a condition"),
     ] {
         let error = desk.refused(DEPLOY, json!({ "source": SOURCE.replace(from, to) })).await;
         assert!(error["extensions"]["field"].as_str().unwrap().starts_with(field), "{error}");

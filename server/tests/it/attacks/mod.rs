@@ -1,6 +1,6 @@
-//! Attacks by strangers, and by editors of another namespace. Tests of fields and routes without a
-//! session, foreign namespaces, sessions, other sites, endless queries and forbidden addresses are
-//! beside the code that they attack.
+//! Attacks by unauthenticated callers, and by editors of another namespace. Tests of fields and
+//! routes without a session, foreign namespaces, sessions, other sites, endless queries and
+//! forbidden addresses are beside the code that they attack.
 //!
 //! - `paths`: protected routes under other names
 //! - `bodies`: bodies that are too large

@@ -46,7 +46,7 @@ async fn a_protected_route_is_protected_under_every_name() {
         assert!([400, 401, 404, 405].contains(&status(&refused)), "{path}: {refused}");
         assert!(!refused.contains(MARK), "{path}: {refused}");
     }
-    // A stranger's query by GET is refused like one by POST.
+    // An unauthenticated caller's query by GET is refused like one by POST.
     let refused = get("/graphql?query={auditEvents{nodes{action}}}", "");
     assert!(refused.contains("UNAUTHENTICATED") && !refused.contains(MARK), "{refused}");
     // Headers by which some proxies announce another path, method or user.

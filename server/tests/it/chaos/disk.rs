@@ -17,10 +17,10 @@ const LEASE: Duration = Duration::from_secs(3);
 const FILE: &str = "carillon.db";
 
 /// The text of the health check while the disk is full.
-const NAMED: &str = "nothing fires: the disk of the database is full; make room";
+const NAMED: &str = "nothing fires: the disk of the database is full; free some space";
 
 /// The text of the log while the disk is full.
-const FULL: &str = "the disk of the database is full; make room";
+const FULL: &str = "the disk of the database is full; free some space";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_disk_of_a_sqlite_database_is_full() {

@@ -216,7 +216,8 @@ impl Drop for Field {
 }
 
 /// Log lines of a node whose outcome, or whose run of several tasks, another node had taken over.
-const REFUSED: [&str; 2] = ["its outcome is not recorded", "the run was taken over; it is left"];
+const REFUSED: [&str; 2] =
+    ["its outcome is not recorded", "the run was taken over; this node leaves it"];
 
 /// The numbers of live fires and runs.
 #[derive(Debug, Default, PartialEq, Eq, FromQueryResult)]

@@ -64,7 +64,8 @@ async fn redis_is_killed_flushed_frozen_and_cut_off_from_one_node() {
         assert_eq!(lives, 0, "a node that lived was declared dead");
         for node in &nodes {
             assert!(
-                node.said("Redis is not reached") > 0 && node.said("Redis is reached again") > 0
+                node.said("Redis cannot be reached") > 0
+                    && node.said("Redis can be reached again") > 0
             );
         }
     }

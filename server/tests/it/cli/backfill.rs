@@ -80,7 +80,7 @@ async fn a_backfill_is_paused_resumed_and_cancelled(database: TestDatabase) {
     assert!(again.contains("is cancelled already"), "{again}");
 
     let refused = desk.command(&wanted("create", "tick", &["--reason", " "])).run().refused(1);
-    assert!(refused.contains("reason") && refused.contains("say why"), "{refused}");
+    assert!(refused.contains("reason") && refused.contains("give a reason"), "{refused}");
     let missing = desk.command(&wanted("preview", "tock", &[])).run().refused(1);
     assert!(missing.contains("there is no schedule 'tock'"), "{missing}");
     let mode = desk.command(&wanted("preview", "tick", &["--mode", "some"])).run();

@@ -121,7 +121,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     for (name, why) in [
         ("damaged.db", "it is damaged"),
         ("cut.db", "it is damaged"),
-        ("load.yaml", "it is no SQLite database"),
+        ("load.yaml", "it is not a SQLite database"),
         ("none.db", "No such file"),
     ] {
         let refused = restore(&at(name)).refused(1);
@@ -167,7 +167,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
         let is_well = |fire: &&Fire| schedule == "waits" || is_done(fire) || has_a_reason(fire);
         assert!(fires.iter().all(is_well), "{schedule}: {fires:?}");
     }
-    // The runs that were at work during the backup were lost with their process, and repeated.
+    // The runs that were in progress during the backup were lost with their process, and repeated.
     let store = Store::open(&Options::new(&database.url)).await.unwrap();
     let sql = "SELECT task_run.state FROM task_run JOIN run ON run.id = task_run.run_id \
                JOIN schedule ON schedule.id = run.schedule_id WHERE schedule.name = 'waits' \

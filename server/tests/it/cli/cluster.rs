@@ -18,18 +18,18 @@ on_both!(
 fn roles_that_are_none_are_refused_with_the_choices() {
     let refused = |roles: &str| Command::new(&["serve", "--roles", roles]).run().refused(1);
     let line = refused("api,sheduler");
-    assert!(line.contains("node.roles: 'sheduler' is no role"), "{line}");
+    assert!(line.contains("node.roles: 'sheduler' is not a role"), "{line}");
     assert!(line.contains("api, scheduler, worker"), "{line}");
     let line = refused("");
     assert!(line.contains("node.roles: '' is an empty list"), "{line}");
     let file = Command::new(&["serve"]).file("carillon.toml", "[node]\nroles = [\"work\"]");
     let line = file.run().refused(1);
-    assert!(line.contains("node.roles: 'work' is no role"), "{line}");
+    assert!(line.contains("node.roles: 'work' is not a role"), "{line}");
     assert_eq!(line.lines().count(), 1, "{line}");
     let line = Command::new(&["serve"]).env("CARILLON_NODE__ROLES", "api,worker").run().refused(1);
-    assert!(line.contains("leaves nobody to claim what is due"), "{line}");
+    assert!(line.contains("leaves no process to claim what is due"), "{line}");
     let line = Command::new(&["serve", "--node-tags", "a b"]).run().refused(1);
-    assert!(line.contains("node.tags: 'a b' is no tag"), "{line}");
+    assert!(line.contains("node.tags: 'a b' is not a valid tag"), "{line}");
 }
 
 /// The first process must not be driven out, and the two must not restart one another forever.
@@ -139,9 +139,9 @@ async fn a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_t
         "last known migrations: upgrade",
         "m0001_people on old",
         "versions of Carillon",
-        "Redis is not reached by 'old' (nobody answers)",
+        "Redis cannot be reached by 'old' (nobody answers)",
     ];
-    let log = server.logged("Redis is not reached").await;
+    let log = server.logged("Redis cannot be reached").await;
     for part in names {
         assert!(log.contains(part), "{part}: {log}");
     }

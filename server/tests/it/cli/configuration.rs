@@ -56,7 +56,7 @@ fn a_file_that_is_none_is_named() {
 #[test]
 fn authorities_that_cannot_be_read_are_refused() {
     let line = with_file("[egress]\nca_file = \"ca.pem\"");
-    assert!(line.contains("egress.ca_file: 'ca.pem' is no file"), "{line}");
+    assert!(line.contains("egress.ca_file: 'ca.pem' is not a file"), "{line}");
     let line = with_file("listen = \"127.0.0.1:0\"\n[egress]\nca_file = \"carillon.toml\"");
     assert!(line.contains("(egress.ca_file): there is no certificate in it"), "{line}");
 }
@@ -71,7 +71,7 @@ fn an_error_about_the_output_limit_names_its_bounds() {
 #[test]
 fn a_console_that_is_not_built_is_refused() {
     let line = refused(Command::new(&["serve", "--console-dist", "dist"]));
-    assert!(line.contains("console.dist: 'dist' is no folder with an index.html"), "{line}");
+    assert!(line.contains("console.dist: 'dist' is not a folder with an index.html"), "{line}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn flags_may_come_before_a_command_that_uses_them() {
     assert!(before.contains("'none.toml' does not exist"), "{before}");
     let useless = Command::new(&["--server", "http://127.0.0.1:9", "preview", "@daily"]).run();
     assert_eq!(useless.code, 2);
-    assert!(useless.err.contains("'carillon preview' has no use for --server"), "{useless:?}");
+    assert!(useless.err.contains("'carillon preview' does not use --server"), "{useless:?}");
 }
 
 #[test]

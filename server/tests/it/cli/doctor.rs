@@ -91,9 +91,9 @@ fn a_new_world_is_well_and_stays_untouched() {
     let output = command.output().unwrap();
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(output.status.success(), "{found:#}");
-    assert_check(&found, "database", "ok", "not there yet");
+    assert_check(&found, "database", "ok", "does not exist yet");
     assert_check(&found, "data folder", "ok", "can be written");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was created");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_configuration_that_cannot_be_used_is_named() {
     for (text, part) in [
         ("listn = \"127.0.0.1:8080\"", "listn: no such setting"),
         ("[engine]\nlost_after = \"soon\"", "engine.lost_after"),
-        ("[node]\nroles = [\"api\"]", "leaves nobody to claim what is due"),
+        ("[node]\nroles = [\"api\"]", "leaves no process to claim what is due"),
     ] {
         let command = Command::new(&["doctor", "--json"]).file("carillon.toml", text);
         let (found, code) = examined(command);
@@ -153,7 +153,7 @@ async fn a_port_a_file_and_a_right_that_are_not_to_be_had_are_named() {
         doctor(&["--database-url", "sqlite:carillon.toml/x.db"]).file("carillon.toml", ""),
     );
     assert_eq!(code, 1);
-    assert_check(&found, "data folder", "error", "is no folder");
+    assert_check(&found, "data folder", "error", "is not a folder");
 }
 
 #[tokio::test]

@@ -34,14 +34,14 @@ async fn the_missing_key_of_stored_values_is_reported(database: TestDatabase) {
     assert_check(&examined(doctor().env(KEY, &old)).0, "secrets", "ok", "none yet");
     let set = Command::new(&["secret", "set", "smtp"]).on(&database).env(KEY, &old);
     set.input("open-sesame\n").run().done();
-    assert_check(&examined(doctor().env(KEY, &old)).0, "secrets", "ok", "opens all of them");
+    assert_check(&examined(doctor().env(KEY, &old)).0, "secrets", "ok", "decrypts all of them");
     for command in [doctor(), doctor().env(KEY, &new)] {
         let (found, code) = examined(command);
         assert_eq!(code, 1);
         assert_check(&found, "secrets", "error", "open the secret 'smtp': it is sealed with");
     }
     let both = doctor().env(KEY, &new).env("CARILLON_SECRETS__PREVIOUS_KEY", &old);
-    assert_check(&examined(both).0, "secrets", "warning", "still sealed with the previous key");
+    assert_check(&examined(both).0, "secrets", "warning", "still encrypted with the previous key");
     let (found, code) = examined(doctor().env(KEY, "no key at all"));
     assert_eq!(code, 1);
     assert_check(&found, "secrets", "error", "secrets.key");
@@ -76,7 +76,7 @@ async fn channels_that_reach_nobody_are_named(database: TestDatabase) {
     let id = made["data"]["createAlertChannel"]["channel"]["id"].as_str().unwrap();
     let channel_id: Uuid = id.parse().unwrap();
     assert_eq!(server.stop(), 0);
-    assert_check(&examined(&right), "alert channels", "ok", "the one that there is opens");
+    assert_check(&examined(&right), "alert channels", "ok", "the only channel can be decrypted");
 
     let store = &database.store;
     let channel = alert_channel::Entity::find_by_id(channel_id).one(store.read()).await.unwrap();
@@ -102,14 +102,14 @@ async fn channels_that_reach_nobody_are_named(database: TestDatabase) {
     let messages = [(State::Dead, None), (State::Sent, None), given_up, given_up].map(message);
     outbox::add(&transaction, messages.into()).await.unwrap();
     store.commit(transaction).await.unwrap();
-    let said = "'ops' in default: its last 2 messages were not taken: it answered 410";
+    let said = "'ops' in default: its last 2 messages were not accepted: it answered 410";
     assert_check(&examined(&right), "alert channels", "warning", said);
     assert_check(&examined(&wrong), "alert channels", "error", "'ops' in default: failed to open");
 
     let transaction = store.begin().await.unwrap();
     outbox::add(&transaction, vec![message((State::Sent, None))]).await.unwrap();
     store.commit(transaction).await.unwrap();
-    assert_check(&examined(&right), "alert channels", "ok", "took what it was sent last");
+    assert_check(&examined(&right), "alert channels", "ok", "its last message was accepted");
 }
 
 #[tokio::test]

@@ -194,7 +194,7 @@ fn manifests_become_commands_with_their_differences_reported() {
     }
     let broken = "kind: CronJob\nspec: [\n";
     let told = Command::new(&["import", "kubernetes", "-", "--dry-run"]).input(broken).run().done();
-    assert!(told.contains("standard input:") && told.contains("no YAML"), "{told}");
+    assert!(told.contains("standard input:") && told.contains("not YAML"), "{told}");
 }
 
 #[test]
@@ -292,7 +292,7 @@ async fn imported_jobs_are_applied_and_fire_as_before() {
             "2026-03-11T00:00:00Z",
             ["2026-03-12T23:00:00Z", "2026-03-19T23:00:00Z", "2026-03-26T23:00:00Z"],
         ),
-        // The same for odd days and Mondays.
+        // Odd days and Mondays are split in the same way.
         (
             "report",
             "2026-03-06T12:00:00Z",

@@ -34,7 +34,7 @@ fn a_crontab_of_the_other_form_is_reported_and_not_imported() {
         refused.refused(2)
     };
     for (args, input, shows) in [
-        (&[of_system.to_str().unwrap()][..], "", "it lies where these lie"),
+        (&[of_system.to_str().unwrap()][..], "", "it is in the folder of these"),
         (&["-"], "0 3 * * * root /usr/bin/clean\n", "'root' in line 1"),
         (&["-"], "1 3 * * * shop /a\n2 3 * * * shop /b\n3 3 * * * shop cd /c\n", "all 3 entries"),
         (&["-"], "1 3 * * * postgres psql -c 'vacuum'\n", "'postgres' in line 1"),
@@ -54,7 +54,7 @@ fn a_crontab_of_the_other_form_is_reported_and_not_imported() {
     assert!(told[0].0 == "needs_change" && module.contains("user: root"), "{told:?} {module}");
     let mixed = "* * * * * /bin/a b\n* * * * * root /bin/c\n";
     let (told, _) = import(&["crontab", "-", "--tz", "UTC", "--system"], mixed);
-    assert!(told[0].1.contains("'/bin/a' is no user"), "{told:?}");
+    assert!(told[0].1.contains("'/bin/a' is not a user"), "{told:?}");
     let args = ["crontab", "-", "--tz", "UTC", "--user", "ana", "--no-users"];
     let (_, module) = import(&args, tab);
     assert!(module.contains("root /usr/bin/clean") && module.contains("user: ana"), "{module}");
@@ -208,7 +208,7 @@ fn only_timers_that_are_enabled_are_imported() {
     let (told, module) = import(&args, "");
     let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
     assert_eq!(outcomes, ["meaning_changed", "skipped", "unsupported"], "{told:?}");
-    assert!(told[0].1.contains("comes twice"), "{told:?}");
+    assert!(told[0].1.contains("occurs twice"), "{told:?}");
     assert!(told[2].1.contains("template"), "{told:?}");
     for part in ["dump-srv-data:", "Dump of srv-data", "- srv-data", "- srv/data"] {
         assert!(module.contains(part), "{part}: {module}");
@@ -290,7 +290,7 @@ fn schedules_of_event_bridge_are_imported() {
         assert!(module.contains(part), "{part}: {module}");
     }
     let bad = Command::new(&["import", "eventbridge", "-"]).input("{").run().refused(2);
-    assert!(bad.contains("standard input is no JSON"), "{bad}");
+    assert!(bad.contains("standard input is not JSON"), "{bad}");
 }
 
 #[test]
@@ -344,8 +344,8 @@ fn events_of_cronicle_are_imported() {
         { "id": "e3", "title": "Other", "plugin": "testplug", "timing": {} },
     ] });
     let export = format!(
-        "# Cronicle Data Export v1.0\n\nglobal/users/0 - {{}}\n\
-                          global/schedule - {{\"type\":\"list\"}}\nglobal/schedule/0 - {page}\n"
+        "# Cronicle Data Export v1.0\n\nglobal/users/0 - {{}}\nglobal/schedule - \
+         {{\"type\":\"list\"}}\nglobal/schedule/0 - {page}\n"
     );
     let (told, module) = import(&["cronicle", "-"], &export);
     let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
@@ -371,14 +371,18 @@ fn an_import_tells_of_credentials_that_servers_refuse() {
     fs::write(&file, export.to_string()).unwrap();
     let args = ["import", "dkron", file.to_str().unwrap(), "--dry-run"];
     let done = Command::new(&args).run();
-    let fields = "    http.headers.Authorization, http.url hold credentials in clear";
+    let fields = "    http.headers.Authorization, http.url contain credentials in plain text";
     assert!(done.out.contains(fields), "{done:?}");
     assert!(done.out.contains("{{ secrets.NAME }}"), "{done:?}");
-    assert!(done.out.ends_with("1 entry holds a credential in clear, which servers refuse\n"));
+    assert!(
+        done.out.ends_with("1 entry contains a credential in plain text, which servers refuse\n")
+    );
     assert!(!done.out.contains("hush"), "{done:?}");
 
     let tab = "PGPASS=hush\n@daily /bin/a\n@daily /bin/b\n";
     let done = Command::new(&["import", "crontab", "-", "--dry-run"]).input(tab).run();
     assert!(done.out.contains("command.env.PGPASS holds a credential"), "{done:?}");
-    assert!(done.out.ends_with("2 entries hold credentials in clear, which servers refuse\n"));
+    assert!(
+        done.out.ends_with("2 entries contain credentials in plain text, which servers refuse\n")
+    );
 }

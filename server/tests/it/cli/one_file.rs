@@ -91,6 +91,6 @@ async fn a_file_that_is_moved_under_the_server_is_told_until_it_is_back() {
     assert_eq!(log.matches(said).count(), 1, "{log}");
     fs::rename(&moved, path(&database)).unwrap();
     health(true).await;
-    server.logged("what is written is kept again").await;
+    server.logged("the database accepts writes again").await;
     assert_eq!(server.stop(), 0);
 }

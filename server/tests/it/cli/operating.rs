@@ -130,9 +130,9 @@ async fn a_schedule_goes_back_to_an_earlier_version(database: TestDatabase) {
     assert!(said.lines().last().unwrap().ends_with("T02:00:00Z"), "{said}");
     // The schedule is already in the state of that version, so nothing is written.
     let again = desk.said(&["rollback", "nightly", "--to", "1"]);
-    assert_eq!(again, "nightly is as version 1 was\n");
+    assert_eq!(again, "nightly is now as version 1 was\n");
     let missing = desk.command(&["rollback", "nightly", "--to", "9"]).run().refused(1);
-    assert!(missing.contains("is no earlier version"), "{missing}");
+    assert!(missing.contains("is not an earlier version"), "{missing}");
     let declared = desk.command(&["rollback", "tick", "--to", "1"]).run().refused(1);
     assert!(declared.contains("declared by the module"), "{declared}");
     let nobody = uuid::Uuid::nil().to_string();

@@ -25,7 +25,7 @@ fn a_preview_shows_what_the_clock_change_does() {
     assert!(lines.next().unwrap().contains("Europe/Berlin"), "{shown}");
     insta::assert_snapshot!(lines.take(3).collect::<Vec<_>>().join("\n"), @r"
     2025-03-29 02:30:00 +01:00  2025-03-29T01:30:00Z
-    2025-03-30 03:00:00 +02:00  2025-03-30T01:00:00Z  the clock skips the time asked for: right after the gap
+    2025-03-30 03:00:00 +02:00  2025-03-30T01:00:00Z  the clock skips the requested time: right after the gap
     2025-03-31 02:30:00 +02:00  2025-03-31T00:30:00Z
     ");
 }

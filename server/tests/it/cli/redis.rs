@@ -31,7 +31,7 @@ fn settings_that_do_not_lead_to_a_redis_are_refused() {
     let line = refused("[database]\nurl = \"postgres://h/d\"\n[cluster]\nbackend = \"redis\"");
     assert!(line.contains("cluster.redis_url: '' is not given"), "{line}");
     let line = refused("[cluster]\nredis_prefix = \"\"");
-    assert!(line.contains("cluster.redis_prefix: '' is no prefix of keys"), "{line}");
+    assert!(line.contains("cluster.redis_prefix: '' is not a prefix of keys"), "{line}");
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn a_redis_that_cannot_be_reached_or_used_stops_the_start() {
     redis.kill();
     let line = serve(&database, &redis.url());
     assert!(line.contains(&format!("reach Redis at {address}/0")), "{line}");
-    assert!(line.contains("refused") && line.contains("start it, set the address right"), "{line}");
+    assert!(line.contains("refused") && line.contains("start it, correct the address"), "{line}");
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_server_says_while_redis_is_away_and_goes_on() {
     let (status, health) = until_redis_is(&server, false).await;
     assert_eq!(status, 503);
     let issue = health["issues"][0].as_str().unwrap();
-    assert!(issue.starts_with("Redis is not reached by 1 nodes; "), "{issue}");
+    assert!(issue.starts_with("Redis cannot be reached by 1 nodes; "), "{issue}");
     assert!(
         !health.to_string().contains("127.0.0.1"),
         "who is not known hears no address: {health}"

@@ -75,7 +75,7 @@ async fn a_retention_is_previewed_before_it_is_set(database: TestDatabase) {
     store.commit(tx).await.unwrap();
 
     let nothing = desk.said(&["retention", "preview", "--namespace", "default"]);
-    assert!(nothing.starts_with("nothing is old enough to go\n"), "{nothing}");
+    assert!(nothing.starts_with("nothing is old enough to be removed\n"), "{nothing}");
     let told = desk.said(&["retention", "set", "7", "--dry-run"]);
     let words: Vec<&str> = told.lines().nth(1).unwrap().split_whitespace().collect();
     let day = then.utc().format("%F").to_string();

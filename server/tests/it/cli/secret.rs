@@ -37,7 +37,7 @@ async fn keys_are_exchanged_while_both_open(database: TestDatabase) {
     let before = keys_in_use(&database);
     // With the new key alone, the command cannot open any of the secrets.
     let alone = carillon(&database, &["secret", "rotate"], &[(KEY, &new)]).run();
-    assert!(alone.err.contains("sealed with the key") && alone.code == 1, "{alone:?}");
+    assert!(alone.err.contains("encrypted with the key") && alone.code == 1, "{alone:?}");
     assert_eq!(keys_in_use(&database), before);
 
     set(&database, "s3", &[(KEY, &new), (PREVIOUS, &old)]);
@@ -67,7 +67,7 @@ async fn a_server_without_the_key_does_not_begin(database: TestDatabase) {
     // not ask for one.
     let refused = carillon(&database, &["secret", "set", "b"], &[(KEY, &new)]);
     let refused = refused.input("open-sesame").run();
-    assert!(refused.refused(1).contains("the secret 'a': it is sealed with the key"));
+    assert!(refused.refused(1).contains("the secret 'a': it is encrypted with the key"));
     let unread = [("CARILLON_SECRETS__KEY_FILE", "/nope/key")];
     carillon(&database, &["secret", "list"], &unread).run().done();
     carillon(&database, &["member", "list"], &unread).run().done();

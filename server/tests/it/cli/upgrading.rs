@@ -168,7 +168,7 @@ async fn credentials_that_were_stored_in_clear_are_named(database: TestDatabase)
     assert!(found["held_in"].as_array().unwrap().contains(&json!(named)), "{found:#}");
     assert!(!told.out.contains("hush"));
     let said = Command::new(&["upgrade", "--check"]).on(&database).run().done();
-    assert!(said.contains(&format!("holds a credential in clear: {named}")), "{said}");
+    assert!(said.contains(&format!("contains a credential in plain text: {named}")), "{said}");
     assert!(said.contains("carillon secret set NAME"), "{said}");
 }
 
@@ -370,7 +370,7 @@ fn a_missing_database_is_not_created() {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("nothing to upgrade"));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was created");
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Renderer {
         let text = repository(&format!("{CHART}/values.yaml"));
         let mut values: Value = serde_saphyr::from_str(&text).unwrap();
         for (path, value) in over {
-            *values.pointer_mut(path).unwrap_or_else(|| panic!("{path} is no value")) =
+            *values.pointer_mut(path).unwrap_or_else(|| panic!("{path} is not a value")) =
                 value.clone();
         }
         let chart = json!({
@@ -186,7 +186,7 @@ fn text(value: &Value) -> String {
 
 /// A mapping, one field per line.
 fn fields(value: &Value) -> String {
-    let fields = value.as_object().unwrap_or_else(|| panic!("{value} is no mapping")).iter();
+    let fields = value.as_object().unwrap_or_else(|| panic!("{value} is not a mapping")).iter();
     fields.map(|(key, value)| format!("{key}: {value}\n")).collect()
 }
 

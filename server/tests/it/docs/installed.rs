@@ -127,7 +127,7 @@ impl System {
         run("dpkg-query", &[&folder, "--show", &format, "carillon"]).trim().to_owned()
     }
 
-    /// The numbers of a user that the package has made.
+    /// The user id and group id of a user that the package has created.
     fn user(&self, name: &str) -> Owner {
         let users = fs::read_to_string(self.path("etc/passwd")).unwrap();
         let is_it = |line: &&str| line.split(':').next() == Some(name);

@@ -44,7 +44,7 @@ fn assert_conform(manifests: &[Value]) {
 /// A mapping has the first of these fields, may have the others, and has no further ones.
 #[track_caller]
 fn assert_fields(value: &Value, required: &[&str], optional: &[&str]) {
-    let fields = value.as_object().unwrap_or_else(|| panic!("{value} is no mapping"));
+    let fields = value.as_object().unwrap_or_else(|| panic!("{value} is not a mapping"));
     for name in required {
         assert!(fields.contains_key(*name), "no {name} in {value}");
     }
@@ -56,7 +56,7 @@ fn assert_fields(value: &Value, required: &[&str], optional: &[&str]) {
 /// The items of a list that is not empty.
 #[track_caller]
 fn items(value: &Value) -> &[Value] {
-    let items = value.as_array().unwrap_or_else(|| panic!("{value} is no list"));
+    let items = value.as_array().unwrap_or_else(|| panic!("{value} is not a list"));
     assert!(!items.is_empty());
     items
 }
@@ -64,7 +64,7 @@ fn items(value: &Value) -> &[Value] {
 /// A duration as Prometheus writes it, in one unit.
 #[track_caller]
 fn assert_duration(value: &Value) {
-    let text = value.as_str().unwrap_or_else(|| panic!("{value} is no text"));
+    let text = value.as_str().unwrap_or_else(|| panic!("{value} is not text"));
     let number = text.trim_end_matches(char::is_alphabetic);
     let unit = &text[number.len()..];
     let is_known = ["ms", "s", "m", "h", "d", "w", "y"].contains(&unit);
@@ -75,7 +75,7 @@ fn assert_duration(value: &Value) {
 #[track_caller]
 fn assert_texts(value: &Value) {
     let texts = value.as_object().into_iter().flatten();
-    texts.for_each(|(name, text)| assert!(text.is_string(), "{name} is no text: {text}"));
+    texts.for_each(|(name, text)| assert!(text.is_string(), "{name} is not text: {text}"));
 }
 
 #[track_caller]

@@ -37,7 +37,7 @@ fn the_compose_files_start_the_image_as_it_is() {
             assert_taken(&command);
             let variables = service["environment"].as_object().into_iter().flatten();
             for (name, _) in variables {
-                assert!(is_variable(name), "{path}: {name} is no setting");
+                assert!(is_variable(name), "{path}: {name} is not a setting");
             }
             let port = service["ports"][0].as_str().unwrap();
             assert!(port.starts_with("127.0.0.1:") && port.ends_with(":8080"), "{path}: {port}");

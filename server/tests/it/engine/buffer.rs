@@ -39,7 +39,7 @@ on_both!(
     a_run_that_settles_during_the_planners_rest_releases_the_next_soon_after,
 );
 
-/// A schedule that is due every minute. The run of its fire of 12:00 is at work.
+/// A schedule that is due every minute. The run of its fire of 12:00 is in progress.
 struct Busy {
     world: World,
     clock: ManualClock,

@@ -84,7 +84,7 @@ async fn label(commands: &Commands, world: &World, id: Uuid) {
     }
 }
 
-/// One fire of the schedule is at work, one waits behind it, and one is due in a minute. A fire of
+/// One fire of the schedule is running, one waits behind it, and one is due in a minute. A fire of
 /// another schedule was claimed by a node that died before the hand-off.
 async fn what_people_only_read_and_what_orders_runs_costs_no_fire_that_is_on_its_way(
     database: TestDatabase,

@@ -179,7 +179,7 @@ async fn a_task_that_waits_for_its_next_attempt_holds_up_no_other(database: Test
     assert_eq!(from(&second), "b");
     second.answer_with(200, json!({}));
 
-    // No task is at work any more, so the run gives up its place on the node.
+    // No task is running any more, so the run gives up its place on the node.
     let run = world.run_is(run.id, run::State::Retrying).await;
     assert_eq!(run.available_at, (clock.now() + TimeDelta::seconds(60)).into());
     clock.advance(Duration::from_millis(59_999));
@@ -371,7 +371,7 @@ async fn a_run_keeps_within_its_own_limit_and_the_nodes_room(database: TestDatab
     let wide = Definition::of(steps(&gate, 5));
     let schedule = world.due_now(wide, |_| {}).await;
     let engine = world.engine().await;
-    // With two places, two tasks are at work at a time, as long as two are left.
+    // With two places, two tasks are running at a time, as long as two are left.
     for round in [2, 2, 1] {
         let mut at_work = Vec::new();
         for _ in 0..round {

@@ -55,7 +55,7 @@ pub(crate) async fn intent(
     row
 }
 
-/// A run, and its started fire, whose first attempt was at work on a node that died; `change`
+/// A run, and its started fire, whose first attempt was running on a node that died; `change`
 /// adapts it.
 pub(crate) async fn orphan(
     world: &World,

@@ -1,4 +1,4 @@
-//! Limits on the number of runs at work, and the order in which waiting runs start.
+//! Limits on the number of runs in progress, and the order in which waiting runs start.
 
 use std::time::Duration;
 

@@ -199,7 +199,7 @@ async fn what_a_silent_worker_holds_is_done_by_another(database: TestDatabase) {
     assert_eq!((run.state, run.attempt), (run::State::Succeeded, 2));
     let attempts = queue.world.attempts(run.id).await;
     let error = attempts[0].error.as_deref().unwrap();
-    assert_eq!(error, "the worker silent was lost: it left, or was not heard in time");
+    assert_eq!(error, "the worker silent was lost: it left, or was silent for too long");
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

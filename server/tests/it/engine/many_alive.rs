@@ -53,7 +53,7 @@ async fn gives_way_step_by_step(database: TestDatabase, overlap: Overlap) {
         run::Entity::insert_many(rows).exec_without_returning(&tx).await.unwrap();
     }
     world.database.store.commit(tx).await.unwrap();
-    // The run that was at work has settled.
+    // The run that was in progress has settled.
     let sql = "UPDATE run SET state = 'succeeded', finished_at = 1, node_id = NULL WHERE id = $1";
     world.write(sql, [one.id.into()]).await;
 

@@ -77,7 +77,7 @@ async fn a_run_that_cannot_be_read_any_more_fails_and_says_so(database: TestData
     clock.advance(Duration::from_secs(60));
     let run = world.run_is(run.id, run::State::Failed).await;
     let error = run.error.unwrap();
-    assert!(error.contains("what was done of the run cannot be read"), "{error}");
+    assert!(error.contains("the progress of the run cannot be read"), "{error}");
     assert!(!gate.has_more());
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }

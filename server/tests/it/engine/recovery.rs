@@ -430,7 +430,7 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     world.run_is(run.id, run::State::TimedOut).await;
 }
 
-/// As long as the log lines of an attempt are not written, it counts as at work, even if it has
+/// As long as the log lines of an attempt are not written, it counts as running, even if it has
 /// ended.
 async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     database: TestDatabase,

@@ -71,7 +71,7 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
                 .await,
         );
     }
-    // The run was at work for weeks.
+    // The run was in progress for weeks.
     kept.push(world.past(&schedule, 52, 1, |_, run| run.finished_at = Some(yesterday)).await);
     // The fire was caught up on yesterday.
     let made_up = world
@@ -102,8 +102,8 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
         for id in &kept {
             assert!(runs.contains(id), "{id} of {runs:?}");
         }
-        // The fire of a run that is still at work stays. The fire of a run that ended yesterday is
-        // old, and is removed.
+        // The fire of a run that is still in progress stays. The fire of a run that ended yesterday
+        // is old, and is removed.
         for id in [kept[0], kept[1], made_up, pending, range] {
             assert!(fires.contains(&id), "{id} of {fires:?}");
         }

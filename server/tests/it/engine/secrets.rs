@@ -145,8 +145,8 @@ async fn without_its_secret_nothing_is_sent(database: TestDatabase) {
     keep(&world, &vault("ab"), "smtp").await;
     let gate = Gate::open().await;
     for (here, name, said) in [
-        (Vault::default(), "smtp", "sealed with the key"),
-        (vault("cd"), "smtp", "sealed with the key"),
+        (Vault::default(), "smtp", "encrypted with the key"),
+        (vault("cd"), "smtp", "encrypted with the key"),
         (vault("ab"), "nope", "the namespace has none of that name"),
     ] {
         world.settings.vault = here.clone();

@@ -123,7 +123,7 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     assert_eq!(tokio::fs::read_to_string(&fifo).await.unwrap(), "done\n");
 
     let recovery = steps.get_mut("recovery").unwrap();
-    // How long the attempt has been at work is not measured by these clocks.
+    // How long the attempt has been running is not measured by these clocks.
     clock.advance(limit * 9);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     clock.pass(limit);

@@ -80,7 +80,7 @@ async fn a_run_waits_for_its_group_and_names_who_holds_it(database: TestDatabase
     let second = world.due_now(gate.task(), |row| row.group_id = Some(group)).await;
     let second_run = queued(&world, second.id).await;
     let wait = waits(&world, &engine, second_run, "GROUP").await;
-    assert_eq!(wait["text"], format!("group group-{group}: 1 of 1 runs are at work"));
+    assert_eq!(wait["text"], format!("group group-{group}: 1 of 1 runs are in progress"));
     assert_eq!(wait["group"], format!("group-{group}"));
     assert_eq!(wait["runs"], json!([{ "id": world.runs(first.id).await[0].id }]));
     holder.answer(200);

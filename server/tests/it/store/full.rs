@@ -21,7 +21,7 @@ async fn what_is_committed_after_sqlite_ran_out_of_room_is_there() {
         let error = StoreError::from(error);
         assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
         assert!(error.is_transient() && !error.is_refusal());
-        assert!(error.to_string().contains("make room"), "{error}");
+        assert!(error.to_string().contains("free some space"), "{error}");
     }
     let tx = store.begin().await.unwrap();
     tx.execute_unprepared(&name(1)).await.unwrap();

@@ -121,7 +121,7 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
         let status: Value =
             serde_json::from_str(&told(&["migrate", "--dry-run", "--json"]).done()).unwrap();
         let pending = status["pending"].as_array().unwrap();
-        // Until somebody writes the next migration, the old schema is today's.
+        // Until the next migration is written, the old schema is today's.
         is_current = pending.is_empty();
         assert!(pending.iter().all(|name| name.as_str().unwrap() > BEFORE), "{status}");
     }

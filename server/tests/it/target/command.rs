@@ -100,7 +100,7 @@ async fn commands_are_refused_unless_the_policy_allows_them() {
     let definition = json!({"command": {"program": "true"}});
     let refused = executor(Policy::default()).check(&target(definition.clone())).unwrap_err();
     assert_eq!(refused.field(), Some("command"));
-    let expected = "command: commands are off on this server; set `allow_commands = true`, or \
+    let expected = "command: commands are disabled on this server; set `allow_commands = true`, or \
                     start it with --allow-commands";
     assert_eq!(refused.to_string(), expected);
     assert_eq!(failed(run(Policy::default(), definition).await.0).0, expected);
@@ -174,7 +174,7 @@ async fn programs_are_for_the_namespaces_that_are_allowed() {
     let definition = json!({"command": {"program": "true"}});
     let (message, _) = failed(run(policy.clone(), definition.clone()).await.0);
     let expected = "command: tasks of the namespace 'default' may not run programs here; use an \
-                    http target, or ask for the namespace to be added to commands.namespaces";
+                    http target, or request that the namespace be added to commands.namespaces";
     assert_eq!(message, expected);
     let inside = Invocation { namespace: "operations".to_owned(), ..invocation() };
     succeeded(run_with(policy, definition, &inside).await.0);

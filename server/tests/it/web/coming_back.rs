@@ -1,4 +1,4 @@
-//! Followers whose sockets are closed at random, while schedules fire and runs are at work.
+//! Followers whose sockets are closed at random, while schedules fire and runs are in progress.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -30,7 +30,7 @@ async fn probes_answer_until_the_end_of_a_drain(database: TestDatabase) {
     let trigger = format!("mutation {{ triggerSchedule(id: \"{id}\") {{ run {{ id }} }} }}");
     let begun: Value = graphql(trigger).await.unwrap().json().await.unwrap();
     assert!(begun["errors"].is_null(), "{begun}");
-    // The run is at work, so the shutdown has to wait for it.
+    // The run is in progress, so the shutdown has to wait for it.
     let (mut work, _) = target.accept().await.unwrap();
     work.read_u8().await.unwrap();
     server.ask_to_stop();

@@ -92,7 +92,7 @@ async fn metrics_match_the_documents_the_dashboard_and_the_alert_rules() {
             used.insert(family);
         }
         for label in labels_in(text) {
-            assert!(labels.contains(&*label), "{label} is no label of {names:?}: {text}");
+            assert!(labels.contains(&*label), "{label} is not a label of {names:?}: {text}");
         }
     }
     let unused: Vec<&String> = shown.keys().filter(|name| !used.contains(name.as_str())).collect();

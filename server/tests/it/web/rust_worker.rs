@@ -240,7 +240,7 @@ async fn the_example_deploys_its_schedule_runs_it_and_leaves(database: TestDatab
     let run = setup.desk.run("by-hand", json!({ "target": target, "retry": retry })).await;
     let ended = setup.desk.ended(&run).await;
     assert_eq!((&ended["state"], &ended["attempt"]), (&json!("FAILED"), &json!(1)), "{ended}");
-    assert_eq!(ended["error"], "ada is no address", "{ended}");
+    assert_eq!(ended["error"], "ada is not an address", "{ended}");
 
     program.ask_to_stop();
     assert!(program.ended().success());

@@ -117,8 +117,8 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
     let asked = ["healthcheck", "--server", &server.url, "--token", &token];
     let asked = Command::new(&asked).run().refused(1);
     assert!(asked.contains("1999a on beta-9"), "{asked}");
-    // Without a namespace, a member of one namespace gets the same answer as a stranger. Other
-    // namespaces do not exist for members.
+    // Without a namespace, a member of one namespace gets the same answer as an unauthenticated
+    // caller. Other namespaces do not exist for members.
     let of_other = server.get("/healthz?namespace=default").bearer_auth(&member);
     assert_eq!(of_other.send().await.unwrap().status(), StatusCode::NOT_FOUND);
     for (path, is_told) in [("/healthz?namespace=shop", true), ("/healthz", false)] {
@@ -170,7 +170,8 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         (answer.status(), answer.text().await.unwrap())
     };
 
-    // Strangers see whether the process is up and ready, and nothing more than one word.
+    // Unauthenticated callers see whether the process is up and ready, and nothing more than one
+    // word.
     for path in ["/livez", "/readyz"] {
         assert_eq!(ask(path, None).await.0, StatusCode::OK, "{path}");
     }
@@ -179,7 +180,7 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         let told: Value = serde_json::from_str(&text).unwrap();
         let word = json!({ "status": "healthy", "issues": [] });
         assert_eq!((status, told), (StatusCode::OK, word));
-        // Strangers get the same answer for existing and for missing objects.
+        // Unauthenticated callers get the same answer for existing and for missing objects.
         let narrowed = ask("/healthz?namespace=default", nobody).await;
         assert_eq!(narrowed.0, StatusCode::UNAUTHORIZED, "{}", narrowed.1);
         for path in ["/healthz?namespace=nowhere", "/healthz?tag=x", "/metrics"] {
@@ -247,7 +248,7 @@ async fn a_missing_namespace_or_tag_is_not_healthy() {
     for missing in ["/healthz?namespace=nowhere", "/healthz?tag=typo"] {
         let answer = server.get(missing).bearer_auth(&token).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{missing}");
-        // Strangers do not learn which objects exist.
+        // Unauthenticated callers do not learn which objects exist.
         let answer = server.get(missing).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{missing}");
     }

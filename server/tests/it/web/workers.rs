@@ -488,7 +488,7 @@ async fn the_highest_priority_goes_first_and_no_more_than_the_queue_allows(datab
 
     let list = desk.command(&["workers"]).run().done();
     assert!(list.contains("mailer") && list.contains("2/5"), "{list}");
-    assert_eq!(limit(&["--none"]).await.trim(), "the queue 'emails' has no limit any more");
+    assert_eq!(limit(&["--none"]).await.trim(), "the queue 'emails' no longer has a limit");
     assert_eq!(queue(0).await["maxJobs"], Value::Null);
     let bad = ["workers", "limit", "emails", "--max", "0"];
     let refused = desk.command(&bad).run().refused(1);

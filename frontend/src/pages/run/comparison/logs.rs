@@ -105,7 +105,7 @@ fn compared(own: Head, other: Head, ignores_numbers: bool) -> AnyView {
     .into_any()
 }
 
-/// Says which log goes on after the lines that are compared.
+/// Says which log continues after the lines that are compared.
 fn left_out(own: bool, other: bool) -> Option<String> {
     let which = match (own, other) {
         (false, false) => return None,

@@ -31,7 +31,7 @@ use crate::{
     time::{Moment, Wall, day_words, duration},
 };
 
-/// What stands for a context that the user may not see.
+/// The placeholder for a context that the user may not see.
 const MASK: &str = "***";
 
 /// The panel with the comparison; empty while the address names no other run.

@@ -29,7 +29,8 @@ pub(super) fn problems(nodes: &[Node]) -> Vec<Problem> {
         let stranger = node.needs.iter().find(|need| !nodes.iter().any(|node| node.name == **need));
         let message = match stranger {
             Some(name) => format!(
-                "“{name}” is no task of this workflow. Remove it here, or add a task with that name."
+                "“{name}” is not a task of this workflow. Remove it here, or add a task with that \
+                 name."
             ),
             None => match circle(nodes, index) {
                 Some(path) => format!(
@@ -115,7 +116,7 @@ mod tests {
     fn a_need_that_is_no_task_is_named() {
         let found = found(&[("a", &["gone"])]);
         assert_eq!((found[0].0, found[0].1), (0, "needs"));
-        assert!(found[0].2.starts_with("“gone” is no task"), "{}", found[0].2);
+        assert!(found[0].2.starts_with("“gone” is not a task"), "{}", found[0].2);
     }
 
     #[test]

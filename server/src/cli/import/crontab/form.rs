@@ -88,7 +88,7 @@ pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     let in_folder = |name: &str| folder.is_some_and(|folder| folder == name);
     let is_crontab = file.file_name().is_some_and(|name| name == "crontab");
     if in_folder("cron.d") || in_folder("etc") && is_crontab {
-        return Some("it lies where these lie".to_owned());
+        return Some("it is in the folder of these".to_owned());
     }
     let known = entries.iter().find_map(|entry| {
         let (word, behind) = entry.split()?;

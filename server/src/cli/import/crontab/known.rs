@@ -121,7 +121,7 @@ const MORE_PROGRAMS: [&str; 8] = [
      mysqldump mysqlimport mysqlshow pg_basebackup pg_dump pg_dumpall pg_repack pg_restore \
      pgbackrest psql redis-cli reindexdb repmgr sqlcmd sqlite sqlite3 sqlplus vacuumdb \
      clickhouse-client cqlsh influx rman expdp barman wal-g",
-    // The system.
+    // System administration.
     "anacron apt apt-get apt-mirror at certbot chef-client crontab dnf fail2ban-client ip iptables \
      kill killall kubectl logger logrotate logwatch lsof modprobe nmap pkill ping \
      podman puppet reboot salt-call service shutdown ss ssh sysctl systemctl snap flatpak \

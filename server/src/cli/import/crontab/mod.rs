@@ -152,13 +152,14 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
     let (user, command) = if form.system == Some(true) {
         match word(rest) {
             Some((user, _)) if !form::is_user(user) => {
-                let why =
-                    format!("'{user}' is no user; is it a user's crontab? Then leave --system out");
+                let why = format!(
+                    "'{user}' is not a user; is it a user's crontab? Then leave --system out"
+                );
                 return gathered.refuse(origin, why);
             }
             Some((user, command)) if !command.is_empty() => (Some(user), command),
             Some(_) | None => {
-                let why = "a user and a command are missing behind the time; is it a user's \
+                let why = "a user and a command are missing after the time; is it a user's \
                            crontab? Then leave --system out";
                 return gathered.refuse(origin, why);
             }
@@ -167,7 +168,7 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
         (form.user, rest)
     };
     if command.is_empty() {
-        return gathered.refuse(origin, "there is no command behind the time");
+        return gathered.refuse(origin, "there is no command after the time");
     }
 
     let mut schedule = ScheduleEntry::new(vec![when]);
@@ -185,8 +186,8 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
             "SHELL" => shell = value,
             "MAILTO" if value.is_empty() => {}
             "MAILTO" => changes.push(format!(
-                "MAILTO={value}: output is not mailed; it is kept with each run, and alerts tell \
-                 of failures"
+                "MAILTO={value}: output is not mailed; it is kept with each run, and alerts report \
+                 failures"
             )),
             "MAILFROM" | "CONTENT_TYPE" | "CONTENT_TRANSFER_ENCODING" => {}
             "RANDOM_DELAY" => changes.push(format!(
@@ -234,7 +235,7 @@ fn timing<'a>(
             "@every_minute" => Ok(("* * * * *".to_owned(), rest)),
             known @ ("@yearly" | "@annually" | "@monthly" | "@weekly" | "@daily" | "@midnight"
             | "@hourly") => Ok((known.to_owned(), rest)),
-            _ => Err(format!("{name} is no time that cron knows")),
+            _ => Err(format!("{name} is not a time that cron knows")),
         };
     }
     let (mut fields, mut rest) = (Vec::new(), line);
@@ -289,7 +290,7 @@ fn spread(field: &str, changes: &mut Vec<String>) -> String {
     let made = made.join(",");
     if made.contains('H') && field.contains('~') {
         changes.push(format!(
-            "{field}: cron chooses anew whenever it reads the file; here the value is chosen once"
+            "{field}: cron chooses again whenever it reads the file; here the value is chosen once"
         ));
     }
     made

@@ -50,7 +50,7 @@ impl CronJob<'_> {
     /// The command that creates a job from this CronJob and waits until the job ends.
     pub(super) fn command(&self, gathered: &mut Gathered) -> Result<Command, String> {
         if !is_name(self.name) || !self.namespace.is_none_or(is_name) {
-            return Err("its name or namespace is none that Kubernetes would take".to_owned());
+            return Err("its name or namespace is not valid in Kubernetes".to_owned());
         }
         let place = self.namespace.map_or(String::new(), |name| format!("-n {}", quoted(name)));
         let short: String = self.name.chars().take(MAX_NAME).collect();
@@ -60,8 +60,8 @@ impl CronJob<'_> {
             .replace("name=NAME", &format!("name={}", quoted(self.name)));
         let of = self.namespace.map_or(String::new(), |name| format!(" -n {name}"));
         gathered.remark(format!(
-            "suspend it in the cluster, or each of its fires comes twice: kubectl{of} patch cronjob \
-             {} -p '{{\"spec\":{{\"suspend\":true}}}}'",
+            "suspend it in the cluster, or each of its fires occurs twice: kubectl{of} patch \
+             cronjob {} -p '{{\"spec\":{{\"suspend\":true}}}}'",
             self.name
         ));
         let account = self.account.unwrap_or("default");

@@ -77,7 +77,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, cluster: C
                     Some(at) => format!("{file}:{}:{}", line as u64 + at.line() - 1, at.column()),
                     None => origin.place.clone(),
                 };
-                let why = format!("it is no YAML: {}", said.lines().next().unwrap_or_default());
+                let why = format!("it is not YAML: {}", said.lines().next().unwrap_or_default());
                 gathered.refuse(&ForeignEntry { place, ..origin }, why);
             }
         }
@@ -99,7 +99,7 @@ fn manifest(
         let items = value.get("items").and_then(Value::as_array);
         for item in items.into_iter().flatten() {
             if depth == 0 {
-                return gathered.refuse(&origin, "lists stand too deep in lists");
+                return gathered.refuse(&origin, "lists are nested too deeply");
             }
             let mut item = item.clone();
             if let (Some(item), "CronJobList") = (item.as_object_mut(), kind) {
@@ -110,10 +110,10 @@ fn manifest(
         return;
     }
     if kind.is_empty() {
-        return gathered.refuse(&origin, "without a 'kind' it is no manifest");
+        return gathered.refuse(&origin, "without a 'kind' it is not a manifest");
     }
     if kind != "CronJob" {
-        return gathered.skip(&origin, "it is no CronJob: it stays as it is");
+        return gathered.skip(&origin, "it is not a CronJob: it stays as it is");
     }
     let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str);
     match cron_job(gathered, value, name, cluster) {
@@ -329,7 +329,7 @@ fn number(map: &Map<String, Value>, key: &str) -> Result<Option<i64>, String> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
-            value.as_i64().map(Some).ok_or_else(|| format!("{key} {value} is no whole number"))
+            value.as_i64().map(Some).ok_or_else(|| format!("{key} {value} is not a whole number"))
         }
     }
 }

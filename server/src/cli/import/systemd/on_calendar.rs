@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<ConvertedCalendar, String> {
         fields.time(word)?;
     }
     match words.next() {
-        Some(word) => Err(format!("{word:?} stands where nothing is expected")),
+        Some(word) => Err(format!("{word:?} is not expected here")),
         None => Ok(ConvertedCalendar { expression: fields.expression()?, zone }),
     }
 }
@@ -102,7 +102,7 @@ impl Fields {
                 self.from_end = true;
                 parts
             }
-            None => word.rsplit_once('-').ok_or_else(|| format!("{word:?} is no date"))?,
+            None => word.rsplit_once('-').ok_or_else(|| format!("{word:?} is not a date"))?,
         };
         let (year, month) = rest.rsplit_once('-').unwrap_or(("*", rest));
         self.year = values(year)?;
@@ -117,7 +117,7 @@ impl Fields {
         let (hour, minute, second) = match parts[..] {
             [hour, minute] => (hour, minute, "0"),
             [hour, minute, second] => (hour, minute, second),
-            _ => return Err(format!("{word:?} is no time of the day")),
+            _ => return Err(format!("{word:?} is not a time of day")),
         };
         self.hour = values(hour)?;
         self.minute = values(minute)?;
@@ -158,7 +158,7 @@ fn before_last(text: &str) -> Result<String, String> {
         Ok(day @ 2..=28) => Ok(format!("L-{}", day - 1)),
         Ok(_) | Err(_) => Err(format!(
             "~{text} counts days from the end of the month; single days from ~01 to ~28, lists of \
-             them, and the last of one weekday (~07/1) can be said here"
+             them, and the last of one weekday (~07/1) can be expressed here"
         )),
     };
     let days: Result<Vec<String>, String> = text.split(',').map(day).collect();
@@ -194,7 +194,7 @@ fn number(text: &str) -> Result<u16, String> {
         if text.contains('.') {
             format!("{text:?} has a part of a second; fires are at whole seconds here")
         } else {
-            format!("{text:?} is no number")
+            format!("{text:?} is not a number")
         }
     })
 }
@@ -218,7 +218,7 @@ fn weekdays(text: &str) -> Result<String, String> {
 fn weekday(name: &str) -> Result<usize, String> {
     let name = name.to_ascii_lowercase();
     let found = WEEKDAYS.iter().position(|day| *day == name || day[..3] == name);
-    found.ok_or_else(|| format!("{name:?} is no weekday"))
+    found.ok_or_else(|| format!("{name:?} is not a weekday"))
 }
 
 #[cfg(test)]

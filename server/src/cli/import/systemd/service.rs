@@ -74,7 +74,7 @@ fn command(
     let mut words = split(rest).ok_or("a quote is not closed")?;
     if prefix.contains('@') && words.len() > 1 {
         words.remove(1);
-        changes.push(format!("{rest}: is told its own name, not another"));
+        changes.push(format!("{rest}: gets its own name, not another"));
     }
     if words.iter().any(|word| word == ";") {
         return Err("several commands in one line are not imported; give each a line".to_owned());
@@ -228,7 +228,7 @@ fn limits(service: &Unit, changes: &mut Vec<String>) -> Result<(i64, i64), Strin
     let of = |key: &str| match service.value("Service", key) {
         None | Some("infinity") => Ok(None),
         Some(text) => {
-            span::parse(text).map(Some).ok_or_else(|| format!("{key}={text} is no duration"))
+            span::parse(text).map(Some).ok_or_else(|| format!("{key}={text} is not a duration"))
         }
     };
     let is_oneshot = service.value("Service", "Type") == Some("oneshot");

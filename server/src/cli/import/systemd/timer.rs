@@ -43,8 +43,8 @@ pub(super) fn schedule(
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
         if let Some(at) = repeated(&schedule) {
             changes.push(format!(
-                "in the hour that comes twice when the clock goes back (next on {}) systemd fires \
-                 the first time only; here what is written with * fires both times",
+                "in the hour that occurs twice when the clock goes back (next on {}) systemd fires \
+                 the first time only; here, times written with * fire both times",
                 at.format("%Y-%m-%d")
             ));
         }
@@ -55,8 +55,8 @@ pub(super) fn schedule(
         MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() }
     };
     if let Some(text) = timer.value("Timer", "RandomizedDelaySec") {
-        let ms =
-            span::parse(text).ok_or_else(|| format!("RandomizedDelaySec={text} is no duration"))?;
+        let ms = span::parse(text)
+            .ok_or_else(|| format!("RandomizedDelaySec={text} is not a duration"))?;
         let seconds = (ms + 999) / 1_000;
         if seconds > DAY {
             changes.push(format!("RandomizedDelaySec={text}: a jitter is at most a day"));
@@ -94,14 +94,14 @@ fn monotonic(
     let mut found = None;
     for key in ["OnUnitActiveSec", "OnUnitInactiveSec"] {
         for text in timer.values("Timer", key) {
-            let ms = span::parse(text).ok_or_else(|| format!("{key}={text} is no duration"))?;
+            let ms = span::parse(text).ok_or_else(|| format!("{key}={text} is not a duration"))?;
             let seconds = ms / 1_000;
             if seconds < 1 || found.is_some() {
                 return Err(format!("{key}={text}: one interval of at least a second is imported"));
             }
             changes.push(format!(
                 "{key}={text}: becomes '@every {seconds}s', counted from when the schedule is \
-                 made and not from the run before"
+                 created and not from the run before"
             ));
             found = Some(format!("@every {seconds}s"));
         }

@@ -35,12 +35,12 @@ pub(crate) struct ChannelEntry {
     /// `pagerduty` and `opsgenie` it is that of the service if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<Secret>,
-    /// For `webhook`: the secret that signs messages, as in `{{ secrets.ops_key }}`; not signed if
-    /// left out.
+    /// For `webhook`: the secret that signs messages, such as `{{ secrets.ops_key }}`; not signed
+    /// if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signing_secret: Option<Secret>,
     /// For `pagerduty` the integration key of a service (Events API v2), for `opsgenie` the key of
-    /// an API integration, as in `{{ secrets.pagerduty }}`.
+    /// an API integration, such as `{{ secrets.pagerduty }}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<Secret>,
     /// For `email`: 1 to 50 addresses.
@@ -236,9 +236,9 @@ const NAME_IT: &str = "set it as a secret of the namespace ('carillon secret set
 
 fn check_address(kind: Kind, url: &Secret) -> Result<(), BadInput> {
     let problem = if masked_url(url.expose()) != url.expose() {
-        "has a password, or a value behind its question mark, in clear"
+        "has a password, or a value after its question mark, in plain text"
     } else if matches!(kind, Kind::Slack | Kind::Teams) && !names_secret(url) {
-        "is all that one needs to write to that channel, and stands in the file in clear"
+        "is all that one needs to write to that channel, and is in the file in plain text"
     } else {
         return Ok(());
     };
@@ -249,7 +249,7 @@ fn check_key(field: &str, key: &Secret) -> Result<(), BadInput> {
     if is_reference(key.expose()) {
         return Ok(());
     }
-    Err(BadInput::new(field, "", "stands in the file in clear", NAME_IT))
+    Err(BadInput::new(field, "", "is in the file in plain text", NAME_IT))
 }
 
 impl RuleEntry {
@@ -322,10 +322,18 @@ mod tests {
     fn a_channels_secrets_are_names_or_refused_and_never_repeated() {
         let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         for (bad, field, said) in [
-            (entry(Kind::Slack, "https://hooks.slack.example/T0/hush", None), "url", "in clear"),
+            (
+                entry(Kind::Slack, "https://hooks.slack.example/T0/hush", None),
+                "url",
+                "in plain text",
+            ),
             (entry(Kind::Webhook, "https://a.example/?key=hush", None), "url", "question mark"),
             (entry(Kind::Webhook, "https://u:hush@a.example/", None), "url", "password"),
-            (entry(Kind::Webhook, "https://a.example/x", Some(key)), "signingSecret", "in clear"),
+            (
+                entry(Kind::Webhook, "https://a.example/x", Some(key)),
+                "signingSecret",
+                "in plain text",
+            ),
             (entry(Kind::Webhook, "https://a.example/***", None), "url", "mask"),
             (entry(Kind::Webhook, "https://a.example/x", Some("***")), "signingSecret", "mask"),
         ] {

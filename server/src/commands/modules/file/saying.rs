@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_saphyr::Error as Yaml;
 
 /// The message for anything of unknown form.
-const WRONG: &str = "what stands here is not what this key takes";
+const WRONG: &str = "this is not a value that this key accepts";
 
 /// Messages of chrono about an invalid instant.
 const NO_INSTANT: [&str; 6] = [
@@ -93,8 +93,8 @@ pub(super) fn of_serde(said: &str) -> String {
     if let Some((_, why)) = starts("'").and_then(|rest| rest.rsplit_once("' ")) {
         return format!("this {why}");
     }
-    match starts("\"").and_then(|rest| rest.rsplit_once("\" is no ")) {
-        Some((_, what)) => format!("this is no {what}"),
+    match starts("\"").and_then(|rest| rest.rsplit_once("\" is not a ")) {
+        Some((_, what)) => format!("this is not a {what}"),
         None => WRONG.to_owned(),
     }
 }
@@ -207,14 +207,14 @@ mod tests {
             ("module: m\ngroups: {a: 4711.5}".to_owned(), ""),
             (format!("module: m\ncalendars: {{a: {{mode: {SECRET}}}}}"), "exclude"),
             (schedule(&format!("workflow: [{SECRET}]")), "string"),
-            (schedule(&format!("workflow: w, jitter: {SECRET}")), "is no duration"),
+            (schedule(&format!("workflow: w, jitter: {SECRET}")), "is not a duration"),
             (schedule("workflow: w, jitter: 4711ms"), "whole seconds"),
             (schedule(&format!("workflow: w, start: {SECRET}")), "2026-01-31T08:00:00Z"),
             (schedule(&format!("workflow: w, dst: {{gap: {SECRET}}}")), "shift"),
             (schedule(&format!("workflow: w, tags: {SECRET}")), ""),
-            (task(&format!("timeout: {SECRET}")), "is no duration"),
+            (task(&format!("timeout: {SECRET}")), "is not a duration"),
             (task(&format!("allow_failure: {SECRET}")), ""),
-            (task(&format!("retry_on: [{SECRET}]")), "is no condition"),
+            (task(&format!("retry_on: [{SECRET}]")), "is not a condition"),
             (task(&format!("retry: {{max_attempts: {SECRET}}}")), ""),
             (task(&format!("retry: {{jitter: {SECRET}}}")), ""),
             (schedule(&format!("task: {{target: {SECRET}}}")), ""),
@@ -247,11 +247,11 @@ mod tests {
             (format!("module = 'm'\nschedules = '{SECRET}'"), "map"),
             ("module = 4711".to_owned(), "invalid integer, expected a string"),
             (format!("module = 'm'\ngroups.a = '{SECRET}'"), "invalid string, expected i64"),
-            (schedule(&format!("jitter = '{SECRET}'")), "is no duration"),
+            (schedule(&format!("jitter = '{SECRET}'")), "is not a duration"),
             (schedule("jitter = '4711ms'"), "whole seconds"),
             (schedule(&format!("start = '{SECRET}'")), "2026-01-31T08:00:00Z"),
             (schedule(&format!("dst = {{ gap = '{SECRET}' }}")), "unknown word, expected `shift`"),
-            (schedule(&format!("task.retry_on = ['{SECRET}']")), "is no condition"),
+            (schedule(&format!("task.retry_on = ['{SECRET}']")), "is not a condition"),
             (schedule(&format!("task.target = '{SECRET}'")), ""),
             (schedule(&format!("'token={SECRET}' = 1")), "unknown field, expected one of"),
             (schedule(&format!("task.target.http.url = ['{SECRET}']")), "string"),

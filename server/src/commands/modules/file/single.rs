@@ -75,7 +75,7 @@ impl<'a> WorkflowText<'a> {
         if keys.contains_key("tasks") {
             return Err(Misread {
                 place: place::find(text, &[Part::Key("tasks")]),
-                problem: "`tasks` stands where the workflow's name belongs".to_owned(),
+                problem: "`tasks` is where the workflow's name belongs".to_owned(),
                 help: "write the name and a colon in a line above all keys, and indent them",
             });
         }
@@ -229,7 +229,7 @@ mod tests {
             ("a:\n  tasks: [\n".to_owned(), None, ""),
             ("a:\n\ttasks: []\n".to_owned(), None, ""),
             ("a:\n  tasks:\n  - name: [x]\n".to_owned(), Some(3), "string"),
-            ("a:\n  timeout: soon\n  tasks: []\n".to_owned(), Some(2), "is no duration"),
+            ("a:\n  timeout: soon\n  tasks: []\n".to_owned(), Some(2), "is not a duration"),
             ("a:\n  max_parallel: many\n  tasks: []\n".to_owned(), Some(2), ""),
             ("name: a\ntasks:\n- target: {noop: {}}\n".to_owned(), Some(2), "name belongs"),
             (format!("{NIGHTLY}weekly: {{tasks: []}}\n"), Some(4), "2 workflows"),

@@ -30,7 +30,7 @@ impl Commands {
     ) -> Result<Vec<Saved>, CommandError> {
         if all.is_empty() || all.len() > MAX {
             let problem = if all.is_empty() { "is empty" } else { "are too many" };
-            let help = format!("give 1 to {MAX}, and the others in another call");
+            let help = format!("give 1 to {MAX}, and the rest in another call");
             return Err(BadInput::new("inputs", all.len(), problem, help).into());
         }
         named_once(&all)?;
@@ -126,7 +126,7 @@ fn missing(index: usize, name: &str, error: CommandError) -> CommandError {
         return error;
     }
     let field = format!("inputs[{index}].namespace");
-    BadInput::new(field, name, "does not exist", "name a namespace that is there").into()
+    BadInput::new(field, name, "does not exist", "name an existing namespace").into()
 }
 
 fn at_place(refused: RefusedSchedule) -> CommandError {

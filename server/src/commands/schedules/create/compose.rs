@@ -77,7 +77,8 @@ impl Commands {
         Begin { id: new_id(now), anchor: now.trunc_subsecs(0), now }
     }
 
-    /// The same, with a key and an anchor that were chosen earlier, if they were.
+    /// The key and the anchor of a schedule that is created now. Uses those that were chosen
+    /// earlier, if any.
     pub(in crate::commands) fn begin_as(&self, earlier: Option<Begin>) -> Begin {
         let begin = self.begin();
         earlier.map_or(begin, |Begin { id, anchor, .. }| Begin { id, anchor, ..begin })

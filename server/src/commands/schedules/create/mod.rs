@@ -92,7 +92,7 @@ impl Commands {
         let site = CreationContext { tx, who, judged, timings: &timings, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
         let mut made = made.map_err(|refused| *refused.error)?;
-        made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
+        made.pop().ok_or_else(|| CommandError::conflict("nothing was created", "try again"))
     }
 
     /// Creates schedules, each in its namespace.

@@ -234,7 +234,7 @@ impl NotificationSender {
     }
 
     /// Sends a mail to one recipient after another, until the mail server itself fails.
-    /// Returns that failure, if there was one: it kept the mail from the remaining recipients.
+    /// Returns the mail server's failure, if any: the remaining recipients got no mail.
     async fn letters(
         &self,
         message: &Model,
@@ -288,7 +288,7 @@ impl NotificationSender {
         for call in calls.iter().skip(had) {
             let left = PATIENCE.saturating_sub(self.core.clock.instant() - begun);
             let error = if left.is_zero() {
-                "it is too slow for all that there is to tell".to_owned()
+                "it is too slow for all messages".to_owned()
             } else if let Err(error) = self.request(message, &request, call, &secrets, left).await {
                 error
             } else {
@@ -303,8 +303,8 @@ impl NotificationSender {
         Tried { fate: DeliveryFate::Arrived, error: None, progress: None }
     }
 
-    /// Sends a request as a target's request is sent:
-    /// with the same client, and through the same guard.
+    /// Sends a request with the same client, and through the same guard, as the request of a
+    /// target.
     async fn request(
         &self,
         message: &Model,
@@ -406,7 +406,11 @@ impl Service for NotificationSender {
                 (State::Sent, None) => report.sent += 1,
                 (State::Sent, Some(error)) => {
                     report.sent += 1;
-                    tracing::warn!(notification_id = %sent.id, %error, "not all take a mail");
+                    tracing::warn!(
+                        notification_id = %sent.id,
+                        %error,
+                        "some recipients did not accept a mail"
+                    );
                 }
                 (State::Pending, _) => report.failed += 1,
                 (State::Dead, error) => {

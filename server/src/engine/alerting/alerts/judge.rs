@@ -237,7 +237,7 @@ pub(super) fn slow(
             subject: name.to_owned(),
             run_id: Some(run.id),
             detail: Some(format!(
-                "at work for {}, {:.1} times its usual {}",
+                "running for {}, {:.1} times its usual {}",
                 duration(elapsed / 1_000),
                 usual.ratio(elapsed),
                 duration(usual.median_ms() / 1_000),

@@ -156,7 +156,7 @@ fn a_run_is_slow_by_the_rules_measure_and_beyond_nearly_all_before_it() {
     let usual = vec![600_000; 20];
     assert!(slow_after(usual.clone(), 30).is_empty());
     let alerts = slow_after(usual, 31);
-    let detail = "at work for 31 min, 3.1 times its usual 10 min";
+    let detail = "running for 31 min, 3.1 times its usual 10 min";
     assert_eq!(alerts[0].detail.as_deref(), Some(detail));
     // If one run in ten takes an hour, a run of 31 minutes is not slow.
     let mut wide = vec![600_000; 9];

@@ -27,7 +27,7 @@ const BATCH: u64 = 500;
 const LOOK_BACK: TimeDelta = TimeDelta::minutes(10);
 
 /// Maximum number of batches that a round reads from one feed.
-/// Even after a storm of failures, the round goes on to the other feeds and to sending.
+/// Even after a storm of failures, the round continues with the other feeds and with sending.
 const MAX_BATCHES: usize = 20;
 
 /// Maximum number of rows written per transaction, however many rules match a batch.

@@ -41,7 +41,7 @@ impl FailurePass<'_> {
                 }
                 Err(error) => {
                     let rule_id = active.row.id;
-                    tracing::error!(%rule_id, %error, "failed to tell what a rule found");
+                    tracing::error!(%rule_id, %error, "failed to create the messages of a rule");
                 }
             }
         }

@@ -50,7 +50,7 @@ pub(super) fn message(
 
 /// The subject and body of a test message.
 pub(crate) fn test_body(namespace: &str, channel: &str, by: &str) -> (String, Value) {
-    let summary = one_line(&format!("a test of the channel {channel}, asked for by {by}"));
+    let summary = one_line(&format!("a test of the channel {channel}, requested by {by}"));
     let body = json!({
         "namespace": namespace,
         "rule": null,
@@ -110,7 +110,7 @@ fn sentence(alert: &Model) -> String {
     if alert.told_at.is_some() && alert.ended_at.is_some() {
         return match alert.kind {
             Kind::NodeLost => format!("node {subject} is back"),
-            Kind::Stalled => format!("{subject} is taken up again"),
+            Kind::Stalled => format!("{subject} is running again"),
             Kind::Slow => format!("the slow run of {subject} has ended"),
             Kind::Failed | Kind::Losing | Kind::Missed | Kind::Late | Kind::ClockChange => {
                 format!("{subject} has recovered")

@@ -204,13 +204,13 @@ impl Pings {
         // If the outcome cannot be recorded, the call
         // is made again and the watchdog receives it twice.
         if let Err(error) = pings::settle_if_newest(&self.core.store, &ended).await {
-            tracing::error!(%schedule_id, %error, "failed to write how a ping ended");
+            tracing::error!(%schedule_id, %error, "failed to record the result of a ping");
         }
         made
     }
 
-    /// Sends a request as a target's request is sent:
-    /// with the same client, and through the same guard.
+    /// Sends a request with the same client, and through the same guard, as the request of a
+    /// target.
     async fn send(&self, due: &DuePing, attempt: i32, address: &Secret) -> Result<(), String> {
         let core = &self.core;
         let invocation = Invocation {

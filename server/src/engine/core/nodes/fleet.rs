@@ -186,7 +186,7 @@ pub(crate) mod tests {
         let all = fleet([has("a", "2025z"), has("b", "2026b"), has("c", "2026a")]);
         assert_eq!((all.zone_data(Duration::MAX), all.schedulers()), (Some("2026b"), 1));
         assert_eq!(all.ring(suspect), ["b"]);
-        assert_eq!(all.workers().count(), 3, "runs are carried out by all");
+        assert_eq!(all.workers().count(), 3, "all of them execute runs");
         // A node that only serves requests, or that is
         // leaving, does not keep others from scheduling.
         let idle = changed("d", |other| {

@@ -263,8 +263,8 @@ impl Cluster {
             || seen.has_old_zones != has_old_zones
             || seen.is_drained != is_drained;
         match (seen.is_drained, is_drained) {
-            (false, true) => tracing::warn!("this node was drained: it takes nothing on"),
-            (true, false) => tracing::info!("this node takes on work again"),
+            (false, true) => tracing::warn!("this node was drained: it takes no new work"),
+            (true, false) => tracing::info!("this node takes new work again"),
             (true, true) | (false, false) => {}
         }
         match (seen.has_old_zones, has_old_zones) {

@@ -98,13 +98,13 @@ pub fn redis(fleet: &Fleet, name: &str, own: Option<(&str, Option<String>)>) -> 
         let each = problems.iter().map(|(name, problem)| format!("'{name}' ({problem})"));
         let each = each.collect::<Vec<_>>().join(", ");
         format!(
-            "Redis is not reached by {each}; fires go on without its locks, and heartbeats go into \
-             the database: start it, or look at the network between"
+            "Redis cannot be reached by {each}; fires continue without its locks, and heartbeats \
+             go into the database: start it, or check the network between"
         )
     });
     let bare = format!(
-        "Redis is not reached by {} nodes; fires go on without its locks, and heartbeats go into \
-         the database",
+        "Redis cannot be reached by {} nodes; fires continue without its locks, and heartbeats go \
+         into the database",
         problems.len()
     );
     let names = problems.iter().map(|(name, _)| name.as_str());
@@ -122,11 +122,11 @@ const NOBODY_SCHEDULES: &str =
     "no node schedules, so nothing fires: start one with the role 'scheduler' (--roles)";
 const NOBODY_WORKS: &str =
     "no node takes runs, so all of them wait: start one with the role 'worker' (--roles)";
-const ZONE_DATA: &str = "zone data, so those whose data is older schedule nothing: bring the tzdata \
-    of all to one version and restart them";
+const ZONE_DATA: &str = "zone data, so those whose data is older schedule nothing: install the \
+                         same tzdata on all of them and restart them";
 const SCHEMAS: &str = "last known migrations: upgrade those of the older version";
-const BACKENDS: &str = "settings of cluster.backend: give all the same";
-const VERSIONS: &str = "versions of Carillon: bring them all to one";
+const BACKENDS: &str = "settings of cluster.backend: give all of them the same";
+const VERSIONS: &str = "versions of Carillon: install the same on all";
 
 fn clocks(fleet: &Fleet) -> Issue {
     let offset = |member: &Living| TimeDelta::milliseconds(member.node.clock_offset_ms);
@@ -146,7 +146,7 @@ fn clocks(fleet: &Fleet) -> Issue {
     Issue::new("clocks", format!("{} ms", most.unwrap_or(0)), problem).or(bare).about(names)
 }
 
-/// Describes how far a clock is off, for people.
+/// Describes in words how far a clock is off.
 pub(crate) fn describe(offset: TimeDelta) -> String {
     let (seconds, side) = (offset.num_milliseconds().unsigned_abs() / 1_000, offset);
     let side = if side < TimeDelta::zero() { "behind" } else { "ahead of" };
@@ -178,12 +178,12 @@ fn placement(fleet: &Fleet, waiting: &[WaitingCount]) -> Issue {
         let tags = without.iter().map(|waiting| waiting.runs_on.0.join(" and "));
         let tags = tags.collect::<Vec<_>>().join("; ");
         format!(
-            "{runs} {wait} for a node with all of the tags asked for ({tags}), and no live node \
-             has them: start one with these node.tags"
+            "{runs} {wait} for a node with all of the required tags ({tags}), and no live node has \
+             them: start one with these node.tags"
         )
     });
     let bare = format!(
-        "{runs} {wait} for a node with all of the tags asked for, and no live node has them"
+        "{runs} {wait} for a node with all of the required tags, and no live node has them"
     );
     Issue::new("placement", runs, problem).or(bare)
 }
@@ -196,11 +196,11 @@ fn drained(fleet: &Fleet) -> Issue {
     let problem = (count > 0).then(|| {
         let verb = if count == 1 { "is" } else { "are" };
         format!(
-            "{} {verb} drained, and takes nothing on: undrain it when its work is done",
+            "{} {verb} drained, and takes no new work: undrain it when its work is done",
             names.join(", ")
         )
     });
-    let bare = format!("{count} nodes are drained, and take nothing on");
+    let bare = format!("{count} nodes are drained, and take no new work");
     Issue::new("drained", count, problem).or(bare).passing().about(names)
 }
 
@@ -297,9 +297,9 @@ mod tests {
         let own = Some(("redis://h:1", Some("silent".to_owned())));
         let issue = redis(&away, "a", own).unwrap();
         let bare = issue.bare.unwrap();
-        assert!(bare.starts_with("Redis is not reached by 2 nodes; "), "{bare}");
+        assert!(bare.starts_with("Redis cannot be reached by 2 nodes; "), "{bare}");
         let problem = issue.problem.unwrap();
-        assert!(problem.starts_with("Redis is not reached by 'a' (silent), 'b' (refused); "));
+        assert!(problem.starts_with("Redis cannot be reached by 'a' (silent), 'b' (refused); "));
     }
 
     #[test]

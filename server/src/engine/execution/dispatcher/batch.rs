@@ -65,7 +65,7 @@ impl DispatchBatch {
             let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
-                    tracing::error!(run_id = %run.id, %error, "failed to read what a run is to do");
+                    tracing::error!(run_id = %run.id, %error, "failed to read the work of a run");
                     batch.failed.push((run.id, format!("failed to {error}")));
                     continue;
                 }

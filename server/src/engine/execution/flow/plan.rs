@@ -103,7 +103,8 @@ fn next(
         // A task that is already due waits for room, not for a time.
         let later = waiting_until(standings, |from| from > situation.now);
         let until = [later, situation.deadline].into_iter().flatten().min();
-        // During a halt, or after the time limit, no time and no retry matters.
+        // During a halt, or after the time limit, the run waits only for its running tasks, not for
+        // a retry.
         return NextStep::Wait { until: until.filter(|_| situation.halt.is_none() && !over) };
     }
     let open = |standing: &TaskProgress| {

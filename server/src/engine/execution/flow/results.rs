@@ -41,7 +41,7 @@ pub(super) fn fits(base: &Value, results: &[Option<Map<String, Value>>]) -> Resu
         return Ok(());
     }
     Err(format!(
-        "with what it gave back the run's context has {size} bytes as JSON; the limit is \
+        "with its result, the run's context has {size} bytes as JSON; the limit is \
          {MAX_RESULT_BYTES} (256 KiB)"
     ))
 }

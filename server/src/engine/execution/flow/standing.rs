@@ -86,7 +86,7 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskPr
 }
 
 /// Rounds up to a whole millisecond. The tables store no finer times, and a run that is parked
-/// until just before its task may begin would be taken and parked again in vain.
+/// until just before its task may begin would be taken and parked again to no purpose.
 fn whole_ms(at: DateTime<Utc>) -> DateTime<Utc> {
     let floor = at.trunc_subsecs(3);
     if floor == at { at } else { floor + TimeDelta::milliseconds(1) }

@@ -149,8 +149,10 @@ pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<
         return intent.detail.clone();
     }
     let text = match was_away {
-        true => "it was claimed in time, and the database was away when it was handed over",
-        false => "it was claimed in time, and its hand-off took that long",
+        true => {
+            "it was claimed in time, but the database was not available when it was handed over"
+        }
+        false => "it was claimed in time, but its hand-off took that long",
     };
     Some(text.to_owned())
 }
@@ -233,7 +235,7 @@ mod tests {
         let late = decide(&intent(), Some(&schedule()), after(3), None).unwrap();
         assert_eq!(late, Reason::Late);
         let said = detail(&intent(), late, true).unwrap();
-        assert!(said.contains("the database was away"), "{said}");
+        assert!(said.contains("the database was not available"), "{said}");
         // The claim was already late, and recorded the cause.
         let detail_of = Intent {
             claimed_at: after(60).into(),

@@ -43,7 +43,7 @@ pub(super) fn orphaned(fate: OrphanFate, now: DateTime<Utc>) -> Decision {
         OrphanFate::Cancel => (run::State::Cancelled, lost.to_owned()),
         OrphanFate::Abandon(reason) => {
             let why = reason.to_value().replace('_', " ");
-            (run::State::Failed, format!("{lost}, and it is given up: {why}"))
+            (run::State::Failed, format!("{lost}, and recovery gave up: {why}"))
         }
     };
     Decision {
@@ -63,7 +63,7 @@ pub(super) fn stuck(now: DateTime<Utc>) -> Decision {
         task_state: task_run::State::TimedOut,
         run_state: run::State::Retrying,
         available_at: Some(now),
-        error: Some("it outlived its timeout and the time to be killed in".to_owned()),
+        error: Some("it exceeded its timeout and its grace period".to_owned()),
         output: None,
         extra_attempts: 1,
     }

@@ -98,7 +98,7 @@ impl RecoveryReport {
                 overruns,
                 lost_handoffs,
                 abandoned,
-                "recovery took over what was lost"
+                "recovery took over lost work"
             );
         }
     }
@@ -133,7 +133,7 @@ impl Recovery {
         if disowned > 0 {
             tracing::warn!(
                 attempts = disowned,
-                "this node gave back attempts whose start it never heard of"
+                "this node released attempts that it never started"
             );
         }
         Ok(())
@@ -349,7 +349,7 @@ impl Recovery {
         }
         if self.goes_on(&mut tenure, parts).await {
             let ended = caught(self.time_out_all(&tenure, now, report)).await;
-            parts.done("runs whose time is over", ended);
+            parts.done("runs past their time limit", ended);
         }
     }
 

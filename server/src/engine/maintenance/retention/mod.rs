@@ -230,7 +230,7 @@ pub(in crate::engine) async fn cut(
 
 impl RetentionRound<'_> {
     /// Whether this node still has the lease. Also reads the retention rules again: a namespace
-    /// that extends its retention must be heeded before the round ends.
+    /// that extends its retention must take effect before the round ends.
     async fn goes_on(&mut self) -> Result<bool, EngineError> {
         if let Some((tenure, term)) = &mut self.manner.tenure
             && self.clock.instant().saturating_duration_since(self.renewed) >= RENEWAL

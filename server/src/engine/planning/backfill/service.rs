@@ -100,7 +100,7 @@ impl Backfill {
             core.signals.wake_canceller();
         }
         if taken.finished {
-            tracing::info!(backfill_id = %backfill.id, "a backfill has come to its end");
+            tracing::info!(backfill_id = %backfill.id, "a backfill has ended");
         }
         round.report.started += taken.started;
         round.report.settled += taken.settled;

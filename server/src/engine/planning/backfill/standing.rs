@@ -96,9 +96,11 @@ impl InstantFacts {
                     let state = run.state.to_value().replace('_', " ");
                     format!("run {} {had} {state} for this instant", run.run_id)
                 }
-                None => "its run had started and is in the tables no more".to_owned(),
+                None => "its run had started and has been removed".to_owned(),
             },
-            InstantState::Missing | InstantState::Suppressed => "it was not wanted".to_owned(),
+            InstantState::Missing | InstantState::Suppressed => {
+                "it was no longer needed".to_owned()
+            }
             InstantState::Forgotten => "its history was no longer kept".to_owned(),
         };
         InstantTurn::Skip(why)
@@ -203,7 +205,7 @@ mod tests {
         let pending = facts(Some(Verdict::Pending), &[]).turn(Mode::All);
         assert_eq!(pending, InstantTurn::Skip("its own fire was about to start".to_owned()));
         let gone = facts(Some(Verdict::Started), &[]).turn(Mode::Missing);
-        let why = "its run had started and is in the tables no more";
+        let why = "its run had started and has been removed";
         assert_eq!(gone, InstantTurn::Skip(why.to_owned()));
     }
 }

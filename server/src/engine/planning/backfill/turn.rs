@@ -287,7 +287,7 @@ fn end_of(fire: &FireAtWork, now: DateTime<Utc>) -> Option<EndedFire> {
         Some(run::State::Failed | run::State::TimedOut) => (backfill_fire::State::Failed, None),
         Some(run::State::Cancelled) => (backfill_fire::State::Cancelled, None),
         None => {
-            let gone = "its run is in the tables no more".to_owned();
+            let gone = "its run has been removed".to_owned();
             (backfill_fire::State::Failed, Some(gone))
         }
     };

@@ -146,7 +146,7 @@ impl Cleared {
         self.cancelled.len() + self.terminated.len()
     }
 
-    /// Stops the runs in these demands, or at most `most` of them if that is set.
+    /// Stops the runs in these demands, or up to `most` of them if that is set.
     async fn stop(
         &mut self,
         core: &Core,

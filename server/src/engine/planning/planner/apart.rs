@@ -76,7 +76,7 @@ impl Claimer {
         for one in &due {
             let tried = self.claim_by_halves(core, now, std::slice::from_ref(one)).await?;
             if tried.schedules > 0 {
-                tracing::info!(schedule_id = %one.id, "what is due of a schedule is claimed again");
+                tracing::info!(schedule_id = %one.id, "a schedule's due fires are claimed again");
             }
             if tried.refused == 0 {
                 self.locked().take_back(one.id);
@@ -117,7 +117,7 @@ impl Claimer {
                         schedule_id = %one.id,
                         tried_again_in = ?pause,
                         %error,
-                        "failed to claim what is due of a schedule"
+                        "failed to claim a schedule's due fires"
                     );
                     claimed.refused += 1;
                     // Schedules that are due later than these were not examined.

@@ -30,7 +30,7 @@ pub async fn copy(
 ) -> Result<(), BackupError> {
     let target = to.to_str().ok_or_else(|| BackupError::Unsound {
         file: to.to_owned(),
-        problem: "its name is no text; choose another name".to_owned(),
+        problem: "its name is not text; choose another name".to_owned(),
     })?;
     let options = SqliteConnectOptions::new().filename(from).create_if_missing(false);
     let opened = options.busy_timeout(Duration::from_secs(10)).disable_statement_logging();

@@ -38,12 +38,12 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
     let no_parents = "SELECT count(*) FROM pragma_foreign_key_check";
     let orphans: i64 = sqlx::query_scalar(no_parents).fetch_one(&mut copy).await.map_err(failed)?;
     if orphans > 0 {
-        return Err(damaged(format!("{orphans} rows refer to rows that are not there")));
+        return Err(damaged(format!("{orphans} rows refer to rows that do not exist")));
     }
     let migrations = "SELECT count(*) FROM sqlite_master WHERE name = 'seaql_migrations'";
     let is_ours: i64 = sqlx::query_scalar(migrations).fetch_one(&mut copy).await.map_err(failed)?;
     if is_ours == 0 {
-        return Err(unsound("it is no database of Carillon; choose another file".to_owned()));
+        return Err(unsound("it is not a Carillon database; choose another file".to_owned()));
     }
     let applied = sqlx::query_scalar("SELECT version FROM seaql_migrations ORDER BY version");
     let applied: Vec<String> = applied.fetch_all(&mut copy).await.map_err(failed)?;
@@ -56,8 +56,8 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
 /// the file has an older state, if it is usable at all.
 pub fn no_log_beside(file: &Path) -> Result<(), BackupError> {
     if beside(file, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
-        let problem = "a log ('-wal') lies beside it: it is a database at work, or a copy that \
-                       another program made of one; make copies by 'carillon backup'";
+        let problem = "a log ('-wal') lies beside it: it is a database in use, or a copy that \
+                       another program made of one; make copies with 'carillon backup'";
         return Err(BackupError::Unsound { file: file.to_owned(), problem: problem.to_owned() });
     }
     Ok(())
@@ -68,7 +68,7 @@ fn size(file: &Path) -> Result<u64, BackupError> {
     let mut head = [0; MAGIC.len()];
     let is_database = opened.read_exact(&mut head).is_ok() && &head == MAGIC;
     if !is_database {
-        let problem = "it is no SQLite database; choose another file".to_owned();
+        let problem = "it is not a SQLite database; choose another file".to_owned();
         return Err(BackupError::Unsound { file: file.to_owned(), problem });
     }
     Ok(opened.metadata().map_err(BackupError::io("look at", file))?.len())

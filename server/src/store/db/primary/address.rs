@@ -70,7 +70,7 @@ impl Address {
         }
         let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         if !user.is_empty() && hosts.is_empty() {
-            return bad("names no host behind its '@'; give postgres://USER@HOST/NAME".to_owned());
+            return bad("names no host after its '@'; give postgres://USER@HOST/NAME".to_owned());
         }
         let mut places = listed(hosts)?;
 
@@ -101,15 +101,16 @@ impl Address {
                 // The value may be part of a password, so the error does not show it.
                 _ if kept.iter().any(|(key, _)| key == "password") => {
                     return bad(
-                        "has behind its password a parameter that Carillon does not know; \
-                                in a password write %26 for &"
+                        "has after its password a parameter that Carillon does not know; in a \
+                         password write %26 for &"
                             .to_owned(),
                     );
                 }
                 unknown => {
                     return bad(format!(
-                        "has the parameter '{unknown}', which Carillon does not know; there are \
-                         host, hostaddr, port, target_session_attrs, options[NAME], {}",
+                        "has the parameter '{unknown}', which Carillon does not know; the \
+                         parameters are host, hostaddr, port, target_session_attrs, options[NAME], \
+                         {}",
                         PARAMETERS.join(", ")
                     ));
                 }
@@ -193,7 +194,7 @@ fn check_port(port: &str, host: &str) -> Result<(), AddressProblem> {
     if port.parse::<u16>().is_ok_and(|port| port > 0) {
         return Ok(());
     }
-    Err(AddressProblem(format!("has for {host} a port that is no number from 1 to 65535")))
+    Err(AddressProblem(format!("has a port for {host} that is not a number from 1 to 65535")))
 }
 
 fn check_session(wanted: &str) -> Result<(), AddressProblem> {
@@ -309,9 +310,9 @@ mod tests {
     fn an_invalid_address_is_refused_with_the_reason() {
         assert!(problem("postgres://a,,b/x").starts_with("names an empty host"));
         assert!(
-            problem("postgres://a:5432,b:x/x").starts_with("has for b a port that is no number")
+            problem("postgres://a:5432,b:x/x").starts_with("has a port for b that is not a number")
         );
-        assert!(problem("postgres://a:0/x").starts_with("has for a a port that is no number"));
+        assert!(problem("postgres://a:0/x").starts_with("has a port for a that is not a number"));
         assert!(problem("postgres://a,b,c/x?port=1,2").starts_with("names 3 hosts and 2 ports"));
         assert!(problem("postgres://a/x?target_session_attrs=any").contains("read-write"));
         assert!(problem("postgres://a/x?sslmod=require").contains("'sslmod'"));

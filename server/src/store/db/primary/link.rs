@@ -170,7 +170,7 @@ impl Link {
     }
 
     /// The link for heartbeats to the same database.
-    /// The results of its writes count like those of all other links.
+    /// The results of its writes also show whether the database accepts writes.
     pub(in crate::store) fn for_heartbeats(&self) -> Self {
         Self { purpose: Use::Beating, ..self.clone() }
     }

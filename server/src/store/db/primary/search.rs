@@ -96,7 +96,7 @@ async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<HostAnswe
     let answer = if row.try_get(0)? {
         HostAnswer::Standby
     } else if row.try_get(1)? {
-        let why = "it refuses to be written (default_transaction_read_only)".to_owned();
+        let why = "it refuses writes (default_transaction_read_only)".to_owned();
         HostAnswer::Nothing { why, soon: false }
     } else {
         let timeline = if with_timeline { timeline(&mut connection).await } else { 0 };
@@ -149,7 +149,7 @@ pub(super) fn choose(
     primaries.max_by_key(rank)
 }
 
-/// Why there is no primary, as a text for people.
+/// Why there is no primary, as text for a log line or an error.
 pub(super) fn reasons(address: &Address, answers: &[HostAnswer]) -> String {
     let each = address.hosts.iter().zip(answers).map(|(host, answer)| {
         let why = match answer {

@@ -84,11 +84,11 @@ pub struct BufferOutlook {
     pub deadline: Option<Timestamp>,
 }
 
-/// The condition for a fire in a buffer, in the same words as the partial index.
+/// The condition for a fire in a buffer, worded exactly as in the partial index.
 const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NULL";
 
 /// The condition for a fire that becomes due after its
-/// claim, in the same words as the partial index.
+/// claim, worded exactly as in the partial index.
 const COMES_LATER: &str =
     "fire.verdict = 'pending' AND fire.claimed_by IS NULL AND fire.queue_position IS NULL";
 

@@ -188,7 +188,7 @@ async fn open(
     match sign_in(&link, kafka).await {
         Ok(()) => Ok(link),
         Err(problem) => {
-            Err(PublishProblem::broken(format!("{place} did not let us in: {problem}")))
+            Err(PublishProblem::broken(format!("{place} refused the sign-in: {problem}")))
         }
     }
 }

@@ -14,24 +14,26 @@ pub(super) fn passes(code: i16) -> bool {
 /// A description of the error.
 pub(super) fn text(code: i16) -> String {
     let words = match code {
-        2 => "the broker found the event broken on its way",
+        2 => "the event was corrupted in transit",
         3 => "there is no such topic or partition",
         5 => "the partition has no leader",
         6 => "the broker does not lead the partition",
         7 => "the replicas did not confirm the event in time",
-        10 => "the event is larger than the broker takes (message.max.bytes)",
+        10 => "the event is larger than the broker accepts (message.max.bytes)",
         17 => "that is not the name of a topic",
         18 => "the event is larger than a segment of the topic",
         19 | 20 => "too few replicas are in sync (min.insync.replicas)",
-        29 => "we may not write to that topic",
-        31 => "we may not use the cluster",
+        29 => "this client may not write to that topic",
+        31 => "this client may not use the cluster",
         33 => "the broker does not know this way to sign in",
-        34 => "we are not signed in",
+        34 => "this client is not signed in",
         35 => "the broker does not know this version of the protocol",
-        45 | 47 | 59 | 90 => "the broker has forgotten us; whether it has the event is not known",
+        45 | 47 | 59 | 90 => {
+            "the broker has forgotten this client; it is unknown whether it has the event"
+        }
         44 => "the topic's rules do not allow the event",
-        46 => "the broker takes the event for another one",
-        53 => "we may not write idempotently",
+        46 => "the broker mistakes the event for another one",
+        53 => "this client may not write idempotently",
         56 => "the broker cannot write to its disk",
         58 => "name or password is wrong",
         87 => "the broker does not accept the event",

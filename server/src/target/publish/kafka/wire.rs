@@ -4,7 +4,7 @@ use crate::target::publish::{
 };
 
 pub(super) fn broken() -> PublishProblem {
-    PublishProblem::broken("the broker does not speak as Kafka does")
+    PublishProblem::broken("the broker does not speak Kafka's protocol")
 }
 
 /// Encodes the types of Kafka's protocol.

@@ -44,7 +44,7 @@ impl Failure {
 impl Queue {
     pub(super) fn of(sqs: &Sqs) -> Result<Self, PublishProblem> {
         let url = Url::parse(&sqs.queue_url)
-            .map_err(|_| PublishProblem::refused("the queue's address is none"))?;
+            .map_err(|_| PublishProblem::refused("the queue's address is not valid"))?;
         Ok(Self {
             url: sqs.queue_url.clone(),
             place: url.host_str().unwrap_or_default().to_owned(),

@@ -279,10 +279,10 @@ async fn a_backfill_of_a_million_fires_is_refused_with_the_limit_and_a_valid_end
         let error = desk.refused(query, wanted.clone()).await;
         let extensions = &error["extensions"];
         assert_eq!(extensions["value"], "2026-03-01T00:00:00+00:00");
-        assert_eq!(extensions["problem"], "the window holds 1036800 fires; the limit is 10000");
+        assert_eq!(extensions["problem"], "the window contains 1036800 fires; the limit is 10000");
         assert_eq!(
             extensions["help"],
-            "end it at 2026-02-17T02:46:40+00:00, or make several backfills"
+            "end it at 2026-02-17T02:46:40+00:00, or create several backfills"
         );
     }
     let within = with(wanted, json!({ "to": "2026-02-17T02:46:40Z" }));

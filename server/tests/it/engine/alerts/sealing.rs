@@ -63,7 +63,7 @@ async fn what_a_channel_hides_is_nowhere_in_the_database_and_outlives_a_rotation
     let alone = watch.commands().with_vault(new.clone());
     let turn = alone.rotate_channels(&owner, None).await.unwrap();
     assert_eq!((turn.done, turn.failed.len()), (0, 1));
-    assert!(turn.failed[0].contains("sealed with the key"), "{:?}", turn.failed);
+    assert!(turn.failed[0].contains("encrypted with the key"), "{:?}", turn.failed);
     let both = watch.commands().with_vault(Vault::new(key("cd"), Some(key("ab"))));
     let turn = both.rotate_channels(&owner, None).await.unwrap();
     assert_eq!((turn.done, turn.failed.len()), (1, 0));
@@ -100,7 +100,7 @@ async fn messages_wait_while_no_key_opens_their_channel(database: TestDatabase) 
     assert_eq!((message.state, message.attempts), (State::Pending, 0));
     let error = message.error.unwrap();
     assert!(
-        error.contains("sealed with the key") && error.contains("previous_key_file"),
+        error.contains("encrypted with the key") && error.contains("previous_key_file"),
         "{error}"
     );
     assert!(!error.contains("hush") && inbox.arrived().is_empty());
@@ -112,7 +112,7 @@ async fn messages_wait_while_no_key_opens_their_channel(database: TestDatabase) 
         input: hook(&inbox),
     };
     let refused = watch.commands().create_alert_channel(&editor(), new, &Call::once()).await;
-    assert!(refused.unwrap_err().to_string().contains("sealed with the key"));
+    assert!(refused.unwrap_err().to_string().contains("encrypted with the key"));
 
     watch.world.settings.vault = vault("ab");
     let mut keyed = watch.node("b").await;

@@ -191,7 +191,7 @@ async fn who_is_away_holds_up_nobody_else(database: TestDatabase) {
         watch.world.write(sql, [id.into(), message.into(), rule.into(), attempts.into()]).await;
     }
     let again = test(first).await.unwrap_err().to_string();
-    assert!(again.contains("is on its way"), "{again}");
+    assert!(again.contains("is in progress"), "{again}");
     test(second).await.unwrap();
     node.send(&watch).await;
     assert_eq!((away.arrived().len(), there.arrived().len()), (2, 1));
@@ -202,7 +202,7 @@ async fn who_is_away_holds_up_nobody_else(database: TestDatabase) {
     let now = watch.now();
     assert!(of(State::Pending).iter().all(|message| message.next_attempt_at > now), "put off");
     // Nine attempts began and never ended, as if the node had died each time.
-    assert_eq!(of(State::Dead)[0].error.as_deref(), Some("no attempt came to an end"));
+    assert_eq!(of(State::Dead)[0].error.as_deref(), Some("no attempt has ended"));
     node.send(&watch).await;
     assert_eq!(away.arrived().len(), 2);
 

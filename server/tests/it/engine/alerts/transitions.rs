@@ -262,7 +262,7 @@ async fn a_stalled_schedule_is_reported_until_a_node_takes_it(database: TestData
 
     let sql = "UPDATE schedule SET next_fire_at = NULL WHERE id = $1";
     watch.world.write(sql, [due.id.into()]).await;
-    assert_eq!(node.tells(&watch, 3).await[2], "[test] due is taken up again");
+    assert_eq!(node.tells(&watch, 3).await[2], "[test] due is running again");
 }
 
 async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(database: TestDatabase) {
@@ -296,7 +296,7 @@ async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(datab
     assert!(watch.subjects().await.is_empty(), "less than three times the usual 10 minutes");
     watch.pass(300);
     let told = node.tells(&watch, 1).await;
-    assert!(told[0].starts_with("[test] nightly has a slow run: at work for 3"), "{told:?}");
+    assert!(told[0].starts_with("[test] nightly has a slow run: running for 3"), "{told:?}");
     assert!(told[0].ends_with("times its usual 10 min"), "{told:?}");
     watch.pass(600);
     node.look(&watch).await;
@@ -421,7 +421,7 @@ async fn a_queue_without_a_worker_is_reported_until_one_pulls(database: TestData
     node.look(&watch).await;
     assert_eq!(watch.subjects().await.len(), 1);
     add(&watch, worker("eu")).await;
-    assert_eq!(node.tells(&watch, 2).await[1], "[test] mails is taken up again");
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] mails is running again");
 }
 
 async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
@@ -452,7 +452,7 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     assert_eq!(told, ["[test] 2 stalled"]);
     // One of the runs resumes while the other still waits.
     watch.world.write("DELETE FROM run WHERE id = $1", [last.into()]).await;
-    assert_eq!(node.tells(&watch, 2).await[1], "[test] other is taken up again");
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] other is running again");
 }
 
 async fn a_lost_node_is_reported_unless_it_is_back(database: TestDatabase) {

@@ -197,7 +197,7 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
             .await;
         }
         let issue = redis_issue(&world, &a).await.expect("an issue while Redis is away");
-        assert!(issue.starts_with("Redis is not reached by 'a' (redis://127.0.0.1:"), "{issue}");
+        assert!(issue.starts_with("Redis cannot be reached by 'a' (redis://127.0.0.1:"), "{issue}");
         assert!(issue.contains("), 'b' (redis://127.0.0.1:"), "{issue}");
         // The loop takes longer than Redis keeps the heartbeat of a node.
         let until = world.clock.instant() + EXPIRY * 2;

@@ -224,7 +224,7 @@ async fn a_batch_that_was_never_sent_is_no_duplicate() {
     let (script, place) = Script::start(&[Answer::Code(DUPLICATE)]).await;
     let (executor, target) = (executor(open()), target(definition(&place)));
     let (message, _) = failed(attempt(&executor, &target, "a-1", 1, LIMIT).await);
-    assert_eq!(message, "the broker takes the event for another one (error 46)");
+    assert_eq!(message, "the broker mistakes the event for another one (error 46)");
     // The next event is sent with a new producer id.
     let output = succeeded(attempt(&executor, &target, "a-1", 2, LIMIT).await);
     assert_eq!(output["offset"], 70);

@@ -1,5 +1,5 @@
 //! A cluster in which another broker becomes the leader, and brokers that refuse topics and events.
-//! Tansu is a single broker and refuses nobody, so these tests use scripted brokers.
+//! Tansu is a single broker and refuses no one, so these tests use scripted brokers.
 
 use std::{
     sync::{

@@ -195,7 +195,7 @@ async fn an_error_that_does_not_pass_fails_the_attempt_and_not_the_next() {
         // A batch that was refused for good is followed by another producer.
         cluster.inject(INIT_PRODUCER_ID, &[MAY_NOT_USE_CLUSTER]);
         let (message, _) = failed(attempt(&executor, &target, &id, 2, LIMIT).await);
-        assert_eq!(message, "we may not use the cluster (error 31)");
+        assert_eq!(message, "this client may not use the cluster (error 31)");
         succeeded(attempt(&executor, &target, &id, 3, LIMIT).await);
         expected.push(id);
     }

@@ -146,7 +146,7 @@ async fn a_wrong_password_is_the_attempts_error() {
     let place = nats.server();
     let message = refused(definition(&place, json!({}))).await;
     assert!(
-        message.starts_with(&format!("{place} did not let us in: -ERR 'Authoriz")),
+        message.starts_with(&format!("{place} refused the sign-in: -ERR 'Authoriz")),
         "{message}"
     );
     let mut with_name = definition(&place, json!({}));
@@ -179,7 +179,7 @@ async fn a_certificate_is_trusted_only_by_its_authority() {
     let place = format!("localhost:{}", nats.port());
     let mut definition = definition(&place, json!({}));
     let message = refused(definition.clone()).await;
-    let expected = format!("{place} did not let us in: it asks for TLS; set `tls: true`");
+    let expected = format!("{place} refused the sign-in: it asks for TLS; set `tls: true`");
     assert_eq!(message, expected);
     definition["publish"]["to"]["nats"]["connection"]["tls"] = json!(true);
     let output = certificate.is_trusted_only_by_its_authority(definition).await;

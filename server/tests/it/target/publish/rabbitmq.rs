@@ -165,17 +165,17 @@ async fn events_are_in_the_queue_and_a_refused_one_is_the_attempts_error() {
     certificate.is_trusted_only_by_its_authority(with("connection", encrypted)).await;
     assert_eq!(messages(&rabbitmq).len(), 1, "the refused attempts sent nothing");
     let unrouted = refused(with("routing_key", json!("elsewhere"))).await;
-    assert_eq!(unrouted, "no queue takes the event: NO_ROUTE (312)");
+    assert_eq!(unrouted, "no queue accepts the event: NO_ROUTE (312)");
     let unknown = refused(with("exchange", json!("other"))).await;
     assert!(unknown.starts_with("NOT_FOUND - no exchange 'other' in vhost '/'"), "{unknown}");
     let place = rabbitmq.server();
     let elsewhere = refused(with("vhost", json!("other"))).await;
-    let start = format!("{place} did not let us in: NOT_ALLOWED - vhost other not found");
+    let start = format!("{place} refused the sign-in: NOT_ALLOWED - vhost other not found");
     assert!(elsewhere.starts_with(&start), "{elsewhere}");
     let connection =
         |password: &str| json!({ "servers": [place], "username": "reader", "password": password });
     let wrong = refused(with("connection", connection("wrong"))).await;
-    assert!(wrong.starts_with(&format!("{place} did not let us in: ACCESS_REFUSED")), "{wrong}");
+    assert!(wrong.starts_with(&format!("{place} refused the sign-in: ACCESS_REFUSED")), "{wrong}");
     let may_not = refused(with("connection", connection("sesame"))).await;
     assert!(may_not.starts_with("ACCESS_REFUSED"), "{may_not}");
     let mut full = with("routing_key", json!("full"));

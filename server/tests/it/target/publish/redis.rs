@@ -100,11 +100,11 @@ async fn a_password_is_asked_for_and_given() {
     let server = format!("127.0.0.1:{}", redis.port);
     let mut definition = definition(&server, json!({}));
     let message = refused(definition.clone()).await;
-    assert!(message.starts_with(&format!("{server} did not let us in: NOAUTH")), "{message}");
+    assert!(message.starts_with(&format!("{server} refused the sign-in: NOAUTH")), "{message}");
     let connection = &mut definition["publish"]["to"]["redis"]["connection"];
     connection["password"] = json!("wrong");
     let message = refused(definition.clone()).await;
-    assert!(message.starts_with(&format!("{server} did not let us in: WRONGPASS")), "{message}");
+    assert!(message.starts_with(&format!("{server} refused the sign-in: WRONGPASS")), "{message}");
     definition["publish"]["to"]["redis"]["connection"]["password"] = json!("sesame");
     published(definition).await;
 }
@@ -119,7 +119,7 @@ async fn a_server_that_is_not_redis_is_reported() {
         std::future::pending::<()>().await;
     });
     let message = refused(definition(&server, json!({}))).await;
-    assert!(message.contains("does not speak as Redis does"), "{message}");
+    assert!(message.contains("does not speak Redis's protocol"), "{message}");
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn a_token_counts_only_if_it_is_the_providers_and_of_this_sign_in() {
         let (status, told) = Browser::new().fail(&server).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{tamper}: {told}");
         // Only the operator's log has the reason, not the page that the person sees.
-        assert!(told.contains("what the provider answered does not count"), "{tamper}: {told}");
+        assert!(told.contains("the provider's answer was rejected"), "{tamper}: {told}");
         let log = server.logged("error=accept the token: ").await;
         assert!(log.contains(why) && !told.contains(why), "{tamper}: {log}");
         assert!(!log.contains("eyJ") && !log.contains(SECRET), "{tamper}: {log}");

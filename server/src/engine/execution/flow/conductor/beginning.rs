@@ -55,7 +55,7 @@ impl Conductor {
             };
             let outcome = core.clock.timeout(limit, work).await;
             let outcome = outcome.unwrap_or_else(|_| Outcome::TimedOut {
-                message: "it outlived its timeout and the time to be killed in".to_owned(),
+                message: "it exceeded its timeout and its grace period".to_owned(),
                 output: Value::Null,
             });
             EndedAttempt { index, outcome }

@@ -59,7 +59,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         // A bug here must not leave the run unfinished:
         // this node disowns it, and another node takes it over.
         if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
-            tracing::error!(run_id = %hold.run_id, "the run is let go after a bug in Carillon");
+            tracing::error!(run_id = %hold.run_id, "the run is released after a bug in Carillon");
         }
         if core.let_go(&grip).is_ok() {
             core.registry.forget(&hold);
@@ -157,7 +157,7 @@ impl Conductor {
                 StepOutcome::Done => {}
                 StepOutcome::Lost => {
                     let run_id = self.hold.run_id;
-                    tracing::warn!(%run_id, "the run was taken over; it is left");
+                    tracing::warn!(%run_id, "the run was taken over; this node leaves it");
                     return self.abandon().await;
                 }
                 StepOutcome::Refused if self.strip() => continue,

@@ -54,9 +54,9 @@ impl Conductor {
     /// Ends the run because no node will ever be able to read its history.
     /// Otherwise, nodes would pass the run on to one another for ever.
     pub(super) async fn give_up(&mut self, problem: &StoreError) {
-        tracing::error!(run_id = %self.hold.run_id, error = %problem, "a run is given up");
+        tracing::error!(run_id = %self.hold.run_id, error = %problem, "gave up a run");
         let now = self.core.agreed_now().await;
-        let error = format!("what was done of the run cannot be read: failed to {problem}");
+        let error = format!("the progress of the run cannot be read: failed to {problem}");
         let left = self.core.store.tasks_at_work(self.hold.run_id).await.unwrap_or_default();
         self.ended = left.into_iter().map(|(task, attempt)| let_go(task, attempt, now)).collect();
         let state = run::State::Failed;
@@ -74,7 +74,7 @@ impl Conductor {
         for ended in self.ended.iter_mut().filter(|ended| ended.output.is_some()) {
             any = true;
             ended.output = None;
-            ended.error = Some("the database refuses to keep what came of it".to_owned());
+            ended.error = Some("the database refuses to store its result".to_owned());
             if ended.state == task_run::State::Succeeded {
                 ended.state = task_run::State::Failed;
             }
@@ -122,7 +122,7 @@ pub(super) fn let_go(task: String, attempt: i32, at: DateTime<Utc>) -> EndedTask
         task,
         attempt,
         state: task_run::State::Lost,
-        error: Some("the node that worked on it let go of the run".to_owned()),
+        error: Some("the node that worked on it released the run".to_owned()),
         output: None,
         at: at.into(),
     }
