@@ -118,8 +118,10 @@ test("a credential that a draft did not keep is named until it is entered again"
 
 test("a crowded minute is told while one types, and left with one press", async ({ page, server, admin }) => {
   const one = (name: string) => `  ${name}: { when: "17 3 * * *", task: { target: { noop: {} } } }\n`;
-  deploy(server, "crowd", `module: crowd\nschedules:\n${one("crowd-a")}${one("crowd-b")}`);
-  await page.goto("/ns/default/schedules/new");
+  // A namespace without the schedules of other tests.
+  server.cli(["namespace", "create", "crowd"]);
+  deploy(server, "crowd", `module: crowd\nnamespace: crowd\nschedules:\n${one("crowd-a")}${one("crowd-b")}`);
+  await page.goto("/ns/crowd/schedules/new");
   await signIn(page, admin);
   const expression = page.getByLabel("Expression 1");
   await expression.fill("17 3 * * *");

@@ -43,6 +43,13 @@ impl Typing {
         self.timer.set_value(set_timeout_with_handle(over, PAUSE).ok());
     }
 
+    /// Searches for a text that was chosen, in place of a typed one that still waits.
+    pub(crate) fn chosen(self, text: String) {
+        self.stop();
+        self.waiting.set_value(None);
+        self.search.run(text);
+    }
+
     /// Cancels the timer; returns whether it was running.
     fn stop(self) -> bool {
         let timer = self.timer.try_update_value(Option::take).flatten();

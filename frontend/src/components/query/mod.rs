@@ -239,6 +239,7 @@ pub(crate) fn QueryBar(
     known: Signal<Vec<(&'static str, Vec<String>)>>,
 ) -> impl IntoView {
     let completion = use_completion(fields, known, search);
+    let search = Callback::new(move |text| completion.typing.chosen(text));
     let views = view_buttons(views, value, search);
     let refusal = Signal::derive(move || loading.failure.get().filter(Failure::is_of_search));
     view! {

@@ -66,10 +66,11 @@ pub(crate) fn Metrics() -> impl IntoView {
         let (from, until) = range.bounds();
         Some(api::schedule_figures(address.namespace(), search(filters), from, until))
     });
-    let (loading, now_loading) = (stats.loading, now.loading);
+    let (loading, now_loading, week_loading) = (stats.loading, now.loading, week.loading);
     use_every(LOOK, move || {
         loading.refresh();
         now_loading.refresh();
+        week_loading.refresh();
     });
     let hours = move || {
         week.with(|week| {

@@ -90,11 +90,12 @@ fn exported(namespace: Memo<String>, module: Option<String>) -> AnyView {
             (false, true) => "A part of the module: apply it with --no-prune.",
             (false, false) => "",
         };
+        let named = format!("The file of {}", file.module);
         view! {
             <section class="export" aria-label=file.module.clone()>
                 <div class="panel-head"><h3>{file.module.clone()}</h3>{copy_button("Copy", file.source.clone())}</div>
                 <p class="hint">{hint}</p>
-                <pre class="source" tabindex="0" role="region" aria-label="The file">{file.source.clone()}</pre>
+                <pre class="source" tabindex="0" role="region" aria-label=named>{file.source.clone()}</pre>
             </section>
         }
         .into_any()
