@@ -34,6 +34,23 @@ pub(in crate::target) fn for_namespace<F: Future>(
     NAMESPACE.scope(namespace, work)
 }
 
+/// Starts a task that does `work` for the namespace of the current task, if that has one.
+#[cfg(feature = "sqs")]
+pub(in crate::target) fn spawn_for_same<F>(work: F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    match namespace() {
+        Some(namespace) => tokio::spawn(for_namespace(namespace, work)),
+        None => tokio::spawn(work),
+    };
+}
+
+/// The namespace whose attempt the current task carries out.
+pub(in crate::target) fn namespace() -> Option<Uuid> {
+    NAMESPACE.try_with(|namespace| *namespace).ok()
+}
+
 /// The places for lookups.
 pub(super) fn places() -> Bulkhead<Uuid> {
     Bulkhead::new(MAX_AT_ONCE, MAX_OF_NAMESPACE)
@@ -43,7 +60,7 @@ pub(super) fn places() -> Bulkhead<Uuid> {
 pub(super) fn limited(places: Bulkhead<Uuid>, lookup: Arc<Lookup>) -> Arc<Lookup> {
     let places = Arc::new(places);
     Arc::new(move |name: String| -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
-        let holder = NAMESPACE.try_with(|namespace| *namespace).ok();
+        let holder = namespace();
         let (places, lookup) = (Arc::clone(&places), Arc::clone(&lookup));
         Box::pin(async move {
             let place = match holder {

@@ -25,4 +25,8 @@ mod resolver;
 
 pub(super) use guard::{Egress, NameRefused};
 pub(super) use lookups::for_namespace;
+#[cfg(all(test, feature = "sqs"))]
+pub(super) use lookups::namespace;
+#[cfg(feature = "sqs")]
+pub(super) use lookups::spawn_for_same;
 pub(super) use resolver::Resolver;

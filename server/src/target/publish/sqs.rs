@@ -46,3 +46,50 @@ impl Queues {
         answer.await.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{io, net::SocketAddr};
+
+    use rustls::RootCertStore;
+    use serde_json::json;
+    use tokio::sync::mpsc;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::target::{
+        egress::{Egress, Resolver, for_namespace, namespace},
+        tls,
+    };
+
+    #[tokio::test]
+    async fn names_are_looked_up_for_the_namespace_of_the_attempt() {
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let resolver = Resolver::asking(Egress::new(false), move |_| {
+            let _ = tell.send(namespace());
+            let found: io::Result<Vec<SocketAddr>> = Err(io::Error::other("nobody answers"));
+            Box::pin(std::future::ready(found))
+        });
+        let tls = tls::config(&Arc::new(RootCertStore::empty())).unwrap().with_no_client_auth();
+        let client = Client::builder().tls_backend_preconfigured(tls).no_proxy();
+        let client = client.dns_resolver(Arc::new(resolver)).build().unwrap();
+        let queues = Queues::new(client, Clock::system());
+        let sqs = json!({
+            "queue_url": "https://sqs.test/1/orders", "region": "eu-central-1",
+            "access_key_id": "test", "secret_access_key": "sesame",
+        });
+        let sqs: Sqs = serde_json::from_value(sqs).unwrap();
+        let message = Message {
+            id: "nightly-1".to_owned(),
+            content_type: "application/json",
+            attributes: vec![],
+            headers: vec![],
+            body: b"{}".to_vec(),
+        };
+        for owner in [7, 8].map(Uuid::from_u128) {
+            let sent = for_namespace(owner, queues.send(&sqs, &message, "nightly")).await;
+            assert!(sent.is_err(), "{sent:?}");
+            assert_eq!(told.recv().await, Some(Some(owner)));
+        }
+    }
+}

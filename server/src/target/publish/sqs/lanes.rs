@@ -16,7 +16,10 @@ use super::{
     call::{Failure, Queue},
     entry::{AcceptedEntry, BatchEntry, BatchReply, together},
 };
-use crate::{clock::Clock, target::publish::problem::PublishProblem};
+use crate::{
+    clock::Clock,
+    target::{egress::spawn_for_same, publish::problem::PublishProblem},
+};
 
 const SEND: &str = "AmazonSQS.SendMessage";
 const SEND_BATCH: &str = "AmazonSQS.SendMessageBatch";
@@ -60,7 +63,8 @@ impl Lanes {
         lane.waiting.push_back(job);
         if lane.calls < MAX_CALLS {
             lane.calls += 1;
-            tokio::spawn(self.clone().work(queue));
+            // The names that it looks up count towards the limit of the event's namespace.
+            spawn_for_same(self.clone().work(queue));
         }
     }
 
