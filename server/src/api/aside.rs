@@ -42,6 +42,10 @@ const MAX_QUERIES_OF_CALLER: usize = 6;
 const MAX_LARGE_OF_CALLER: usize = 2;
 /// How long a request waits for a place.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a request that computes waits for the place of its large answer. Meanwhile it holds one
+/// of the node's few places for computing, so two callers that leave their answers unread could
+/// keep all others out.
+const COMPUTING_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Executes a query or mutation, away from the event loop if it computes.
 pub async fn execute(schema: &Schema, mut request: Request) -> Response {
@@ -85,7 +89,7 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
 }
 
 /// Marks a request that holds a place for computing. There are fewer of those than of places for
-/// queries, and it must not wait while it holds one of the node's.
+/// queries, and it must not wait long while it holds one of the node's.
 struct ComputesAside;
 
 /// The responses of any operation, each with its place: a subscription's events, or the single
@@ -171,7 +175,11 @@ impl AnswerPlace {
             return Ok(());
         };
         let caller = caller(ctx.data_opt::<Viewer>());
-        let place = asides.large.enter_within(caller, &asides.clock, PATIENCE);
+        let patience = match ctx.data_opt::<ComputesAside>() {
+            Some(ComputesAside) => COMPUTING_PATIENCE,
+            None => PATIENCE,
+        };
+        let place = asides.large.enter_within(caller, &asides.clock, patience);
         match self.0.get_or_init(|| place).await {
             Some(_) => Ok(()),
             None => Err(rate_limited(format!(

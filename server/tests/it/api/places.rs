@@ -113,6 +113,28 @@ async fn a_mutation_that_waits_in_vain_for_a_place_is_not_carried_out() {
 }
 
 #[tokio::test]
+async fn a_request_that_computes_waits_only_briefly_for_the_place_of_its_large_answer() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let _unwritten = two_unwritten(&desk).await;
+    let computing = format!("{{ timezones {}", &LARGE[1..]);
+    let (schema, asked) = (desk.schema.clone(), request(Some(Role::Admin), &computing, json!({})));
+    let waits = tokio::spawn(async move { api::execute(&schema, asked).await });
+    let until = loop {
+        if let Some(until) = desk.clock.next_wake() {
+            break until;
+        }
+        assert!(!waits.is_finished(), "it did not wait");
+        tokio::task::yield_now().await;
+    };
+    let brief = Duration::from_secs(1);
+    assert!(until <= desk.clock.now() + brief, "it holds a place for computing until {until}");
+    desk.clock.pass(brief);
+    let refused = waits.await.unwrap();
+    let error = serde_json::to_value(&refused.errors[0]).unwrap();
+    assert_eq!(error["extensions"]["code"], "RATE_LIMITED", "{error}");
+}
+
+#[tokio::test]
 async fn a_large_answer_to_a_mutation_waits_but_is_not_refused() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let make = "mutation ($context: JSON!) { createSchedule(input: {
