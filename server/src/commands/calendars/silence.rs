@@ -3,14 +3,15 @@
 //! it is written, because a module may change calendars and schedules together.
 //!
 //! No index can tell whether a timing fires at all under its calendars. So all schedules that name
-//! a calendar are checked before the transaction that changes the calendar; that check blocks
-//! nothing. SQLite allows no other write during the transaction, so it checks only two kinds again:
-//! the schedules that the first check found silenced, and those that have changed since. If the
-//! calendars differ from those of the first check, the transaction checks all schedules again.
+//! a calendar are checked before the transaction that changes the calendar. That check blocks
+//! nothing: it computes on blocking threads, in the places that its namespace has. SQLite allows no
+//! other write during the transaction, so it checks only two kinds again: the schedules that the
+//! first check found silenced, and those that have changed since. If the calendars differ from
+//! those of the first check, the transaction checks all schedules again.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Keys, Timestamp, calendar::Model, schedule};
 use sea_orm::ConnectionTrait;
 use serde_json::json;
@@ -22,7 +23,10 @@ use crate::{
         calendars::{CalendarSpec, some_of},
         schedules::suppression,
     },
-    model::{calendars as compiled, spec::Spec},
+    model::{
+        calendars::{self as compiled, CurrentCalendars},
+        spec::Spec,
+    },
     store::{DatabaseTransaction, StoreError, calendars, schedules},
 };
 
@@ -53,7 +57,8 @@ pub(in crate::commands) struct ForeseenEffect {
 
 impl Commands {
     /// Computes the effect of changes to a namespace's calendars on the schedules that name them;
-    /// `None` if there are too many to compute beforehand.
+    /// `None` if there are too many to compute beforehand. Must not be called while holding a
+    /// transaction: it may take a while.
     pub(in crate::commands) async fn foresee(
         &self,
         namespace: Uuid,
@@ -76,14 +81,13 @@ impl Commands {
             let mut last = None::<String>;
             loop {
                 let page = calendars::users(read, dialect, row, last.as_deref(), PAGE).await?;
-                last = page.last().map(|schedule| schedule.name.clone());
-                let silenced = self.silenced_among(read, page, &before, &after).await?;
+                let Some(end) = page.last() else { break };
+                last = Some(end.name.clone());
+                let check = self.silence_check(read, page, &before, &after).await?;
+                let silenced = self.compute(namespace, move || check.silenced()).await?;
                 suspects.extend(silenced.into_iter().map(|schedule| schedule.id));
                 if suspects.len() > MAX_SUSPECTS {
                     return Ok(None);
-                }
-                if last.is_none() {
-                    break;
                 }
             }
         }
@@ -113,13 +117,13 @@ impl Commands {
                 let names_it = |Keys(keys): &Keys| keys.contains(&row.id);
                 schedule.deleted_at.is_none() && schedule.calendars.as_ref().is_some_and(names_it)
             });
-            silenced.extend(self.silenced_among(tx, suspects, before, &[]).await?);
+            silenced.extend(self.silence_check(tx, suspects, before, &[]).await?.silenced());
         }
         while silenced.len() < ENOUGH {
             let page =
                 calendars::users_since(tx, dialect, row, since, last.as_deref(), PAGE).await?;
             last = page.last().map(|schedule| schedule.name.clone());
-            silenced.extend(self.silenced_among(tx, page, before, &[]).await?);
+            silenced.extend(self.silence_check(tx, page, before, &[]).await?.silenced());
             if last.is_none() {
                 break;
             }
@@ -130,38 +134,25 @@ impl Commands {
         Ok(names)
     }
 
-    /// Which of the given schedules have all of their fires suppressed. Reads the calendars through
-    /// this connection, except for those passed as they were before and as they are after.
-    async fn silenced_among<C: ConnectionTrait>(
+    /// A check of the given schedules. Reads the calendars through this connection, except for
+    /// those passed as they were before and as they are after.
+    async fn silence_check<C: ConnectionTrait>(
         &self,
         connection: &C,
-        mut schedules: Vec<schedule::Model>,
+        schedules: Vec<schedule::Model>,
         before: &[Model],
         after: &[Model],
-    ) -> Result<Vec<schedule::Model>, CommandError> {
-        let now = self.clock.now();
+    ) -> Result<SilenceCheck, CommandError> {
         let named = compiled::named(schedules.iter().map(|schedule| &schedule.calendars));
-        let keys = Keys(named.into_iter().collect());
-        let current = compiled::read(connection, Some(&keys), compiled::NOW).await?;
-        let with = |rows: &[Model]| {
-            let mut current = current.clone();
-            current.extend(rows.iter().map(|row| (row.id, compiled::compile(row))));
-            current
-        };
-        let (before, after) = (with(before), with(after));
-        schedules.retain(|schedule| {
-            let timing = Spec::of(schedule).timing;
-            let definition = timing.definition(schedule.id, schedule.anchor_at.utc());
-            // An unreadable timing is a different problem, which is reported elsewhere.
-            let Ok(plain) = self.cache.timetable(&definition) else { return false };
-            let is_silent = |current| {
-                let keys = schedule.calendars.as_ref();
-                let timetable = compiled::with(plain.clone(), keys, current);
-                timetable.is_ok_and(|timetable| suppression::silences(&timetable, now))
-            };
-            is_silent(&after) && !is_silent(&before)
-        });
-        Ok(schedules)
+        let named: Vec<Uuid> = named.into_iter().collect();
+        Ok(SilenceCheck {
+            schedules,
+            calendars: calendars::by_ids(connection, &named).await?,
+            before: before.to_vec(),
+            after: after.to_vec(),
+            cache: self.cache.clone(),
+            now: self.clock.now(),
+        })
     }
 
     /// Refuses this transaction's changes to the calendars in `before` if one of them would
@@ -190,6 +181,47 @@ impl Commands {
             redrawn.push(row);
         }
         Ok(redrawn)
+    }
+}
+
+/// Schedules to check, and the calendars that they name.
+struct SilenceCheck {
+    schedules: Vec<schedule::Model>,
+    calendars: Vec<Model>,
+    /// The calendars that differed before.
+    before: Vec<Model>,
+    /// The calendars that will differ.
+    after: Vec<Model>,
+    cache: Arc<timetable::Cache>,
+    now: DateTime<Utc>,
+}
+
+impl SilenceCheck {
+    /// The schedules whose fires are all suppressed, but were not all suppressed before. Computes
+    /// for a while.
+    fn silenced(self) -> Vec<schedule::Model> {
+        let Self { mut schedules, calendars, before, after, cache, now } = self;
+        let compile = |row: &Model| (row.id, compiled::compile(row));
+        let current: CurrentCalendars = calendars.iter().map(compile).collect();
+        let with = |rows: &[Model]| {
+            let mut current = current.clone();
+            current.extend(rows.iter().map(compile));
+            current
+        };
+        let (before, after) = (with(&before), with(&after));
+        schedules.retain(|schedule| {
+            let timing = Spec::of(schedule).timing;
+            let definition = timing.definition(schedule.id, schedule.anchor_at.utc());
+            // An unreadable timing is a different problem, which is reported elsewhere.
+            let Ok(plain) = cache.timetable(&definition) else { return false };
+            let is_silent = |current: &CurrentCalendars| {
+                let keys = schedule.calendars.as_ref();
+                let timetable = compiled::with(plain.clone(), keys, current);
+                timetable.is_ok_and(|timetable| suppression::silences(&timetable, now))
+            };
+            is_silent(&after) && !is_silent(&before)
+        });
+        schedules
     }
 }
 

@@ -1,17 +1,22 @@
 //! Changes of a calendar that would keep schedules from ever firing again. The schedules are
 //! checked before the change; those that have changed since are checked again in its transaction.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    pin::pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
 };
 
-use carillon::store::{Edge, Faults, Store};
+use carillon::store::{Edge, Faults, Store, schedules};
 use chrono::TimeDelta;
 use entity::{Keys, calendar, calendar::Mode, schedule};
 use futures::{FutureExt, future::BoxFuture};
 use sea_orm::{ActiveModelTrait, Set};
 use serde_json::json;
+use tokio::{runtime::Builder, sync::oneshot, task::spawn_blocking};
 use uuid::Uuid;
 
 use super::{
@@ -93,6 +98,41 @@ async fn a_change_of_a_calendar_looks_at_its_schedules_before_its_transaction(
     assert!(reads(&said[changed..]) <= 2, "{:#?}", &said[changed..]);
 }
 
+/// The event loop of the API would answer nobody meanwhile.
+#[test]
+fn the_schedules_of_a_calendar_are_checked_on_a_blocking_thread() {
+    let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    runtime.unwrap().block_on(async {
+        let (world, calendar) = a_world(TestDatabase::sqlite().await).await;
+        old(&world, 1, |_, row| {
+            row.calendars = Some(Keys(vec![calendar]));
+            row.expressions.0 = vec![OFTEN.to_owned()];
+        })
+        .await;
+        let (began, is_taken) = oneshot::channel();
+        let (give_back, given_back) = mpsc::channel::<()>();
+        let only_thread = spawn_blocking(move || {
+            began.send(()).unwrap();
+            // An error means that the test has failed.
+            let _ = given_back.recv();
+        });
+        is_taken.await.unwrap();
+        let commands = commands(&world);
+        let mut change = pin!(close_for_a_day(&commands, calendar));
+        for _ in 0..200 {
+            let read = schedules::by_name(world.database.store.read(), world.namespace, "s0000");
+            tokio::select! {
+                biased;
+                changed = &mut change => panic!("it did not wait: {changed:?}"),
+                found = read => assert!(found.unwrap().is_some()),
+            }
+        }
+        give_back.send(()).unwrap();
+        change.await.unwrap();
+        only_thread.await.unwrap();
+    });
+}
+
 async fn a_schedule_that_changes_while_its_calendar_does_is_looked_at_again(
     database: TestDatabase,
 ) {
@@ -106,7 +146,7 @@ async fn a_schedule_that_changes_while_its_calendar_does_is_looked_at_again(
     interrupted(&mut world, move |store| {
         async move {
             let tx = store.begin().await.unwrap();
-            let row = carillon::store::schedules::by_name(&tx, namespace, "s0001").await.unwrap();
+            let row = schedules::by_name(&tx, namespace, "s0001").await.unwrap();
             let change = schedule::ActiveModel {
                 id: Set(row.unwrap().id),
                 expressions: Set(entity::Strings(vec![ONCE.to_owned()])),
