@@ -109,7 +109,9 @@ pub mod retry;
 pub mod taken;
 
 pub use cache::Cache;
-pub use calendars::{Calendar, CalendarEntries, CalendarMode, DateRange, TimeWindow, Weekday};
+pub use calendars::{
+    Calendar, CalendarEntries, CalendarMode, DateRange, MAX_CALENDARS, TimeWindow, Weekday,
+};
 pub use definition::{Definition, DstPolicy, Gap, Overlap};
 pub use dialect::{Dialect, DialectError};
 pub use error::TimingError;

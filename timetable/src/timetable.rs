@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 
 use crate::{
-    calendars::{CALENDARS, Calendar},
+    calendars::{Calendar, MAX_CALENDARS},
     count,
     definition::{Definition, DstPolicy},
     describe,
@@ -135,10 +135,10 @@ impl Timetable {
         calendars: impl IntoIterator<Item = Arc<Calendar>>,
     ) -> Result<Timetable, TimingError> {
         let calendars: Arc<[Arc<Calendar>]> = calendars.into_iter().collect();
-        if calendars.len() > CALENDARS {
+        if calendars.len() > MAX_CALENDARS {
             let fault = Fault::new(
                 format!("{} calendars", calendars.len()),
-                format!("give at most {CALENDARS} calendars, or join some of them"),
+                format!("give at most {MAX_CALENDARS} calendars, or join some of them"),
             );
             return Err(TimingError::new("calendars", "", fault));
         }

@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+use timetable::MAX_CALENDARS;
 use uuid::Uuid;
 
 use super::BadInput;
@@ -47,6 +48,16 @@ pub(crate) fn text(field: &str, value: &str, most: usize) -> Result<(), BadInput
         return Err(BadInput::new(field, value, "has a NUL character", "remove it"));
     }
     Ok(())
+}
+
+/// Checks the number of calendars that a schedule names.
+pub(crate) fn calendars(names: &[String]) -> Result<(), BadInput> {
+    if names.len() <= MAX_CALENDARS {
+        return Ok(());
+    }
+    let problem = format!("{} calendars", names.len());
+    let help = format!("give at most {MAX_CALENDARS} calendars, or join some of them");
+    Err(BadInput::new("calendars", "", problem, help))
 }
 
 /// Checks a required reason, which only people read.

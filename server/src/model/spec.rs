@@ -218,6 +218,7 @@ impl Spec {
             check::number("maxFires", max, 1..=1_000_000_000, "fires")?;
         }
         self.timing.check()?;
+        check::calendars(&self.calendars)?;
         check::check_days("retentionDays", self.retention_days)?;
         check::context("context", &self.context)
     }

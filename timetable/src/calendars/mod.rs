@@ -22,4 +22,4 @@ pub use compiled::Calendar;
 pub use entries::{CalendarEntries, CalendarMode, DateRange, TimeWindow, Weekday};
 
 /// Maximum number of calendars in a timetable.
-pub(crate) const CALENDARS: usize = 8;
+pub const MAX_CALENDARS: usize = 8;

@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
+use timetable::MAX_CALENDARS;
 use uuid::Uuid;
 
 use super::{
@@ -110,7 +111,9 @@ impl Commands {
         let rows = schedules::by_names(read, namespace, &names.schedules).await?;
         let there: HashMap<String, (Uuid, DateTime<Utc>)> =
             rows.into_iter().map(|row| (row.name, (row.id, row.anchor_at.utc()))).collect();
-        let named = file.schedules.values().flat_map(|entry| entry.calendars.iter().cloned());
+        // A schedule that names more is refused in the transaction.
+        let named = file.schedules.values();
+        let named = named.flat_map(|entry| entry.calendars.iter().take(MAX_CALENDARS).cloned());
         let mut known = self.foreseen_calendars(namespace, named.collect()).await?;
         for (name, entry) in &file.calendars {
             let spec = entry.clone().spec(name);

@@ -13,6 +13,7 @@ use crate::{
     commands::{BadInput, CommandError, Commands},
     model::{
         calendars::{self, CurrentCalendars},
+        check,
         spec::Spec,
     },
     store::{DatabaseTransaction, calendars as rows},
@@ -124,6 +125,7 @@ async fn calendars_named<C: ConnectionTrait>(
     if names.is_empty() {
         return Ok(Vec::new());
     }
+    check::calendars(names)?;
     for (index, name) in names.iter().enumerate() {
         if names[..index].contains(name) {
             let field = format!("calendars[{index}]");

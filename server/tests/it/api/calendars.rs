@@ -404,6 +404,41 @@ async fn each_bad_calendar_is_refused_with_its_field() {
     }
 }
 
+/// So many names that comparing each with each would take minutes, and that no statement takes so
+/// many values.
+#[tokio::test]
+async fn a_list_of_very_many_calendars_is_refused_by_its_length() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let names: Vec<String> = (0..300_000).map(|number| format!("c{number}")).collect();
+    let mut input = nine_oclock(&[]);
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = &made["createSchedule"]["schedule"]["id"];
+    input["name"] = json!("other");
+    input["calendars"] = json!(names);
+    let many = "mutation($inputs: [CreateScheduleInput!]!) {
+        createSchedules(inputs: $inputs) { id } }";
+    let update = "mutation($id: UUID!, $calendars: [String!]) { updateSchedule(input: {
+        id: $id, expectedVersion: 1, calendars: $calendars }) { schedule { id } } }";
+    let deploy =
+        "mutation($source: String!) { deployModule(source: $source) { changes { action } } }";
+    // JSON is YAML, too. A file has at most 1 MiB.
+    let task = json!({ "target": { "noop": {} } });
+    let entry = json!({ "when": "@daily", "calendars": &names[..20_000], "task": task });
+    let source = json!({ "module": "dated", "schedules": { "other": entry } }).to_string();
+    for (query, variables) in [
+        (CREATE, json!({ "input": input })),
+        (many, json!({ "inputs": [input] })),
+        (update, json!({ "id": id, "calendars": names })),
+        (deploy, json!({ "source": source })),
+    ] {
+        let error = desk.refused(query, variables).await;
+        let field = error["extensions"]["field"].as_str().unwrap_or_default();
+        assert!(field.ends_with("calendars"), "{query}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("000 calendars; give at most 8 calendars"), "{query}: {message}");
+    }
+}
+
 #[tokio::test]
 async fn each_bad_use_of_calendars_is_refused_with_its_field() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use sea_orm::ConnectionTrait;
+use timetable::MAX_CALENDARS;
 use uuid::Uuid;
 
 use super::{CreationContext, RefusedSchedule};
@@ -66,7 +67,9 @@ impl Commands {
     ) -> Result<Vec<Option<ForeseenTiming>>, CommandError> {
         let mut names: HashMap<Uuid, Vec<String>> = HashMap::new();
         for (namespace, new) in namespaces.iter().zip(all) {
-            names.entry(*namespace).or_default().extend(new.spec.calendars.iter().cloned());
+            // A schedule that names more is refused in the transaction.
+            let named = new.spec.calendars.iter().take(MAX_CALENDARS).cloned();
+            names.entry(*namespace).or_default().extend(named);
         }
         let mut known = HashMap::with_capacity(names.len());
         for (namespace, names) in names {
