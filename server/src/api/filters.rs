@@ -114,7 +114,7 @@ pub(crate) struct RunFilter {
 impl From<RunFilter> for reads::runs::Filter {
     fn from(filter: RunFilter) -> Self {
         Self {
-            states: filter.states.map(|states| states.into_iter().map(Into::into).collect()),
+            states: filter.states.map(distinct),
             schedule_id: filter.schedule_id,
             live: filter.live,
             after: filter.after.map(Into::into),
@@ -138,11 +138,21 @@ pub(crate) struct FireFilter {
 impl From<FireFilter> for reads::fires::Filter {
     fn from(filter: FireFilter) -> Self {
         Self {
-            verdicts: filter
-                .verdicts
-                .map(|verdicts| verdicts.into_iter().map(Into::into).collect()),
+            verdicts: filter.verdicts.map(distinct),
             after: filter.after.map(Into::into),
             before: filter.before.map(Into::into),
         }
     }
+}
+
+/// The values of an enum without repetitions. Only so is their number bounded, and a statement
+/// takes only so many values.
+pub(super) fn distinct<Given, Kept: From<Given> + PartialEq>(given: Vec<Given>) -> Vec<Kept> {
+    let mut kept = Vec::new();
+    for value in given.into_iter().map(Kept::from) {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+    }
+    kept
 }

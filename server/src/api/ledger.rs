@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{
     context::ContextExt,
     error::Result,
-    filters::sought_schedules,
+    filters::{distinct, sought_schedules},
     fire::{Fire, ReasonCode, Verdict},
     loaders::ScheduleRow,
     page::{Connection, DECLARED, Paging, connection, cost, search_cost},
@@ -106,11 +106,9 @@ impl LedgerFilter {
         if let Some(ids) = &self.schedule_ids {
             may_see(cx, ids).await?;
         }
-        let words = |verdicts: Vec<Verdict>| verdicts.into_iter().map(Into::into).collect();
-        let codes = |reasons: Vec<ReasonCode>| reasons.into_iter().map(Into::into).collect();
         Ok(ledger::Filter {
-            verdicts: self.verdicts.map(words),
-            reasons: self.reasons.map(codes),
+            verdicts: self.verdicts.map(distinct),
+            reasons: self.reasons.map(distinct),
             schedules: self.schedule_ids,
             after: self.after.map(Into::into),
             before: self.before.map(Into::into),

@@ -19,6 +19,7 @@ on_both!(
     the_ledger_of_all_namespaces_is_paged_in_the_order_of_time,
     totals_add_up_to_what_was_due,
     the_ledger_is_filtered_as_requested,
+    values_that_a_filter_repeats_count_once,
     the_newest_fires_of_a_page_of_schedules_are_read_at_once,
 );
 
@@ -190,6 +191,29 @@ async fn the_ledger_is_filtered_as_requested(database: TestDatabase) {
     let eve = member_of(other, Role::Viewer);
     let foreign = json!({ "filter": { "scheduleIds": [mine] } });
     assert_eq!(desk.code_for(&eve, LEDGER, foreign).await, "NOT_FOUND");
+}
+
+/// More values than a statement of either database takes.
+async fn values_that_a_filter_repeats_count_once(database: TestDatabase) {
+    const REPEATED: usize = 70_000;
+    let desk = Desk::open(database).await;
+    let mine = desk.schedule("mine", "@hourly").await;
+    let home = namespace(&desk, "default").await;
+    plant(&desk, [planted_fire(&mine, home, 1, STARTED), planted_fire(&mine, home, 2, LOST)]).await;
+    let query = "query($id: UUID!, $ledger: LedgerFilter, $fires: FireFilter, $runs: RunFilter) {
+        ledger(filter: $ledger) { nodes { id } }
+        fires(scheduleId: $id, filter: $fires) { nodes { id } }
+        runs(filter: $runs) { nodes { id } } }";
+    let verdicts = vec!["MISSED"; REPEATED];
+    let variables = json!({
+        "id": mine,
+        "ledger": { "verdicts": verdicts },
+        "fires": { "verdicts": verdicts },
+        "runs": { "states": vec!["QUEUED"; REPEATED] },
+    });
+    let found = desk.ask(query, variables).await;
+    let count = |list: &str| found[list]["nodes"].as_array().unwrap().len();
+    assert_eq!([count("ledger"), count("fires"), count("runs")], [1, 1, 0]);
 }
 
 async fn the_newest_fires_of_a_page_of_schedules_are_read_at_once(database: TestDatabase) {
