@@ -37,10 +37,10 @@ const FORGET_AT_ONCE: u64 = 1_000;
 /// unreachable or this process was suspended.
 const GAP: Duration = Duration::from_secs(10);
 
-/// Removes all jobs that ended or were abandoned long enough ago, a thousand at a time.
+/// Removes all jobs that ended or were abandoned long enough ago, at most a thousand at a time.
 pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<(), StoreError> {
     let since = Timestamp::from(clock.now() - KEPT);
-    while store.forget_jobs(since, FORGET_AT_ONCE).await? == FORGET_AT_ONCE {}
+    while store.forget_jobs(since, FORGET_AT_ONCE).await? {}
     Ok(())
 }
 

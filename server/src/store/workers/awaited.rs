@@ -16,6 +16,10 @@ use crate::store::{
     db::bulk::{Bulk, returned_ids},
 };
 
+/// Maximum number of log lines that one transaction removes, unless a single job has printed more:
+/// SQLite allows no other write meanwhile.
+const MAX_LINES_AT_ONCE: i64 = 10_000;
+
 /// A job to create, for any worker of its queue.
 #[derive(Clone, Debug)]
 pub struct NewJob {
@@ -230,30 +234,38 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Removes at most `limit` jobs for which no node has waited since `since`,
-    /// and workers that have not reported since then.
-    /// Returns the number of jobs. Their workers only learn that the jobs are gone.
-    pub async fn forget_jobs(&self, since: Timestamp, limit: u64) -> Result<u64, StoreError> {
+    /// Removes at most `limit` jobs for which no node has waited since `since`, fewer if they have
+    /// printed much, and workers that have not reported since then.
+    /// Returns whether there may be more. Their workers only learn that the jobs are gone.
+    pub async fn forget_jobs(&self, since: Timestamp, limit: u64) -> Result<bool, StoreError> {
         #[derive(FromQueryResult)]
         struct Old {
             id: Uuid,
+            lines: i64,
         }
         let tx = self.begin().await?;
         let old = format!(
-            "SELECT job.id FROM job WHERE job.awaited_until < $1 \
+            "SELECT job.id, job.lines FROM job WHERE job.awaited_until < $1 \
              ORDER BY job.awaited_until, job.id LIMIT $2 {}",
             self.dialect().skip_locked("job")
         );
         let values = [since.0.into(), limit.cast_signed().into()];
         let old = Old::find_by_statement(self.dialect().statement(old, values));
-        let ids: Vec<Uuid> = old.all(&tx).await?.into_iter().map(|row| row.id).collect();
+        let old = old.all(&tx).await?;
+        let mut lines = 0_i64;
+        let few = old.iter().enumerate().take_while(|(index, row)| {
+            lines = lines.saturating_add(row.lines);
+            *index == 0 || lines <= MAX_LINES_AT_ONCE
+        });
+        let ids: Vec<Uuid> = few.map(|(_, row)| row.id).collect();
         let of_jobs = job_line::Column::JobId.is_in(ids.iter().copied());
         job_line::Entity::delete_many().filter(of_jobs).exec(&tx).await?;
         let these = Column::Id.is_in(ids.iter().copied());
         Entity::delete_many().filter(these).exec(&tx).await?;
         super::programs::forget_silent(&tx, since).await?;
         self.commit_unseen(tx).await?;
-        Ok(ids.len().try_into().unwrap_or(u64::MAX))
+        let is_full = u64::try_from(old.len()).is_ok_and(|found| found >= limit);
+        Ok(is_full || ids.len() < old.len())
     }
 }
 

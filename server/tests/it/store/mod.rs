@@ -2,6 +2,7 @@
 
 mod full;
 mod guesses;
+mod jobs;
 mod lists;
 mod opening;
 mod schema;
