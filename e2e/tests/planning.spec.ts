@@ -186,6 +186,36 @@ test("a file is planned before it is deployed, and a second plan changes nothing
   await expect(page.getByText("All is as it was declared")).toBeVisible();
 });
 
+test("the report of clock changes says what each schedule does, however many there are", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "clocks"]);
+  // More than a page of schedules precedes the affected ones by name.
+  const others = Array.from({ length: 101 }, (_, at) => `  y-${at}: { when: "@yearly", task: { target: { noop: {} } } }\n`);
+  const berlin = (name: string, more: string) =>
+    `  ${name}: { when: "30 2 * * *", zone: Europe/Berlin, ${more}task: { target: { noop: {} } } }\n`;
+  const schedules = others.join("") + berlin("z-shifts", "") + berlin("z-skips", "dst: { gap: skip, overlap: both }, ");
+  deploy(server, "clocks", `module: clocks\nnamespace: clocks\nschedules:\n${schedules}`);
+  await server.ask(
+    `mutation { createSchedule(input: { namespace: "clocks", name: "z-by-hand",
+      timing: { expressions: ["30 2 * * *"], zone: "Europe/Berlin" }, task: { target: { noop: {} } } }) { schedule { id } } }`,
+    {},
+  );
+  await page.goto("/ns/clocks/upcoming?tab=clocks");
+  await signIn(page, admin);
+  // A year may contain the same change twice.
+  const changes = page.getByTestId("clock-change");
+  const forward = changes.filter({ hasText: "Europe/Berlin: the clock goes forward" }).first();
+  await expect(forward).toContainText("02:00 becomes 03:00 (+01:00 becomes +02:00). It affects 3 schedules.");
+  const row = (name: string) => forward.getByTestId("clock-row").filter({ hasText: name });
+  await expect(row("z-shifts")).toContainText("it fires at 03:00 instead");
+  await expect(row("z-skips")).toContainText("it does not fire then");
+  const back = changes.filter({ hasText: "the clock goes back" }).first();
+  await expect(back.getByTestId("clock-row").filter({ hasText: "z-skips" })).toContainText("it fires both times");
+  // A module's schedule is changed in its file.
+  await expect(row("z-shifts").getByRole("link", { name: "Edit" })).toHaveCount(0);
+  await row("z-by-hand").getByRole("link", { name: "Edit z-by-hand" }).click();
+  await expect(page).toHaveURL(/\/schedules\/[^/]+\/edit$/);
+});
+
 test("the busiest hour and its collisions are found without what starts each minute", async ({ page, server, admin }) => {
   server.cli(["namespace", "create", "load"]);
   const one = (name: string, when: string) => `  ${name}: { when: "${when}", task: { target: { noop: {} } } }\n`;

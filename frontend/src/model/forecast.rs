@@ -1,8 +1,7 @@
-//! The upcoming fires of a window, and the effect of a zone's clock changes on them.
+//! The upcoming fires of a window, and the effect of the coming clock changes on schedules.
 
 use serde::Deserialize;
 
-use super::{GapPolicy, OverlapHourPolicy, PreviewFire};
 use crate::time::Moment;
 
 /// The upcoming fires.
@@ -73,23 +72,54 @@ pub(crate) struct ForecastHour {
     pub(crate) frequent_schedules: i64,
 }
 
-/// A schedule with its fires around a clock change.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// The coming clock changes that affect schedules.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ZoneSchedule {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    pub(crate) timing: ZoneTiming,
-    pub(crate) next_fires: Vec<PreviewFire>,
+pub(crate) struct ClockChanges {
+    /// Soonest first.
+    pub(crate) changes: Vec<ClockChange>,
+    /// How many schedules were examined.
+    pub(crate) schedules: i64,
+    pub(crate) is_complete: bool,
 }
 
-/// A zone's timing, with its policies for clock changes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct ZoneTiming {
+/// A change of a zone's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct ClockChange {
     pub(crate) zone: String,
+    pub(crate) at: Moment,
+    /// What the clock would show without the change, with the offset: `2026-03-29T02:00:00+01:00`.
+    pub(crate) before: String,
+    pub(crate) after: String,
+    /// How many schedules it affects, of which `schedules` are the first.
+    pub(crate) affected: i64,
+    pub(crate) schedules: Vec<ClockChangeEffect>,
+}
+
+/// The effect of a clock change on a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClockChangeEffect {
+    pub(crate) schedule: ClockSchedule,
+    pub(crate) effects: Vec<String>,
+    /// The calendar that suppresses the fires at the instant of the change, if any.
+    pub(crate) suppressed_by: Option<String>,
+}
+
+/// A schedule that a clock change affects.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct ClockSchedule {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) module: Option<String>,
+    pub(crate) timing: ClockTiming,
+}
+
+/// The timing of such a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct ClockTiming {
     pub(crate) expressions: Vec<String>,
-    pub(crate) gap: GapPolicy,
-    pub(crate) overlap: OverlapHourPolicy,
 }
 
 #[cfg(test)]

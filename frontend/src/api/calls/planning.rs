@@ -12,7 +12,7 @@ use crate::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
         SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowReading,
-        WorkflowRow, ZoneSchedule,
+        WorkflowRow,
     },
     time::Moment,
 };
@@ -278,12 +278,7 @@ pub(crate) fn upcoming(
     Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200, frequent })
 }
 
-/// The schedules that a search finds, with their fires from an instant on.
-pub(crate) fn zone_fires(
-    namespace: String,
-    search: String,
-    from: Moment,
-) -> Ask<Vec<ZoneSchedule>> {
-    let namespace = within(namespace);
-    Ask::new::<ZoneFires>(zone_fires::Variables { namespace, search, from })
+/// The clock changes of the coming year that affect schedules.
+pub(crate) fn clock_changes(namespace: String) -> Ask<crate::model::ClockChanges> {
+    Ask::new::<ClockChanges>(clock_changes::Variables { namespace: within(namespace) })
 }

@@ -6,9 +6,8 @@ use super::{DateTime, JSON, Long, Operation, UUID};
 use crate::model::{
     Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
     BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, ChangeAction,
-    Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, GapPolicy, Group, GroupRun,
-    HttpAnswer, Module, OverlapHourPolicy, Page, Plan, RunState, ScheduleName, Took, Weekday,
-    Workflow, WorkflowRow, ZoneSchedule,
+    Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, Group, GroupRun, HttpAnswer,
+    Module, Page, Plan, RunState, ScheduleName, Took, Weekday, Workflow, WorkflowRow,
 };
 
 operations! {
@@ -44,5 +43,5 @@ operations! {
     PlanModule = "graphql/plan_module.graphql", "/deployModule" => Plan;
     DeployModule = "graphql/deploy_module.graphql", "/deployModule/module" => String;
     Forecast = "graphql/upcoming.graphql", "/upcoming" => ForecastAnswer;
-    ZoneFires = "graphql/zone_fires.graphql", "/schedules/nodes" => Vec<ZoneSchedule>;
+    ClockChanges = "graphql/clock_changes.graphql", "/clockChanges" => crate::model::ClockChanges;
 }

@@ -4,12 +4,13 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 18] = [
     "schedulePreview",
     "lint",
     "nextFires",
     "upcoming",
     "upcomingByMinute",
+    "clockChanges",
     "pausePreview",
     "definitionEffect",
     "readWorkflow",

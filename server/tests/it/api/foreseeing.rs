@@ -11,6 +11,7 @@ on_both!(
     the_minutes_to_come_are_counted_and_a_candidate_is_tried,
     what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come,
     an_edit_tells_the_fires_that_it_adds_and_removes,
+    a_clock_change_tells_its_effect_on_each_schedule,
 );
 
 async fn a_pause_tells_the_fires_that_would_fall_into_it(database: TestDatabase) {
@@ -206,4 +207,82 @@ async fn an_edit_tells_the_fires_that_it_adds_and_removes(database: TestDatabase
     assert!(bad["definitionEffect"]["problem"]["field"].is_string(), "{bad}");
     let unknown = json!({ "id": uuid::Uuid::nil(), "timing": timing });
     assert_eq!(desk.refused(query, unknown).await["extensions"]["code"], "NOT_FOUND");
+}
+
+/// The effect of a clock change on a schedule, as the API tells it.
+fn effect(name: &str, text: &str, calendar: Option<&str>) -> Value {
+    json!({ "schedule": { "name": name }, "effects": [text], "suppressedBy": calendar })
+}
+
+async fn a_clock_change_tells_its_effect_on_each_schedule(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let calendar = "mutation { createCalendar(input: {
+        name: \"sundays\", mode: EXCLUDE, weekdays: [SUN] }) { calendar { id } } }";
+    desk.ask(calendar, json!({})).await;
+    let create = async |name: &str, timing: Value, calendars: Value| {
+        let task = json!({ "target": { "noop": {} } });
+        let input = json!({ "name": name, "timing": timing, "calendars": calendars, "task": task });
+        let made = desk.ask(CREATE, json!({ "input": input })).await;
+        made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned()
+    };
+    let berlin = |text: &str| json!({ "expressions": [text], "zone": "Europe/Berlin" });
+    let mut both = berlin("30 2 * * *");
+    both["gap"] = json!("SKIP");
+    both["overlap"] = json!("BOTH");
+    create("shifts", berlin("30 2 * * *"), json!([])).await;
+    create("both", both, json!([])).await;
+    create("rests", berlin("30 2 * * *"), json!(["sundays"])).await;
+    create("hourly", berlin("0 * * * *"), json!([])).await;
+    create("elsewhere", json!({ "expressions": ["30 2 * * *"] }), json!([])).await;
+    let paused = create("paused", berlin("30 2 * * *"), json!([])).await;
+    let pause =
+        "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": paused })).await;
+
+    let query = "query($days: Int! = 366, $search: String, $first: Int! = 50) {
+        clockChanges(days: $days, search: $search, first: $first) { schedules isComplete changes {
+            zone at before after affected
+            schedules { schedule { name } effects suppressedBy } } } }";
+    let ask = async |variables: Value| desk.ask(query, variables).await["clockChanges"].clone();
+    let year = ask(json!({})).await;
+    assert_eq!((&year["schedules"], &year["isComplete"]), (&json!(4), &json!(true)));
+    let changes = year["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 2, "{year}");
+    let gap = "02:30 does not exist on 2026-03-29 in Europe/Berlin";
+    let shifted = format!("{gap}: it fires at 03:00 instead, the first instant after the gap");
+    assert_eq!(
+        changes[0],
+        json!({
+            "zone": "Europe/Berlin", "at": "2026-03-29T01:00:00Z", "affected": 3,
+            "before": "2026-03-29T02:00:00+01:00", "after": "2026-03-29T03:00:00+02:00",
+            "schedules": [
+                effect("both", &format!("{gap}: it does not fire then"), None),
+                effect("rests", &shifted, Some("sundays")),
+                effect("shifts", &shifted, None),
+            ],
+        })
+    );
+    let overlap = "02:30 comes twice on 2026-10-25 in Europe/Berlin";
+    assert_eq!(
+        (&changes[1]["before"], &changes[1]["after"]),
+        (&json!("2026-10-25T03:00:00+02:00"), &json!("2026-10-25T02:00:00+01:00"))
+    );
+    let twice = effect("both", &format!("{overlap}: it fires both times"), None);
+    assert_eq!(changes[1]["schedules"][0], twice);
+
+    // A change that lists fewer schedules still counts all of them.
+    let soon = ask(json!({ "days": 30, "first": 1 })).await;
+    let listed = &soon["changes"][0];
+    assert_eq!(
+        (soon["changes"].as_array().unwrap().len(), &listed["affected"]),
+        (1, &json!(3)),
+        "{soon}"
+    );
+    assert_eq!(listed["schedules"].as_array().unwrap().len(), 1);
+    let found = ask(json!({ "search": "name:shifts" })).await;
+    assert_eq!((&found["schedules"], &found["changes"][0]["affected"]), (&json!(1), &json!(1)));
+    for days in [0, 367] {
+        let error = desk.refused(query, json!({ "days": days })).await;
+        assert_eq!(error["extensions"]["field"], "days");
+    }
 }
