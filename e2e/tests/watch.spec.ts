@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+
 import { Server } from "../support/server.ts";
 import { hasNoViolations } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
@@ -225,6 +227,57 @@ test("an alert leads to its charts, and a chart to a rule that watches it", asyn
   await expect(page.getByLabel(/^Late: /)).toBeChecked();
   await expect(page.getByLabel(/^Failed: /)).not.toBeChecked();
   await expect(page.getByLabel("About the schedules")).toHaveValue('schedule:"breaks"');
+});
+
+/** The open dialog, in both themes and at two widths. */
+async function looksRight(page: Page, what: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of [1440, 390]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      await hasNoViolations(page, `${what}, ${colorScheme}, ${width} wide`, "dialog[open]");
+    }
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+test("an alert is in the tab of its state: open, acknowledged or muted", async ({ page, server }) => {
+  server.cli(["namespace", "create", "standings"]);
+  deploy(server, "standings", ALERTED.replaceAll("alerted", "standings"));
+  await page.goto("/ns/standings/alerts");
+  const row = page.getByTestId("alert-row").filter({ hasText: "breaks" });
+  await expect(row).toBeVisible({ timeout: 60_000 });
+  const open = async (tab: string) =>
+    page.getByRole("navigation", { name: "Alerts by state" }).getByRole("link", { name: tab }).click();
+
+  await row.getByRole("button", { name: "Acknowledge", exact: true }).click();
+  const seen = page.getByRole("dialog", { name: "Acknowledge alert" });
+  await expect(seen).toBeVisible();
+  await looksRight(page, "acknowledging an alert");
+  await seen.getByLabel("Note").fill("the disk is full");
+  await seen.getByRole("button", { name: "Acknowledge", exact: true }).click();
+  await expect(page.getByText("All is quiet")).toBeVisible();
+  await open("Acknowledged");
+  await expect(row).toContainText("the disk is full");
+  await row.getByRole("button", { name: "Take back" }).click();
+  await expect(page.getByText("Nothing is acknowledged")).toBeVisible();
+
+  await open("Open");
+  await row.getByRole("button", { name: "Mute", exact: true }).click();
+  const mute = page.getByRole("dialog", { name: "Mute rule" });
+  await expect(mute).toBeVisible();
+  await looksRight(page, "muting a rule");
+  await mute.getByLabel("Reason").fill("a release");
+  await mute.getByRole("button", { name: "Mute", exact: true }).click();
+  await expect(page.getByText("All is quiet")).toBeVisible();
+  await open("Muted");
+  await expect(row).toContainText("muted until");
+
+  // The notice takes back the mute.
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByText("Nothing is muted")).toBeVisible();
+  await open("Open");
+  await expect(row).toBeVisible();
 });
 
 test("the list of schedules says what became of the last fire and why none is next", async ({
