@@ -1,8 +1,12 @@
 //! Previews of a pause, of an edit and of an unsaved timing.
 
+use entity::run::State;
 use serde_json::{Value, json};
 
-use super::desk::{CREATE, Desk};
+use super::{
+    desk::{CREATE, Desk},
+    sorting::settle,
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -10,6 +14,7 @@ on_both!(
     a_pause_that_is_only_thought_of_tells_each_way_to_resume,
     the_minutes_to_come_are_counted_and_a_candidate_is_tried,
     what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come,
+    the_work_to_come_is_counted_by_how_long_runs_usually_take,
     an_edit_tells_the_fires_that_it_adds_and_removes,
     a_clock_change_tells_its_effect_on_each_schedule,
 );
@@ -176,6 +181,28 @@ async fn what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come(
     assert_eq!((&hour["frequentSchedules"], &hour["hours"][0]), (&json!(3), &week["hours"][1]));
     let listed = names(&hour);
     assert!(!listed.contains(&"minutely".to_owned()) && listed.len() == 3, "{listed:?}");
+}
+
+async fn the_work_to_come_is_counted_by_how_long_runs_usually_take(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let hourly = desk.schedule("hourly", "0 * * * *").await;
+    let often = desk.schedule("often", "* * * * *").await;
+    desk.schedule("new", "30 * * * *").await;
+    for (schedule, state, took) in [
+        (&hourly, State::Succeeded, 60_000),
+        (&hourly, State::Succeeded, 600_000),
+        (&hourly, State::Succeeded, 120_000),
+        (&hourly, State::Failed, 1),
+        (&often, State::Succeeded, 1_000),
+    ] {
+        let run = desk.trigger(schedule).await;
+        settle(&desk, &run, state, took).await;
+    }
+    let query = "{ upcoming(hours: 2, first: 1) { hours { fires workMs frequentWorkMs } } }";
+    let hour = desk.ask(query, json!({})).await["upcoming"]["hours"][1].clone();
+    // The median of the first is two minutes; nothing is known of the schedule that has not run.
+    let work = json!({ "fires": 62, "workMs": 120_000 + 60_000, "frequentWorkMs": 60_000 });
+    assert_eq!(hour, work);
 }
 
 async fn an_edit_tells_the_fires_that_it_adds_and_removes(database: TestDatabase) {
