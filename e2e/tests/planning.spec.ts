@@ -241,6 +241,28 @@ test("the busiest hour and its collisions are found without what starts each min
   await expect(without).toHaveAttribute("aria-pressed", "false");
 });
 
+test("a week is seen by the work of its hours, too", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "labour"]);
+  const one = (name: string, when: string, script: string) =>
+    `  ${name}: { when: "${when}", task: { target: { command: { script: "${script}" } } } }\n`;
+  const schedules = one("has-run", "30 4 * * *", "sleep 1") + one("has-not-run", "0 6 * * *", "true");
+  deploy(server, "labour", `module: labour\nnamespace: labour\nschedules:\n${schedules}`);
+  server.cli(["trigger", "has-run", "--namespace", "labour", "--wait"]);
+  await page.goto("/ns/labour/upcoming");
+  await signIn(page, admin);
+  await page.getByRole("navigation", { name: "What is counted" }).getByRole("link", { name: "Worker-minutes" }).click();
+  await expect(page).toHaveURL(/measure=work/);
+  await expect(page.getByRole("heading", { name: "Worker-minutes in the next 7 days" })).toBeVisible();
+  const cells = page.getByRole("group", { name: "Worker-minutes by day and hour" }).getByRole("button");
+  await expect(cells.filter({ hasText: "<1" }).first()).toHaveAccessibleName(/<1 worker-minutes by 1 starts of 1 schedules/);
+  await expect(page.getByText("The busiest hour has <1 worker-minutes")).toBeVisible();
+  await expect(page.getByRole("button", { name: /: 0 worker-minutes by 1 starts of 1 schedules/ }).first()).toHaveText("");
+  await page.reload();
+  await expect(cells.filter({ hasText: "<1" }).first()).toBeVisible();
+  await page.getByRole("link", { name: "Starts", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Starts in the next 7 days" })).toBeVisible();
+});
+
 test("what is to come is seen by day, week and month, with what suppresses it", async ({ page, server, admin }) => {
   server.cli(["namespace", "create", "spans"]);
   const task = "task: { target: { noop: {} } }";
@@ -453,6 +475,7 @@ const PAGES: [string, string][] = [
   ["/backfills", "Backfills"],
   ["/backfills/new", "New backfill"],
   ["/upcoming", "Upcoming"],
+  ["/upcoming?measure=work", "Upcoming"],
   ["/upcoming?view=day", "Upcoming"],
   ["/upcoming?view=month", "Upcoming"],
   ["/upcoming?tab=clocks", "Upcoming"],

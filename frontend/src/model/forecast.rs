@@ -43,6 +43,18 @@ impl Forecast {
         };
         self.hours.iter().map(others).collect()
     }
+
+    /// The same, with the work of each hour.
+    pub(crate) fn counted_with(&self, work: &[HourWork], with_frequent: bool) -> Vec<ForecastHour> {
+        let mut hours = self.counted(with_frequent);
+        for hour in &mut hours {
+            let of_hour = work.iter().find(|work| work.at == hour.at).map(|work| {
+                if with_frequent { work.work_ms } else { work.work_ms - work.frequent_work_ms }
+            });
+            hour.work_ms = of_hour.unwrap_or_default();
+        }
+        hours
+    }
 }
 
 /// An upcoming fire.
@@ -70,6 +82,19 @@ pub(crate) struct ForecastHour {
     /// The part of `fires` that comes from frequent schedules.
     pub(crate) frequent_fires: i64,
     pub(crate) frequent_schedules: i64,
+    /// The work of the fires, which is loaded on its own; 0 without it.
+    #[serde(skip)]
+    pub(crate) work_ms: i64,
+}
+
+/// How long the runs that start in an hour take together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct HourWork {
+    pub(crate) at: Moment,
+    pub(crate) work_ms: i64,
+    /// The part of it that comes from frequent schedules.
+    pub(crate) frequent_work_ms: i64,
 }
 
 /// The coming clock changes that affect schedules.
@@ -134,6 +159,7 @@ mod tests {
             schedules,
             frequent_fires,
             frequent_schedules,
+            work_ms: 0,
         }
     }
 
@@ -151,6 +177,19 @@ mod tests {
         let counted: Vec<(i64, i64)> =
             all.counted(false).iter().map(|hour| (hour.fires, hour.schedules)).collect();
         assert_eq!(counted, [(2, 2), (0, 2)]);
+    }
+
+    #[test]
+    fn the_work_of_an_hour_is_counted_like_its_starts() {
+        let all = week(vec![hour(0, 61, 60), hour(1, 60, 60)], 1);
+        let at = Moment::from_millis(0);
+        let work = [HourWork { at, work_ms: 90, frequent_work_ms: 30 }];
+        let counted = |with: bool| {
+            let hours = all.counted_with(&work, with);
+            hours.iter().map(|hour| (hour.fires, hour.work_ms)).collect::<Vec<_>>()
+        };
+        assert_eq!(counted(true), [(61, 90), (60, 0)]);
+        assert_eq!(counted(false), [(1, 60), (0, 0)]);
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub(crate) use cluster::{ClusterEvent, Fleet, Member, Shard};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
 pub(crate) use forecast::{
-    ClockChange, ClockChangeEffect, ClockChanges, Forecast, ForecastHour, Upcoming,
+    ClockChange, ClockChangeEffect, ClockChanges, Forecast, ForecastHour, HourWork, Upcoming,
     UpcomingSchedule,
 };
 pub(crate) use full::Full;

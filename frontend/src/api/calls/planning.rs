@@ -278,6 +278,11 @@ pub(crate) fn upcoming(
     Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200, frequent })
 }
 
+/// The work of the coming week, by the hour.
+pub(crate) fn work_ahead(namespace: String) -> Ask<Vec<crate::model::HourWork>> {
+    Ask::new::<WorkAhead>(work_ahead::Variables { namespace: within(namespace) })
+}
+
 /// The clock changes of the coming year that affect schedules.
 pub(crate) fn clock_changes(namespace: String) -> Ask<crate::model::ClockChanges> {
     Ask::new::<ClockChanges>(clock_changes::Variables { namespace: within(namespace) })

@@ -43,5 +43,6 @@ operations! {
     PlanModule = "graphql/plan_module.graphql", "/deployModule" => Plan;
     DeployModule = "graphql/deploy_module.graphql", "/deployModule/module" => String;
     Forecast = "graphql/upcoming.graphql", "/upcoming" => ForecastAnswer;
+    WorkAhead = "graphql/work_ahead.graphql", "/upcoming/hours" => Vec<crate::model::HourWork>;
     ClockChanges = "graphql/clock_changes.graphql", "/clockChanges" => crate::model::ClockChanges;
 }
