@@ -136,7 +136,7 @@ pub(crate) fn groups(namespace: String) -> Ask<Vec<Group>> {
     Ask::new::<GroupList>(group_list::Variables { namespace: within(namespace) })
 }
 
-/// The live runs that a search finds.
+/// The oldest hundred of the live runs that a search finds.
 pub(crate) fn group_runs(namespace: String, search: String) -> Ask<Vec<GroupRun>> {
     Ask::new::<GroupRuns>(group_runs::Variables { namespace, search })
 }
