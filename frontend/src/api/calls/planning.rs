@@ -19,9 +19,13 @@ use crate::{
 
 pub(crate) use crate::api::operations::planning::{create_calendar, update_calendar};
 
-/// The first two hundred calendars.
-pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
-    Ask::new::<CalendarList>(calendar_list::Variables { namespace: within(namespace) })
+pub(crate) fn calendars(namespace: String, place: Place, size: usize) -> Ask<Page<Calendar>> {
+    let (namespace, (first, after)) = (within(namespace), place.forward(size));
+    Ask::new::<CalendarList>(calendar_list::Variables { namespace, first, after })
+}
+
+pub(crate) fn calendar(id: String) -> Ask<Calendar> {
+    Ask::new::<CalendarOne>(calendar_one::Variables { id })
 }
 
 /// The first fifty schedules that refer to a calendar.

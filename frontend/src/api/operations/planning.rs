@@ -12,6 +12,7 @@ use crate::model::{
 
 operations! {
     CalendarList = "graphql/calendar_list.graphql", "/calendars" => Page<Calendar>;
+    CalendarOne = "graphql/calendar_one.graphql", "/calendar" => Calendar;
     CalendarUsers = "graphql/calendar_users.graphql", "/schedules/nodes" => Vec<CalendarUser>;
     CreateCalendar = "graphql/create_calendar.graphql", "/createCalendar/calendar/id" => String;
     UpdateCalendar = "graphql/update_calendar.graphql", "/updateCalendar/calendar/id" => String;
