@@ -242,9 +242,9 @@ pub(crate) fn read_workflow(
     Ask::new::<ReadWorkflow>(read_workflow::Variables { text, workflow_id, namespace })
 }
 
-/// The first two hundred modules.
-pub(crate) fn modules(namespace: String) -> Ask<Vec<Module>> {
-    Ask::new::<Modules>(modules::Variables { namespace: within(namespace) })
+pub(crate) fn modules(namespace: String, place: Place, size: usize) -> Ask<Page<Module>> {
+    let (namespace, (first, after)) = (within(namespace), place.forward(size));
+    Ask::new::<Modules>(modules::Variables { namespace, first, after })
 }
 
 pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {

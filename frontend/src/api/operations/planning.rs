@@ -38,7 +38,7 @@ operations! {
     UpdateWorkflow = "graphql/update_workflow.graphql", "/updateWorkflow" => crate::model::SavedWorkflow;
     DeleteWorkflow = "graphql/delete_workflow.graphql", "/deleteWorkflow/id" => String;
     ReadWorkflow = "graphql/read_workflow.graphql", "/readWorkflow" => crate::model::WorkflowReading;
-    Modules = "graphql/modules.graphql", "/modules/nodes" => Vec<Module>;
+    Modules = "graphql/modules.graphql", "/modules" => Page<Module>;
     ModuleDrift = "graphql/module_drift.graphql", "/moduleDrift" => Drift;
     ExportModules = "graphql/export_modules.graphql", "/exportModules" => Vec<Exported>;
     PlanModule = "graphql/plan_module.graphql", "/deployModule" => Plan;
