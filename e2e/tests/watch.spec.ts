@@ -212,6 +212,18 @@ test("the sums and charts of a range lead to what they count", async ({ page }) 
   await expect(page.getByTestId("ledger-row").filter({ hasText: "overlaps" }).first()).toBeVisible();
 });
 
+test("the figures of now are there across all namespaces, too", async ({ page }) => {
+  for (const place of ["ns/default", "all"]) {
+    await page.goto(`/${place}/metrics`);
+    const live = page.locator(".figure").filter({ hasText: "Live runs" });
+    await expect(live).toBeVisible();
+    await expect(page.locator(".figure").filter({ hasText: "Queue" }).getByRole("link")).toHaveAttribute(
+      "href",
+      new RegExp(`^/${place}/ledger\\?verdict=open`),
+    );
+  }
+});
+
 test("an alert leads to its charts, and a chart to a rule that watches it", async ({ page, server }) => {
   server.cli(["namespace", "create", "alerted"]);
   deploy(server, "alerted", ALERTED);
