@@ -1,7 +1,5 @@
-import type { Page } from "@playwright/test";
-
 import { Server } from "../support/server.ts";
-import { hasNoViolations } from "../support/axe.ts";
+import { hasNoViolations, openDialogHasNoViolations } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -241,18 +239,6 @@ test("an alert leads to its charts, and a chart to a rule that watches it", asyn
   await expect(page.getByLabel("About the schedules")).toHaveValue('schedule:"breaks"');
 });
 
-/** The open dialog, in both themes and at two widths. */
-async function looksRight(page: Page, what: string): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [1440, 390]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      await hasNoViolations(page, `${what}, ${colorScheme}, ${width} wide`, "dialog[open]");
-    }
-  }
-  await page.setViewportSize({ width: 1440, height: 900 });
-}
-
 test("an alert is in the tab of its state: open, acknowledged or muted", async ({ page, server }) => {
   server.cli(["namespace", "create", "standings"]);
   deploy(server, "standings", ALERTED.replaceAll("alerted", "standings"));
@@ -265,7 +251,7 @@ test("an alert is in the tab of its state: open, acknowledged or muted", async (
   await row.getByRole("button", { name: "Acknowledge", exact: true }).click();
   const seen = page.getByRole("dialog", { name: "Acknowledge alert" });
   await expect(seen).toBeVisible();
-  await looksRight(page, "acknowledging an alert");
+  await openDialogHasNoViolations(page, "acknowledging an alert");
   await seen.getByLabel("Note").fill("the disk is full");
   await seen.getByRole("button", { name: "Acknowledge", exact: true }).click();
   await expect(page.getByText("All is quiet")).toBeVisible();
@@ -278,7 +264,7 @@ test("an alert is in the tab of its state: open, acknowledged or muted", async (
   await row.getByRole("button", { name: "Mute", exact: true }).click();
   const mute = page.getByRole("dialog", { name: "Mute rule" });
   await expect(mute).toBeVisible();
-  await looksRight(page, "muting a rule");
+  await openDialogHasNoViolations(page, "muting a rule");
   await mute.getByLabel("Reason").fill("a release");
   await mute.getByRole("button", { name: "Mute", exact: true }).click();
   await expect(page.getByText("All is quiet")).toBeVisible();
