@@ -74,6 +74,19 @@ test("a colleague who may only look is added in 5 clicks and comes in with the p
   await theirs.close();
 });
 
+test("inviting says who needs no invitation because of an identity provider", async ({ page, admin }) => {
+  await page.goto("/settings/people");
+  await signIn(page, admin);
+  const hint = page.getByTestId("by-provider");
+  await page.getByRole("button", { name: "Invite" }).click();
+  await expect(page.getByText("A first password is generated")).toBeVisible();
+  await expect(hint).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await page.route("**/auth/methods", (route) => route.fulfill({ json: { oidc: { name: "Acme ID" } } }));
+  await page.getByRole("button", { name: "Invite" }).click();
+  await expect(hint).toContainText("they sign in with Acme ID");
+});
+
 test("an alert is made and its channel tested in 5 clicks", async ({ page }) => {
   const hook = await receiver();
   const server = await Server.start({ CARILLON_EGRESS__PRIVATE_ADDRESSES: "true" });
