@@ -170,13 +170,16 @@ pub(crate) fn delete_group(id: String) -> Ask<String> {
     Ask::new::<DeleteGroup>(delete_group::Variables { id })
 }
 
+/// The workflows whose names contain a text; all if it is empty.
 pub(crate) fn workflow_list(
     namespace: String,
+    text: String,
     place: Place,
     size: usize,
 ) -> Ask<Page<WorkflowRow>> {
     let (namespace, (first, after)) = (within(namespace), place.forward(size));
-    Ask::new::<WorkflowList>(workflow_list::Variables { namespace, first, after })
+    let text = Some(text);
+    Ask::new::<WorkflowList>(workflow_list::Variables { namespace, text, first, after })
 }
 
 pub(crate) fn workflow(id: String) -> Ask<Workflow> {
