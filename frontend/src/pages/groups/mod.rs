@@ -6,7 +6,8 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use super::kit::{
-    self, Asked, Change, empty, form, in_use, none, note, number, of, place_cell, placed, use_asked,
+    self, Asked, Change, cut_note, empty, form, in_use, none, note, number, of, place_cell, placed,
+    use_asked,
 };
 use crate::{
     api,
@@ -72,7 +73,8 @@ fn list(
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = groups.iter().map(|group| row(group, look, change, remove)).collect();
-    table("Groups", "table", placed(headings, 1), rows.into_any())
+    let table = table("Groups", "table", placed(headings, 1), rows.into_any());
+    view! { {table}{cut_note(groups.len())} }.into_any()
 }
 
 fn row(group: &Group, look: Asked<Group>, change: Asked<Group>, remove: Asked<Group>) -> AnyView {
