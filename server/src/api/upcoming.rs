@@ -207,10 +207,10 @@ pub(crate) struct ForecastHour {
     /// How long the runs of these fires take together, if each takes as long as usual: the median
     /// of the schedule's newest 10 runs in the last 30 days, as far as they succeeded. Fires of a
     /// schedule without such a run do not count.
-    #[graphql(complexity = "WORK")]
+    #[graphql(complexity = "WORK + child_complexity")]
     work_ms: Long,
     /// The part of it that frequent schedules have.
-    #[graphql(complexity = "WORK")]
+    #[graphql(complexity = "WORK + child_complexity")]
     frequent_work_ms: Long,
 }
 
