@@ -195,6 +195,39 @@ test("no dialog about one schedule, run or workflow has a violation", async ({ p
   await look(page, button("Delete"), "Delete workflow");
 });
 
+test("no dialog about a secret, a token, a feed or a queue of workers has a violation", async ({ page, server, admin }) => {
+  test.slow();
+  const main = page.getByRole("main");
+  const inRow = (list: string, of: string, name: string) =>
+    page.getByTestId(list).filter({ hasText: of }).getByRole("button", { name, exact: true });
+  await page.goto("/ns/dialogs/settings/secrets");
+  await signIn(page, admin);
+  await main.getByRole("button", { name: "New secret" }).click();
+  const secret = page.getByRole("dialog", { name: "New secret" });
+  await secret.getByLabel("Name", { exact: true }).fill("dialog_secret");
+  await secret.getByLabel("Value", { exact: true }).fill("open-sesame");
+  await secret.getByRole("button", { name: "Set", exact: true }).click();
+  await look(page, inRow("secret-row", "dialog_secret", "New value"), "New value");
+  await look(page, inRow("secret-row", "dialog_secret", "Delete"), "Delete secret");
+
+  // The server has a token of its own for the tests.
+  await page.goto("/ns/dialogs/settings/tokens");
+  await main.getByLabel("Those of everybody").check();
+  await look(page, inRow("token-row", "e2e", "Revoke").first(), "Revoke token");
+
+  await page.goto("/ns/dialogs/settings/feeds");
+  await main.getByRole("button", { name: "New feed" }).click();
+  const feed = page.getByRole("dialog", { name: "New feed" });
+  await feed.getByLabel("Name", { exact: true }).fill("dialog-feed");
+  await feed.getByRole("button", { name: "Create feed" }).click();
+  await look(page, inRow("feed-row", "dialog-feed", "Revoke"), "Revoke feed");
+
+  const limit = `limitWorkerQueue(namespace: "dialogs", name: "dialog-queue", maxJobs: 5) { queue { name } }`;
+  await server.ask(`mutation { ${limit} }`, {});
+  await page.goto("/ns/dialogs/cluster");
+  await look(page, inRow("queue-row", "dialog-queue", "Limit"), "Limit the queue");
+});
+
 test("no bulk action has a violation", async ({ page, admin }) => {
   test.slow();
   await page.goto("/ns/dialogs/schedules?q=name:dialog-active");

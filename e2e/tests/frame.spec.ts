@@ -433,6 +433,27 @@ test("the palette asks about another schedule than that whose page is open", asy
   await expect(page.getByRole("dialog", { name: "Pause schedule" })).toBeVisible();
 });
 
+test("the palette creates what one's role may create", async ({ page, browser, server, admin }) => {
+  await page.goto("/ns/default/runs");
+  await signIn(page, admin);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("calendar");
+  await expect(page.getByRole("option", { name: "Create New calendar" })).toBeVisible();
+  await page.getByRole("combobox", { name: "A page, a schedule" }).fill("new back");
+  await page.getByRole("option", { name: "Create New backfill" }).click();
+  await expect(page.getByRole("heading", { name: "New backfill" })).toBeVisible();
+
+  const context = await browser.newContext({ baseURL: server.url });
+  const other = await context.newPage();
+  await other.goto("/ns/default/runs");
+  await signIn(other, server.addPerson("palette-viewer", "viewer"));
+  await other.keyboard.press("Control+k");
+  await other.keyboard.type("calendar");
+  await expect(other.getByRole("option", { name: "Go to Calendars" })).toBeVisible();
+  await expect(other.getByRole("option", { name: /^Create/ })).toHaveCount(0);
+  await context.close();
+});
+
 test("the person's menu leads to the profile, the documentation and GraphQL", async ({
   page,
   admin,

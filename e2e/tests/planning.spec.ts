@@ -98,6 +98,19 @@ test("the password of a user is shown even if the form was closed before the ans
   await expect(page.getByTestId("user-row").filter({ hasText: "closed-early" })).toBeVisible();
 });
 
+test("inviting says who needs no invitation because of an identity provider", async ({ page, admin }) => {
+  await page.goto("/settings/people");
+  await signIn(page, admin);
+  const hint = page.getByTestId("by-provider");
+  await page.getByRole("button", { name: "Invite" }).click();
+  await expect(page.getByText("A first password is generated")).toBeVisible();
+  await expect(hint).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await page.route("**/auth/methods", (route) => route.fulfill({ json: { oidc: { name: "Acme ID" } } }));
+  await page.getByRole("button", { name: "Invite" }).click();
+  await expect(hint).toContainText("they sign in with Acme ID");
+});
+
 test("an alert is made and its channel tested in 5 clicks", async ({ page }) => {
   const hook = await receiver();
   const server = await Server.start({ CARILLON_EGRESS__PRIVATE_ADDRESSES: "true" });
@@ -447,6 +460,7 @@ const PAGES: [string, string][] = [
   ["/backfills", "Backfills"],
   ["/backfills/new", "New backfill"],
   ["/upcoming", "Upcoming"],
+  ["/upcoming?measure=work", "Upcoming"],
   ["/upcoming?view=day", "Upcoming"],
   ["/upcoming?view=month", "Upcoming"],
   ["/upcoming?tab=clocks", "Upcoming"],

@@ -1,5 +1,5 @@
 import { Server } from "../support/server.ts";
-import { hasNoViolations } from "../support/axe.ts";
+import { hasNoViolations, openDialogHasNoViolations } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -210,6 +210,18 @@ test("the sums and charts of a range lead to what they count", async ({ page }) 
   await expect(page.getByTestId("ledger-row").filter({ hasText: "overlaps" }).first()).toBeVisible();
 });
 
+test("the figures of now are there across all namespaces, too", async ({ page }) => {
+  for (const place of ["ns/default", "all"]) {
+    await page.goto(`/${place}/metrics`);
+    const live = page.locator(".figure").filter({ hasText: "Live runs" });
+    await expect(live).toBeVisible();
+    await expect(page.locator(".figure").filter({ hasText: "Queue" }).getByRole("link")).toHaveAttribute(
+      "href",
+      new RegExp(`^/${place}/ledger\\?verdict=open`),
+    );
+  }
+});
+
 test("an alert leads to its charts, and a chart to a rule that watches it", async ({ page, server }) => {
   server.cli(["namespace", "create", "alerted"]);
   deploy(server, "alerted", ALERTED);
@@ -225,6 +237,45 @@ test("an alert leads to its charts, and a chart to a rule that watches it", asyn
   await expect(page.getByLabel(/^Late: /)).toBeChecked();
   await expect(page.getByLabel(/^Failed: /)).not.toBeChecked();
   await expect(page.getByLabel("About the schedules")).toHaveValue('schedule:"breaks"');
+});
+
+test("an alert is in the tab of its state: open, acknowledged or muted", async ({ page, server }) => {
+  server.cli(["namespace", "create", "standings"]);
+  deploy(server, "standings", ALERTED.replaceAll("alerted", "standings"));
+  await page.goto("/ns/standings/alerts");
+  const row = page.getByTestId("alert-row").filter({ hasText: "breaks" });
+  await expect(row).toBeVisible({ timeout: 60_000 });
+  const open = async (tab: string) =>
+    page.getByRole("navigation", { name: "Alerts by state" }).getByRole("link", { name: tab }).click();
+
+  await row.getByRole("button", { name: "Acknowledge", exact: true }).click();
+  const seen = page.getByRole("dialog", { name: "Acknowledge alert" });
+  await expect(seen).toBeVisible();
+  await openDialogHasNoViolations(page, "acknowledging an alert");
+  await seen.getByLabel("Note").fill("the disk is full");
+  await seen.getByRole("button", { name: "Acknowledge", exact: true }).click();
+  await expect(page.getByText("All is quiet")).toBeVisible();
+  await open("Acknowledged");
+  await expect(row).toContainText("the disk is full");
+  await row.getByRole("button", { name: "Take back" }).click();
+  await expect(page.getByText("Nothing is acknowledged")).toBeVisible();
+
+  await open("Open");
+  await row.getByRole("button", { name: "Mute", exact: true }).click();
+  const mute = page.getByRole("dialog", { name: "Mute rule" });
+  await expect(mute).toBeVisible();
+  await openDialogHasNoViolations(page, "muting a rule");
+  await mute.getByLabel("Reason").fill("a release");
+  await mute.getByRole("button", { name: "Mute", exact: true }).click();
+  await expect(page.getByText("All is quiet")).toBeVisible();
+  await open("Muted");
+  await expect(row).toContainText("muted until");
+
+  // The notice takes back the mute.
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByText("Nothing is muted")).toBeVisible();
+  await open("Open");
+  await expect(row).toBeVisible();
 });
 
 test("the list of schedules says what became of the last fire and why none is next", async ({

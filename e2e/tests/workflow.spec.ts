@@ -51,3 +51,26 @@ schedules:
   await expect(page.getByTestId("log-line").filter({ hasText: "shipped" })).toBeVisible();
   await expect(page.getByTestId("log-line").filter({ hasText: "fetched" })).toHaveCount(0);
 });
+
+test("a workflow is found by a part of its name", async ({ page, server, admin }) => {
+  for (const name of ["finder-alpha", "finder-beta"]) {
+    const tasks = `[{ name: "only", target: { noop: {} } }]`;
+    await server.ask(`mutation { createWorkflow(input: { name: "${name}", tasks: ${tasks} }) { workflow { id } } }`, {});
+  }
+  await page.goto("/ns/default/workflows");
+  await signIn(page, admin);
+  const rows = page.getByTestId("workflow-row");
+  await expect(rows.filter({ hasText: "finder-" })).toHaveCount(2);
+  const field = page.getByLabel("Name contains");
+  await field.fill("ER-BE");
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("finder-beta");
+  // The view can be sent to a colleague.
+  await page.reload();
+  await expect(field).toHaveValue("ER-BE");
+  await expect(rows).toHaveCount(1);
+  await field.fill("no-such-name");
+  await expect(page.getByText("No name contains the text.")).toBeVisible();
+  await field.fill("");
+  await expect(rows.filter({ hasText: "finder-" })).toHaveCount(2);
+});

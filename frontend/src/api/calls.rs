@@ -342,6 +342,7 @@ pub(crate) fn run_stats(query: SeriesQuery) -> Ask<RunStats> {
 }
 
 pub(crate) fn metrics(namespace: String) -> Ask<Metrics> {
+    let namespace = within(namespace);
     Ask::new::<operations::Metrics>(operations::metrics::Variables { namespace })
 }
 

@@ -1,5 +1,5 @@
 //! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules and runs a schedule. To pause or resume a
-//! schedule, it opens the schedule's page with the dialog.
+//! schedule, it opens the schedule's page with the dialog, and to create something, the page with its form.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -11,12 +11,33 @@ use crate::{
     api::{self, ScheduleQuery},
     components::{Dialog, Glyph, icon, live, use_typing},
     data::{self, Actor, use_actor, use_load},
-    model::{Place, ScheduleState},
+    model::{Place, Role, ScheduleState},
     route::Route,
     state::{Address, Said, ranged_path, use_address, use_session},
 };
 
 const FOUND: usize = 6;
+
+/// An object that can be created: the page with its form, and the lowest role that may.
+struct New {
+    words: &'static str,
+    least: Role,
+    route: Route,
+}
+
+const fn new(words: &'static str, least: Role, route: Route) -> New {
+    New { words, least, route }
+}
+
+/// The objects that the palette creates.
+const NEW: &[New] = &[
+    new("New schedule", Role::Editor, Route::NewSchedule),
+    new("New backfill", Role::Operator, Route::NewBackfill),
+    new("New calendar", Role::Editor, Route::NewCalendar),
+    new("New workflow", Role::Editor, Route::NewWorkflow),
+    new("New alert rule", Role::Editor, Route::NewAlertRule),
+    new("New module from a file", Role::Editor, Route::DeployModule),
+];
 
 /// The action of a line of the palette.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,9 +150,10 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         };
         let pages = PAGES.iter().filter(|entry| fits(entry.words));
         let mut lines: Vec<Line> = pages.map(|entry| page(entry.words, &entry.route)).collect();
-        if session.edits() && fits("new schedule") {
-            lines.push(Line { hint: "Create", ..page("New schedule", &Route::NewSchedule) });
-        }
+        let role = session.role();
+        let may = |new: &&New| role.is_some_and(|role| role >= new.least);
+        let new = NEW.iter().filter(may).filter(|new| fits(new.words));
+        lines.extend(new.map(|new| Line { hint: "Create", ..page(new.words, &new.route) }));
         let is_fresh =
             !words.is_empty() && sought.with(|sought| sought.trim().to_lowercase() == words);
         let rows = found.with(|page| page.rows.clone()).filter(|_| is_fresh).unwrap_or_default();

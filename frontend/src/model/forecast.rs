@@ -1,8 +1,7 @@
-//! The upcoming fires of a window, and the effect of a zone's clock changes on them.
+//! The upcoming fires of a window, and the effect of the coming clock changes on schedules.
 
 use serde::Deserialize;
 
-use super::{GapPolicy, OverlapHourPolicy, PreviewFire};
 use crate::time::Moment;
 
 /// The upcoming fires.
@@ -44,6 +43,18 @@ impl Forecast {
         };
         self.hours.iter().map(others).collect()
     }
+
+    /// The same, with the work of each hour.
+    pub(crate) fn counted_with(&self, work: &[HourWork], with_frequent: bool) -> Vec<ForecastHour> {
+        let mut hours = self.counted(with_frequent);
+        for hour in &mut hours {
+            let of_hour = work.iter().find(|work| work.at == hour.at).map(|work| {
+                if with_frequent { work.work_ms } else { work.work_ms - work.frequent_work_ms }
+            });
+            hour.work_ms = of_hour.unwrap_or_default();
+        }
+        hours
+    }
 }
 
 /// An upcoming fire.
@@ -71,25 +82,69 @@ pub(crate) struct ForecastHour {
     /// The part of `fires` that comes from frequent schedules.
     pub(crate) frequent_fires: i64,
     pub(crate) frequent_schedules: i64,
+    /// The work of the fires, which is loaded on its own; 0 without it.
+    #[serde(skip)]
+    pub(crate) work_ms: i64,
 }
 
-/// A schedule with its fires around a clock change.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// How long the runs that start in an hour take together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ZoneSchedule {
+pub(crate) struct HourWork {
+    pub(crate) at: Moment,
+    pub(crate) work_ms: i64,
+    /// The part of it that comes from frequent schedules.
+    pub(crate) frequent_work_ms: i64,
+}
+
+/// The coming clock changes that affect schedules.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClockChanges {
+    /// Soonest first.
+    pub(crate) changes: Vec<ClockChange>,
+    /// How many schedules were examined.
+    pub(crate) schedules: i64,
+    pub(crate) is_complete: bool,
+}
+
+/// A change of a zone's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct ClockChange {
+    pub(crate) zone: String,
+    pub(crate) at: Moment,
+    /// What the clock would show without the change, with the offset: `2026-03-29T02:00:00+01:00`.
+    pub(crate) before: String,
+    pub(crate) after: String,
+    /// How many schedules it affects, of which `schedules` are the first.
+    pub(crate) affected: i64,
+    pub(crate) schedules: Vec<ClockChangeEffect>,
+}
+
+/// The effect of a clock change on a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClockChangeEffect {
+    pub(crate) schedule: ClockSchedule,
+    pub(crate) effects: Vec<String>,
+    /// The calendar that suppresses the fires at the instant of the change, if any.
+    pub(crate) suppressed_by: Option<String>,
+}
+
+/// A schedule that a clock change affects.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct ClockSchedule {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) timing: ZoneTiming,
-    pub(crate) next_fires: Vec<PreviewFire>,
+    pub(crate) namespace: String,
+    pub(crate) module: Option<String>,
+    pub(crate) timing: ClockTiming,
 }
 
-/// A zone's timing, with its policies for clock changes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct ZoneTiming {
-    pub(crate) zone: String,
+/// The timing of such a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct ClockTiming {
     pub(crate) expressions: Vec<String>,
-    pub(crate) gap: GapPolicy,
-    pub(crate) overlap: OverlapHourPolicy,
 }
 
 #[cfg(test)]
@@ -104,6 +159,7 @@ mod tests {
             schedules,
             frequent_fires,
             frequent_schedules,
+            work_ms: 0,
         }
     }
 
@@ -121,6 +177,19 @@ mod tests {
         let counted: Vec<(i64, i64)> =
             all.counted(false).iter().map(|hour| (hour.fires, hour.schedules)).collect();
         assert_eq!(counted, [(2, 2), (0, 2)]);
+    }
+
+    #[test]
+    fn the_work_of_an_hour_is_counted_like_its_starts() {
+        let all = week(vec![hour(0, 61, 60), hour(1, 60, 60)], 1);
+        let at = Moment::from_millis(0);
+        let work = [HourWork { at, work_ms: 90, frequent_work_ms: 30 }];
+        let counted = |with: bool| {
+            let hours = all.counted_with(&work, with);
+            hours.iter().map(|hour| (hour.fires, hour.work_ms)).collect::<Vec<_>>()
+        };
+        assert_eq!(counted(true), [(61, 90), (60, 0)]);
+        assert_eq!(counted(false), [(1, 60), (0, 0)]);
     }
 
     #[test]

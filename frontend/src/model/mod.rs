@@ -68,7 +68,10 @@ pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
 pub(crate) use cluster::{ClusterEvent, Fleet, Member, Shard};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
-pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, UpcomingSchedule, ZoneSchedule};
+pub(crate) use forecast::{
+    ClockChange, ClockChangeEffect, ClockChanges, Forecast, ForecastHour, HourWork, Upcoming,
+    UpcomingSchedule,
+};
 pub(crate) use full::Full;
 pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
 pub(crate) use history::{RecentFire, ScheduleHistories, ScheduleHistory, Tally};

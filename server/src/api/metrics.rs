@@ -7,7 +7,7 @@ use super::{
     context::ContextExt,
     error::Result,
     loaders::ScheduleRow,
-    query::{namespace_id, usual, within},
+    query::{usual, within},
     run_stats::{Percentiles, RunStats},
     scalar::{Instant, Long},
 };
@@ -31,8 +31,8 @@ use crate::{
 #[derive(Default)]
 pub(super) struct ReadingFigures;
 
-/// Recently computed metrics, by namespace.
-pub(super) type Figures = AnswerCache<Uuid, Metrics>;
+/// Recently computed metrics, by the namespaces that they cover.
+pub(super) type Figures = AnswerCache<Within, Metrics>;
 
 /// Queries of metrics and statistics.
 #[Object]
@@ -43,15 +43,16 @@ impl ReadingFigures {
     async fn metrics(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
+        namespace: Option<String>,
     ) -> Result<Metrics> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
+        let within = within(cx, namespace.as_deref()).await?;
         Ok(figures(
             cx.store(),
             &cx.commands().clock,
             cx.data_unchecked::<std::sync::Arc<Figures>>(),
-            namespace,
+            within,
         )
         .await?)
     }
@@ -159,30 +160,30 @@ pub(crate) struct Executions {
     success_rate: Option<f64>,
 }
 
-/// A namespace's metrics, cached for a short time.
+/// The metrics of some namespaces, cached for a short time.
 pub(super) async fn figures(
     store: &Store,
     clock: &Clock,
     kept: &Figures,
-    namespace: Uuid,
+    within: Within,
 ) -> std::result::Result<Metrics, StoreError> {
-    kept.answer(clock, namespace, Metrics::count(store, namespace, clock.now())).await
+    kept.answer(clock, within.clone(), Metrics::count(store, within, clock.now())).await
 }
 
 impl Metrics {
     async fn count(
         store: &Store,
-        namespace: Uuid,
+        within: Within,
         now: DateTime<Utc>,
     ) -> std::result::Result<Self, StoreError> {
-        let counts = overview::counts(store, &Within::One(namespace)).await?;
-        let scope = HealthScope { within: Within::One(namespace), tag: None };
+        let counts = overview::counts(store, &within).await?;
+        let scope = HealthScope { within, tag: None };
         let waiting = health::figures(store, &scope, now.into()).await?;
         let hour = (now - TimeDelta::hours(1)).into();
         // Includes runs that have just ended by the clock of another node.
         let soon = (now + TimeDelta::minutes(1)).into();
         let Rollup { counts: sums, durations, latenesses } =
-            stats::sum(store, namespace, hour, soon).await?;
+            stats::sum(store, &scope.within, hour, soon).await?;
         Ok(Self {
             at: now.into(),
             total_schedules: counts.schedules,

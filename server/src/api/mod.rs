@@ -22,6 +22,7 @@
 //! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
 //! - `frequent`: schedules that start as often in each hour
+//! - `clock_changes`: the clock changes that affect schedules
 //! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
 //!   and of an edit
 //! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
@@ -50,6 +51,7 @@ mod backfill_preview;
 mod calendar;
 mod call;
 mod calm;
+mod clock_changes;
 mod context;
 mod deleted;
 mod deploy;

@@ -8,6 +8,7 @@ use async_graphql::{MergedObject, MergedSubscription};
 
 use super::{
     alerts::{AlertMutation, AlertQuery},
+    clock_changes::ReadingClockChanges,
     deploy::OrderingDeployed,
     edit_effect::ReadingEffects,
     global::ReadingGlobally,
@@ -43,7 +44,14 @@ struct WorkQueries(ReadingFleet, ReadingSchedules, ReadingScheduleGroups, Readin
 struct HistoryQueries(ReadingRuns, ReadingLedger, ReadingProblems, ReadingDeployed);
 
 #[derive(MergedObject, Default)]
-struct PreviewQueries(ReadingAhead, ReadingMinutes, ReadingPauses, ReadingEffects, ReadingTexts);
+struct PreviewQueries(
+    ReadingAhead,
+    ReadingMinutes,
+    ReadingClockChanges,
+    ReadingPauses,
+    ReadingEffects,
+    ReadingTexts,
+);
 
 #[derive(MergedObject, Default)]
 struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);

@@ -1,13 +1,17 @@
 //! Upcoming fires of all schedules of a namespace, if nothing changes: the number in each hour, and
 //! the next fires individually. Computed by the calculator that the planner uses.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+};
 
 use async_graphql::{Context, Object, SimpleObject};
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use entity::schedule::Model;
+use entity::{Timestamp, schedule::Model};
 use futures::future::join_all;
 use timetable::Timetable;
+use uuid::Uuid;
 
 use super::{
     calm::Calm,
@@ -18,14 +22,15 @@ use super::{
     overview::Upcoming,
     page::{bounded, bounded_by, cost, search_cost},
     query::{usual, within},
-    scalar::Instant,
+    scalar::{Instant, Long},
     schedule::Schedule,
     timing::Timing,
 };
 use crate::{
     commands::BadInput,
+    model::percentile,
     search::List,
-    store::reads::{schedules, within::Within},
+    store::reads::{schedule_stats, schedules, within::Within},
 };
 
 /// Maximum number of schedules examined: those that are due soonest.
@@ -34,6 +39,12 @@ const SCHEDULES: u64 = 2_000;
 const LOOKS: usize = 200_000;
 /// Two weeks in hours.
 const HOURS: i32 = 336;
+/// How far back runs are read to determine how long a schedule's runs take, and how many of each
+/// schedule.
+const PAST: TimeDelta = TimeDelta::days(30);
+const PAST_RUNS: u64 = 10;
+/// The cost of an hour's work: the runs of all schedules are read for it.
+const WORK: usize = 30;
 /// How many days ahead the window may begin. Fires before it must be counted, too.
 const DAYS: i64 = 366;
 
@@ -77,6 +88,9 @@ impl ReadingAhead {
         let (rows, mut is_complete) = soonest_rows(cx, &within, search).await?;
 
         let mut grid = Grid::new(from, hours);
+        if is_work_requested(cx) {
+            grid.durations = usual_durations(cx, &rows, now).await?;
+        }
         // The list needs one call for each schedule and one for each fire.
         grid.looks = grid.looks.saturating_sub(rows.len() + wanted);
         let mut ahead = Vec::with_capacity(rows.len());
@@ -137,6 +151,27 @@ pub(super) async fn soonest_rows(
     Ok((rows, is_complete))
 }
 
+fn is_work_requested(cx: &Context<'_>) -> bool {
+    let requested = cx.look_ahead().field("hours");
+    ["workMs", "frequentWorkMs"].into_iter().any(|field| requested.field(field).exists())
+}
+
+/// How long the runs of each schedule usually take, in milliseconds: the median of its newest runs
+/// that succeeded. A schedule without such a run is left out.
+async fn usual_durations(
+    cx: &Context<'_>,
+    rows: &[Model],
+    now: DateTime<Utc>,
+) -> Result<HashMap<Uuid, i64>> {
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let until = now + TimeDelta::seconds(1);
+    let (from, until) = (Timestamp::from(now - PAST), Timestamp::from(until));
+    let figures = schedule_stats::of_schedules(cx.store(), &ids, from, until, PAST_RUNS).await?;
+    let median =
+        |(id, one): (Uuid, schedule_stats::RunFigures)| Some((id, percentile(&one.successes, 50)?));
+    Ok(figures.into_iter().filter_map(median).collect())
+}
+
 /// Upcoming fires in a window.
 #[derive(SimpleObject)]
 pub(crate) struct Forecast {
@@ -169,6 +204,14 @@ pub(crate) struct ForecastHour {
     frequent_fires: u64,
     /// How many of these schedules are frequent.
     frequent_schedules: u64,
+    /// How long the runs of these fires take together, if each takes as long as usual: the median
+    /// of the schedule's newest 10 runs in the last 30 days, as far as they succeeded. Fires of a
+    /// schedule without such a run do not count.
+    #[graphql(complexity = "WORK + child_complexity")]
+    work_ms: Long,
+    /// The part of it that frequent schedules have.
+    #[graphql(complexity = "WORK + child_complexity")]
+    frequent_work_ms: Long,
 }
 
 /// A schedule, and the fires it has left.
@@ -213,6 +256,8 @@ struct Grid {
     begin: DateTime<Utc>,
     to: DateTime<Utc>,
     looks: usize,
+    /// How long a run of each schedule takes; empty if no work is to be counted.
+    durations: HashMap<Uuid, i64>,
 }
 
 impl Grid {
@@ -228,15 +273,18 @@ impl Grid {
                 schedules: 0,
                 frequent_fires: 0,
                 frequent_schedules: 0,
+                work_ms: Long(0),
+                frequent_work_ms: Long(0),
             });
             to += hour;
         }
-        Self { hours: all, begin, to, looks: LOOKS }
+        Self { hours: all, begin, to, looks: LOOKS, durations: HashMap::new() }
     }
 
     /// Counts a schedule's fires; false if that would cost too much.
     fn add(&mut self, one: &FiresLeft, is_frequent: bool) -> bool {
         let moment = TimeDelta::milliseconds(1);
+        let duration = self.durations.get(&one.row.id).copied().unwrap_or_default();
         let mut left = one.left.min(count(&one.timetable, one.after, self.to - moment));
         let mut after = one.after;
         while left > 0 {
@@ -255,11 +303,14 @@ impl Grid {
             let end = hour.at.0 + TimeDelta::hours(1) - moment;
             let fires = count(&one.timetable, next - moment, end).min(left);
             let schedules = u64::from(fires > 0);
+            let work = duration.saturating_mul(i64::try_from(fires).unwrap_or(i64::MAX));
             hour.fires += fires;
             hour.schedules += schedules;
+            hour.work_ms.0 = hour.work_ms.0.saturating_add(work);
             if is_frequent {
                 hour.frequent_fires += fires;
                 hour.frequent_schedules += schedules;
+                hour.frequent_work_ms.0 = hour.frequent_work_ms.0.saturating_add(work);
             }
             left -= fires;
             after = end;

@@ -61,7 +61,7 @@ impl Watching {
                 // Real time rather than the application's clock, because this only limits the load
                 // on the database.
                 Clock::system().sleep(wait?).await;
-                let read = figures(&store, &clock, &kept, namespace).await;
+                let read = figures(&store, &clock, &kept, Within::One(namespace)).await;
                 let tick = read.map(|metrics| MetricsTick {
                     cursor: clock.now().timestamp_millis().to_string(),
                     metrics,

@@ -15,22 +15,46 @@ pub(crate) use operations::{
     update_alert_rule,
 };
 
-/// Alerts that are firing, or those that have ended, newest first.
+/// Which alerts are listed. An open alert is in exactly one of the first three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AlertStanding {
+    Open,
+    Acknowledged,
+    /// The rule of the alert is muted.
+    Muted,
+    Over,
+}
+
+/// Alerts, newest first.
 pub(crate) fn list(
     namespace: String,
-    open: bool,
+    standing: AlertStanding,
     place: Place,
     size: usize,
 ) -> Ask<Page<model::Alert>> {
     let namespace = within(namespace);
-    let filter = alerts::AlertFilter { rule_id: None, schedule_id: None, open: Some(open) };
+    let (acknowledged, muted) = match standing {
+        AlertStanding::Open => (Some(false), Some(false)),
+        AlertStanding::Acknowledged => (Some(true), Some(false)),
+        AlertStanding::Muted => (None, Some(true)),
+        AlertStanding::Over => (None, None),
+    };
+    let open = Some(standing != AlertStanding::Over);
+    let (rule_id, schedule_id) = (None, None);
+    let filter = alerts::AlertFilter { rule_id, schedule_id, open, acknowledged, muted };
     let (first, after) = place.forward(size);
     Ask::new::<Alerts>(alerts::Variables { namespace, filter: Some(filter), first, after })
 }
 
 /// The latest alert of a rule, with the total number of its alerts.
 pub(crate) fn of_rule(namespace: String, rule: String) -> Ask<Page<model::Alert>> {
-    let filter = alerts::AlertFilter { rule_id: Some(rule), schedule_id: None, open: None };
+    let filter = alerts::AlertFilter {
+        rule_id: Some(rule),
+        schedule_id: None,
+        open: None,
+        acknowledged: None,
+        muted: None,
+    };
     let (namespace, filter) = (within(namespace), Some(filter));
     Ask::new::<Alerts>(alerts::Variables { namespace, filter, first: 1, after: None })
 }

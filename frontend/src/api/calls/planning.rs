@@ -12,16 +12,20 @@ use crate::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
         SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowReading,
-        WorkflowRow, ZoneSchedule,
+        WorkflowRow,
     },
     time::Moment,
 };
 
 pub(crate) use crate::api::operations::planning::{create_calendar, update_calendar};
 
-/// The first two hundred calendars.
-pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
-    Ask::new::<CalendarList>(calendar_list::Variables { namespace: within(namespace) })
+pub(crate) fn calendars(namespace: String, place: Place, size: usize) -> Ask<Page<Calendar>> {
+    let (namespace, (first, after)) = (within(namespace), place.forward(size));
+    Ask::new::<CalendarList>(calendar_list::Variables { namespace, first, after })
+}
+
+pub(crate) fn calendar(id: String) -> Ask<Calendar> {
+    Ask::new::<CalendarOne>(calendar_one::Variables { id })
 }
 
 /// The first fifty schedules that refer to a calendar.
@@ -136,7 +140,7 @@ pub(crate) fn groups(namespace: String) -> Ask<Vec<Group>> {
     Ask::new::<GroupList>(group_list::Variables { namespace: within(namespace) })
 }
 
-/// The live runs that a search finds.
+/// The oldest hundred of the live runs that a search finds.
 pub(crate) fn group_runs(namespace: String, search: String) -> Ask<Vec<GroupRun>> {
     Ask::new::<GroupRuns>(group_runs::Variables { namespace, search })
 }
@@ -166,13 +170,16 @@ pub(crate) fn delete_group(id: String) -> Ask<String> {
     Ask::new::<DeleteGroup>(delete_group::Variables { id })
 }
 
+/// The workflows whose names contain a text; all if it is empty.
 pub(crate) fn workflow_list(
     namespace: String,
+    text: String,
     place: Place,
     size: usize,
 ) -> Ask<Page<WorkflowRow>> {
     let (namespace, (first, after)) = (within(namespace), place.forward(size));
-    Ask::new::<WorkflowList>(workflow_list::Variables { namespace, first, after })
+    let text = Some(text);
+    Ask::new::<WorkflowList>(workflow_list::Variables { namespace, text, first, after })
 }
 
 pub(crate) fn workflow(id: String) -> Ask<Workflow> {
@@ -238,9 +245,9 @@ pub(crate) fn read_workflow(
     Ask::new::<ReadWorkflow>(read_workflow::Variables { text, workflow_id, namespace })
 }
 
-/// The first two hundred modules.
-pub(crate) fn modules(namespace: String) -> Ask<Vec<Module>> {
-    Ask::new::<Modules>(modules::Variables { namespace: within(namespace) })
+pub(crate) fn modules(namespace: String, place: Place, size: usize) -> Ask<Page<Module>> {
+    let (namespace, (first, after)) = (within(namespace), place.forward(size));
+    Ask::new::<Modules>(modules::Variables { namespace, first, after })
 }
 
 pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {
@@ -278,12 +285,12 @@ pub(crate) fn upcoming(
     Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200, frequent })
 }
 
-/// The schedules that a search finds, with their fires from an instant on.
-pub(crate) fn zone_fires(
-    namespace: String,
-    search: String,
-    from: Moment,
-) -> Ask<Vec<ZoneSchedule>> {
-    let namespace = within(namespace);
-    Ask::new::<ZoneFires>(zone_fires::Variables { namespace, search, from })
+/// The work of the coming week, by the hour.
+pub(crate) fn work_ahead(namespace: String) -> Ask<Vec<crate::model::HourWork>> {
+    Ask::new::<WorkAhead>(work_ahead::Variables { namespace: within(namespace) })
+}
+
+/// The clock changes of the coming year that affect schedules.
+pub(crate) fn clock_changes(namespace: String) -> Ask<crate::model::ClockChanges> {
+    Ask::new::<ClockChanges>(clock_changes::Variables { namespace: within(namespace) })
 }

@@ -6,13 +6,13 @@ use super::{DateTime, JSON, Long, Operation, UUID};
 use crate::model::{
     Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
     BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, ChangeAction,
-    Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, GapPolicy, Group, GroupRun,
-    HttpAnswer, Module, OverlapHourPolicy, Page, Plan, RunState, ScheduleName, Took, Weekday,
-    Workflow, WorkflowRow, ZoneSchedule,
+    Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, Group, GroupRun, HttpAnswer,
+    Module, Page, Plan, RunState, ScheduleName, Took, Weekday, Workflow, WorkflowRow,
 };
 
 operations! {
     CalendarList = "graphql/calendar_list.graphql", "/calendars" => Page<Calendar>;
+    CalendarOne = "graphql/calendar_one.graphql", "/calendar" => Calendar;
     CalendarUsers = "graphql/calendar_users.graphql", "/schedules/nodes" => Vec<CalendarUser>;
     CreateCalendar = "graphql/create_calendar.graphql", "/createCalendar/calendar/id" => String;
     UpdateCalendar = "graphql/update_calendar.graphql", "/updateCalendar/calendar/id" => String;
@@ -38,11 +38,12 @@ operations! {
     UpdateWorkflow = "graphql/update_workflow.graphql", "/updateWorkflow" => crate::model::SavedWorkflow;
     DeleteWorkflow = "graphql/delete_workflow.graphql", "/deleteWorkflow/id" => String;
     ReadWorkflow = "graphql/read_workflow.graphql", "/readWorkflow" => crate::model::WorkflowReading;
-    Modules = "graphql/modules.graphql", "/modules/nodes" => Vec<Module>;
+    Modules = "graphql/modules.graphql", "/modules" => Page<Module>;
     ModuleDrift = "graphql/module_drift.graphql", "/moduleDrift" => Drift;
     ExportModules = "graphql/export_modules.graphql", "/exportModules" => Vec<Exported>;
     PlanModule = "graphql/plan_module.graphql", "/deployModule" => Plan;
     DeployModule = "graphql/deploy_module.graphql", "/deployModule/module" => String;
     Forecast = "graphql/upcoming.graphql", "/upcoming" => ForecastAnswer;
-    ZoneFires = "graphql/zone_fires.graphql", "/schedules/nodes" => Vec<ZoneSchedule>;
+    WorkAhead = "graphql/work_ahead.graphql", "/upcoming/hours" => Vec<crate::model::HourWork>;
+    ClockChanges = "graphql/clock_changes.graphql", "/clockChanges" => crate::model::ClockChanges;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{Asked, Change, empty, form, note, place_cell, placed, use_asked},
+    super::kit::{Asked, Change, cut_note, empty, form, note, place_cell, placed, use_asked},
     channel_form,
 };
 use crate::{
@@ -102,7 +102,8 @@ fn list(
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = channels.iter().map(|channel| row(channel, tests, edit, remove)).collect();
-    table("Alert channels", "table", placed(headings, 1), rows.into_any())
+    let table = table("Alert channels", "table", placed(headings, 1), rows.into_any());
+    view! { {table}{cut_note(channels.len())} }.into_any()
 }
 
 fn row(

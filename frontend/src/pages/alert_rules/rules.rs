@@ -5,7 +5,7 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{Asked, Change, empty, form, note, place_cell, placed, use_asked},
+    super::kit::{Asked, Change, cut_note, empty, form, note, place_cell, placed, use_asked},
     event_word,
 };
 use crate::{
@@ -51,7 +51,8 @@ fn list(rules: &[AlertRule], remove: Asked<AlertRule>, loading: Loading) -> AnyV
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = rules.iter().map(|rule| row(rule, remove, loading)).collect();
-    table("Alert rules", "table", placed(headings, 1), rows.into_any())
+    let table = table("Alert rules", "table", placed(headings, 1), rows.into_any());
+    view! { {table}{cut_note(rules.len())} }.into_any()
 }
 
 fn row(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView {

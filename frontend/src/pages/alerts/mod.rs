@@ -4,26 +4,29 @@
 
 mod row;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use leptos::prelude::*;
 
 use self::row::Dialogs;
-use super::kit::{
-    self, Acknowledged, Asked, Change, acknowledge_form, empty, form, placed, use_asked,
+use super::{
+    cursors,
+    kit::{self, Acknowledged, Asked, Change, acknowledge_form, empty, form, placed, use_asked},
+    place,
 };
 use crate::{
-    api,
-    components::{AsyncView, Field, Look, Tab, heading, silent_heading, tab_of, table},
-    data::{Load, Loading, use_load},
-    model::{Alert, Page},
-    pages::place,
+    api::{self, alerts::AlertStanding},
+    components::{
+        AsyncView, Field, Heading, Look, Tab, heading, pager, rows, silent_heading, tab_of, table,
+    },
+    data::{Loading, use_actor, use_listing},
+    model::{Alert, Place},
     route::Route,
-    state::{use_address, use_every, use_title},
+    state::{Said, use_address, use_every, use_title},
     time::Moment,
 };
 
-const SIZE: usize = 200;
+const SIZE: usize = 50;
 const LOOK: Duration = Duration::from_secs(5);
 const HOUR_MS: i64 = 3_600_000;
 
@@ -34,33 +37,39 @@ const TABS: &[Tab] = &[
     Tab { name: "over", words: "Over" },
 ];
 
+/// The alerts of a tab.
+fn standing(tab: &str) -> AlertStanding {
+    match tab {
+        "acknowledged" => AlertStanding::Acknowledged,
+        "muted" => AlertStanding::Muted,
+        "over" => AlertStanding::Over,
+        _ => AlertStanding::Open,
+    }
+}
+
 /// The alerts.
 #[component]
 pub(crate) fn Alerts() -> impl IntoView {
     use_title(|| "Alerts".to_owned());
     let address = use_address();
-    let is_over = Memo::new(move |_| address.query("tab") == "over");
-    let alerts = use_load(move || {
-        let open = !is_over.get();
-        Some(api::alerts::list(address.namespace(), open, place(address), SIZE))
+    let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
+    let alerts = use_listing(SIZE, move || {
+        api::alerts::list(address.namespace(), standing(tab.get()), place(address), SIZE)
     });
-    let loading = alerts.loading;
+    let loading = alerts.load.loading;
     use_every(LOOK, move || loading.refresh());
     let dialogs = Dialogs { mute: use_asked(), acknowledge: use_asked() };
-    let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
-    let shown = move || alerts.get().map(|page| of_tab(&page, tab.get()));
-    let is_empty = Signal::derive(move || shown().is_some_and(|rows| rows.is_empty()));
+    let go = move |place: Place| address.go(&address.with(&cursors(&place)));
     view! {
         <header class="page-head">
             <h1>"Alerts"</h1>
             <p class="actions"><a class="button" href=Route::AlertRules.path()>"Rules and channels"</a></p>
         </header>
         {kit::tabs("Alerts by state", TABS)}
-        {cut(alerts)}
         <AsyncView
             loading=loading
             what="alerts"
-            is_empty=is_empty
+            is_empty=Signal::derive(move || alerts.list.is_empty())
             empty=move || match tab.get() {
                 "" => empty("All is quiet", "Alerts appear here while they are open."),
                 "acknowledged" => empty("Nothing is acknowledged", "Acknowledged alerts move here."),
@@ -68,7 +77,8 @@ pub(crate) fn Alerts() -> impl IntoView {
                 _ => empty("Nothing has ended yet", "Alerts that are over stay here as long as history is kept."),
             }
         >
-            {move || shown().map(|rows| list(&rows, dialogs, loading))}
+            {table("Alerts", "table", placed(headings(), 2), rows(alerts.list, move |alert| row::row(alert, dialogs, loading)))}
+            {pager(alerts.beside(), "alerts", go)}
         </AsyncView>
         {dialogs.mute.dialog("Mute rule", move |alert| mute_form(&alert, dialogs.mute, loading))}
         {dialogs.acknowledge.dialog("Acknowledge alert", move |alert| {
@@ -77,34 +87,8 @@ pub(crate) fn Alerts() -> impl IntoView {
     }
 }
 
-/// The rows of a tab. An alert that has not ended is in exactly one of the first three tabs.
-fn of_tab(page: &Page<Alert>, tab: &str) -> Vec<Arc<Alert>> {
-    let now = Moment::now();
-    let is_in = |alert: &&Arc<Alert>| {
-        let is_muted = alert.muted_until().is_some_and(|until| until > now);
-        match tab {
-            "over" => true,
-            "muted" => is_muted,
-            "acknowledged" => !is_muted && alert.acknowledged_at.is_some(),
-            _ => !is_muted && alert.acknowledged_at.is_none(),
-        }
-    };
-    page.rows.iter().filter(is_in).cloned().collect()
-}
-
-/// Shows a note if there are more alerts than the page contains.
-fn cut(alerts: Load<Page<Alert>>) -> AnyView {
-    alerts.draw(|page| match (&page.next, page.total) {
-        (Some(_), Some(total)) => {
-            let words = format!("The newest {SIZE} of {total} are shown.");
-            view! { <p class="muted">{words}</p> }.into_any()
-        }
-        _ => ().into_any(),
-    })
-}
-
-fn list(rows: &[Arc<Alert>], dialogs: Dialogs, loading: Loading) -> AnyView {
-    let headings = vec![
+fn headings() -> Vec<Heading> {
+    vec![
         heading("What", ""),
         heading("About", ""),
         heading("Since", ""),
@@ -112,9 +96,7 @@ fn list(rows: &[Arc<Alert>], dialogs: Dialogs, loading: Loading) -> AnyView {
         heading("Why", "wide"),
         heading("State", "wide"),
         silent_heading("Actions"),
-    ];
-    let rows: Vec<_> = rows.iter().map(|alert| row::row(alert, dialogs, loading)).collect();
-    table("Alerts", "table", placed(headings, 2), rows.into_any())
+    ]
 }
 
 /// Asks for the note and the end of an acknowledgement.
@@ -136,6 +118,7 @@ fn mute_form(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     let hours = RwSignal::new("4".to_owned());
     let reason = RwSignal::new(String::new());
     let name = rule.name.clone();
+    let muted = (rule.id.clone(), rule.name.clone());
     let fields = view! {
         <p>"The rule "<strong>{name}</strong>" sends nothing until then. Alerts that are still open then are sent then."</p>
         {Field::new("mute-hours", "For", hours).error(kit::of(wrong, "until")).choice(&[
@@ -147,11 +130,18 @@ fn mute_form(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
         let hours: i64 = hours.get_untracked().parse().unwrap_or(1);
         let until = Moment::now().later(hours * HOUR_MS);
         let reason = reason.get_untracked().trim().to_owned();
-        Ok(Change {
-            ask: api::alerts::mute(rule.id.clone(), Some(until), reason),
-            said: format!("{} is muted.", rule.name),
-        })
+        let ask = api::alerts::mute(rule.id.clone(), Some(until), reason);
+        Ok(Change { ask, said: String::new() })
     };
-    let done = move |_| loading.refresh();
+    let actor = use_actor();
+    let done = move |_| {
+        loading.refresh();
+        let (id, name) = muted.clone();
+        let said = Said::new(format!("{name} is muted."));
+        actor.say(said.undo(move || {
+            let ask = api::alerts::mute(id.clone(), None, "the mute was undone".to_owned());
+            actor.act(ask, format!("{name} reports again."), move |_| loading.refresh());
+        }));
+    };
     form(mute.open, (Look::Primary, "Mute"), wrong, fields.into_any(), plan, done)
 }

@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::{LOOK, actions::use_actions, mode_words, progress};
+use super::{LOOK, actions::use_actions, mode_words, planner::estimate, progress};
 use crate::{
     api,
     components::{
-        AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, panel, table, when,
+        AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, live, panel, table, when,
         when_relative,
     },
-    data::use_load,
-    model::{self, BackfillDetail, BackfillFire, BackfillOrder, BackfillState},
+    data::{Load, use_load},
+    model::{self, BackfillDetail, BackfillFire, BackfillOrder, BackfillState, Took},
     pages::kit::{none, note},
     route::Route,
     state::{use_every, use_title},
+    time::duration,
 };
 
 /// The page of one backfill.
@@ -31,6 +32,19 @@ pub(crate) fn Backfill(id: String) -> impl IntoView {
         if is_over != Some(true) {
             loading.refresh();
         }
+    });
+    // The backfill is loaded again and again, but the pace of its schedule once.
+    let running = Memo::new(move |_| {
+        let of = |detail: &BackfillDetail| {
+            let row = &detail.row;
+            let schedule = row.schedule.as_ref().filter(|_| row.state == BackfillState::Running)?;
+            Some((row.namespace.clone(), schedule.id.clone()))
+        };
+        backfill.with(of).flatten()
+    });
+    let pace = use_load(move || {
+        let (namespace, schedule) = running.get()?;
+        Some(api::planning::pace(namespace, schedule))
     });
     let actions = use_actions(loading);
     let head = move |detail: &BackfillDetail| {
@@ -49,15 +63,16 @@ pub(crate) fn Backfill(id: String) -> impl IntoView {
             {backfill.draw(head)}
             <div class="run-grid">
                 <div class="run-main">{backfill.draw(move |detail| fires(detail, after))}</div>
-                <div class="run-side">{backfill.draw(facts)}</div>
+                <div class="run-side">{backfill.draw(move |detail| facts(detail, pace))}</div>
             </div>
         </AsyncView>
         {actions.dialogs()}
     }
 }
 
-fn facts(detail: &BackfillDetail) -> AnyView {
+fn facts(detail: &BackfillDetail, pace: Load<Vec<Took>>) -> AnyView {
     let row = &detail.row;
+    let ends = (row.state == BackfillState::Running).then(|| fact("Ends", end(row, pace)));
     let stop = |words: &'static str, stop: &Option<model::Stop>| {
         stop.as_ref().map(|stop| {
             let why = stop.reason.clone().map(|why| format!(": {why}")).unwrap_or_default();
@@ -82,12 +97,29 @@ fn facts(detail: &BackfillDetail) -> AnyView {
             {fact("Order", format!("{order}, {} at once", row.concurrency))}
             {fact("Why", format!("{} ({})", row.reason, row.created_by))}
             {fact("Made", when_relative(row.created_at, None))}
+            {ends}
             {row.finished_at.map(|at| fact("Finished", when_relative(at, None)))}
             {stop("Paused", &row.pause)}
             {stop("Cancelled", &row.cancel)}
         </dl>
     };
     panel("Progress", (), content.into_any())
+}
+
+/// When a running backfill will probably end.
+fn end(row: &model::Backfill, pace: Load<Vec<Took>>) -> AnyView {
+    let (left, at_once) = (row.progress.pending + row.progress.running, row.concurrency.max(1));
+    live(move || {
+        let words = |runs: &Vec<Took>| {
+            let took: Vec<i64> = runs.iter().filter_map(|run| run.duration_ms).collect();
+            let millis = estimate(left, at_once, &took)?;
+            let (left, runs) = (duration(millis), took.len());
+            Some(format!("in about {left}, based on its last {runs} successful runs"))
+        };
+        let unknown = "unknown until runs of the schedule have succeeded";
+        let known = pace.with(words).map(|words| words.unwrap_or_else(|| unknown.to_owned()));
+        known.unwrap_or_default().into_any()
+    })
 }
 
 fn fires(detail: &BackfillDetail, after: RwSignal<Option<String>>) -> AnyView {

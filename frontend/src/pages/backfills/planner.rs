@@ -354,7 +354,7 @@ fn sum(preview: &BackfillPreview, draft: Draft, pace: Load<Vec<Took>>) -> AnyVie
 
 /// How long this many runs take, with `at_once` of them in parallel, if each takes as long as the recent ones did on
 /// average.
-fn estimate(runs: i64, at_once: i64, took: &[i64]) -> Option<i64> {
+pub(super) fn estimate(runs: i64, at_once: i64, took: &[i64]) -> Option<i64> {
     let count = i64::try_from(took.len()).ok().filter(|count| *count > 0 && runs > 0)?;
     let rounds = (runs + at_once - 1) / at_once;
     Some(rounds * (took.iter().sum::<i64>() / count))

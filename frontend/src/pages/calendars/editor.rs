@@ -29,15 +29,12 @@ pub(crate) fn NewCalendar() -> impl IntoView {
 pub(crate) fn EditCalendar(id: String) -> impl IntoView {
     use_title(|| "Calendar".to_owned());
     let namespace = kit::use_namespace();
-    let calendars = use_load(move || Some(api::planning::calendars(namespace.get())));
+    let found = use_load(move || Some(api::planning::calendar(id.clone())));
     let calendar = Memo::new(move |before: Option<&Option<Calendar>>| {
-        let find = || {
-            let same = |page: &crate::model::Page<Calendar>| {
-                page.rows.iter().find(|row| row.id == id).map(|row| Calendar::clone(row))
-            };
-            calendars.with(same).flatten()
-        };
-        before.cloned().flatten().or_else(find)
+        // The rights and the effect on schedules are those of the address's namespace.
+        let here =
+            |calendar: &Calendar| (calendar.namespace == namespace.get()).then(|| calendar.clone());
+        before.cloned().flatten().or_else(|| found.with(here).flatten())
     });
     let form = move || {
         match calendar.get() {
@@ -48,7 +45,7 @@ pub(crate) fn EditCalendar(id: String) -> impl IntoView {
         None => view! { <div class="empty">{empty("No such calendar", "It may have been deleted or renamed.")}</div> }.into_any(),
     }
     };
-    view! { <AsyncView loading=calendars.loading what="the calendar">{live(form)}</AsyncView> }
+    view! { <AsyncView loading=found.loading what="the calendar">{live(form)}</AsyncView> }
 }
 
 fn editor(calendar: Option<Calendar>) -> AnyView {

@@ -16,28 +16,37 @@ pub(crate) use editor::{EditCalendar, NewCalendar};
 
 use leptos::prelude::*;
 
-use super::kit::{Asked, Change, empty, form, in_use, note, place_cell, placed, use_asked};
+use super::{
+    cursors,
+    kit::{Asked, Change, empty, form, in_use, note, place_cell, placed, use_asked},
+    place,
+};
 use crate::{
     api,
-    components::{AsyncView, Look, button, heading, silent_heading, table, when},
-    data::{Loading, use_load},
-    model::{Calendar, CalendarMode, Page},
+    components::{
+        AsyncView, Heading, Look, button, heading, pager, rows, silent_heading, table, when,
+    },
+    data::{Loading, use_listing},
+    model::{Calendar, CalendarMode, Place},
     route::Route,
     state::{use_address, use_session, use_title},
     time::grouped,
 };
+
+const SIZE: usize = 100;
 
 /// The list of calendars.
 #[component]
 pub(crate) fn Calendars() -> impl IntoView {
     use_title(|| "Calendars".to_owned());
     let address = use_address();
-    let calendars = use_load(move || Some(api::planning::calendars(address.namespace())));
+    let calendars = use_listing(SIZE, move || {
+        api::planning::calendars(address.namespace(), place(address), SIZE)
+    });
     let session = use_session();
     let remove = use_asked::<Calendar>();
-    let loading = calendars.loading;
-    let is_empty =
-        Signal::derive(move || calendars.with(|page| page.rows.is_empty()).unwrap_or_default());
+    let loading = calendars.load.loading;
+    let go = move |place: Place| address.go(&Route::Calendars.narrowed(&cursors(&place)));
     let new = move || {
         session.edits().then(|| {
             view! { <a class="button button-primary" href=Route::NewCalendar.path()>"New calendar"</a> }.into_any()
@@ -48,26 +57,25 @@ pub(crate) fn Calendars() -> impl IntoView {
         <AsyncView
             loading=loading
             what="calendars"
-            is_empty=is_empty
+            is_empty=Signal::derive(move || calendars.list.is_empty())
             empty=|| empty("No calendar yet", "Holidays, blackouts and business hours: a calendar suppresses fires of the schedules that use it.")
         >
-            {calendars.draw(move |page| list(page, remove))}
+            {table("Calendars", "table", placed(headings(), 1), rows(calendars.list, move |calendar| row(calendar, remove)))}
+            {pager(calendars.beside(), "calendars", go)}
         </AsyncView>
         {remove.dialog("Delete calendar", move |calendar| remove_form(&calendar, remove, loading))}
     }
 }
 
-fn list(page: &Page<Calendar>, remove: Asked<Calendar>) -> AnyView {
-    let headings = vec![
+fn headings() -> Vec<Heading> {
+    vec![
         heading("Calendar", ""),
         heading("Does", "wide"),
         heading("Names", "wide"),
         heading("Used by", "number"),
         heading("Changed", "wide"),
         silent_heading("Actions"),
-    ];
-    let rows: Vec<_> = page.rows.iter().map(|calendar| row(calendar, remove)).collect();
-    table("Calendars", "table", placed(headings, 1), rows.into_any())
+    ]
 }
 
 fn row(calendar: &Calendar, remove: Asked<Calendar>) -> AnyView {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use super::kit::{
-    self, Asked, Change, empty, form, in_use, none, note, number, of, place_cell, placed, use_asked,
+    self, Asked, Change, cut_note, empty, form, in_use, none, note, number, of, place_cell, placed,
+    use_asked,
 };
 use crate::{
     api,
@@ -21,6 +22,8 @@ use crate::{
 };
 
 const LOOK: Duration = Duration::from_secs(3);
+/// The maximum number of runs that are listed: the oldest ones, which hold the slots or get the next ones.
+const MOST_RUNS: usize = 100;
 
 /// The list of groups.
 #[component]
@@ -70,7 +73,8 @@ fn list(
         silent_heading("Actions"),
     ];
     let rows: Vec<_> = groups.iter().map(|group| row(group, look, change, remove)).collect();
-    table("Groups", "table", placed(headings, 1), rows.into_any())
+    let table = table("Groups", "table", placed(headings, 1), rows.into_any());
+    view! { {table}{cut_note(groups.len())} }.into_any()
 }
 
 fn row(group: &Group, look: Asked<Group>, change: Asked<Group>, remove: Asked<Group>) -> AnyView {
@@ -120,6 +124,8 @@ fn holders(group: &Group) -> AnyView {
     let namespace = group.namespace.clone();
     let name = group.name.replace('"', "\\\"");
     let search = format!("group:\"{name}\" state:queued,running,retrying");
+    let all = Route::Runs.narrowed_in(&Scope::One(namespace.clone()), &[("q", &search)]);
+    let all = StoredValue::new(all);
     let runs = use_load(move || Some(api::planning::group_runs(namespace.clone(), search.clone())));
     let loading = runs.loading;
     use_every(LOOK, move || loading.refresh());
@@ -136,9 +142,15 @@ fn holders(group: &Group) -> AnyView {
             view! { <h3>{words}</h3><ul class="plain-list">{rows}</ul> }.into_any()
         };
         let (holding, waiting) = (hold.len(), wait.len());
+        let cut = (runs.len() >= MOST_RUNS).then(|| {
+            let words = format!("The oldest {MOST_RUNS} are listed. ");
+            view! { <p class="muted">{words}<a href=all.get_value()>"All live runs of the group"</a></p> }
+                .into_any()
+        });
         view! {
             {part(format!("Hold a slot: {holding} of {most}"), hold)}
             {part(format!("Wait: {waiting}"), wait)}
+            {cut}
         }
         .into_any()
     };

@@ -81,6 +81,17 @@ pub(in crate::pages) fn empty(title: &'static str, words: &'static str) -> AnyVi
     components::empty(title, words, ())
 }
 
+/// The note below a list across all namespaces that ends at the server's limit, which no single namespace reaches.
+pub(in crate::pages) fn cut_note(listed: usize) -> AnyView {
+    const MOST: usize = 500;
+    if listed < MOST || !untrack(|| use_address().is_across()) {
+        return ().into_any();
+    }
+    let words =
+        format!("The first {MOST} by name are listed. Choose a namespace to see all of its own.");
+    view! { <p class="muted">{words}</p> }.into_any()
+}
+
 /// A smaller note below the text of a cell.
 pub(in crate::pages) fn note(words: impl Into<String>) -> AnyView {
     let words = words.into();

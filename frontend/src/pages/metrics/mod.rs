@@ -60,8 +60,7 @@ pub(crate) fn Metrics() -> impl IntoView {
         series(from, until, steps::step(end.since(from)))
     });
     let week = use_load(move || series(Moment::now().later(-WEEK), None, 3_600));
-    // The figures of the last hour are only available for one namespace.
-    let now = use_load(move || (!address.is_across()).then(|| api::metrics(address.namespace())));
+    let now = use_load(move || Some(api::metrics(address.namespace())));
     let figures = use_load(move || {
         let (from, until) = range.bounds();
         Some(api::schedule_figures(address.namespace(), search(filters), from, until))

@@ -9,17 +9,25 @@ mod detail;
 pub(crate) use deploy::DeployModule;
 pub(crate) use detail::Module;
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
-use super::kit::{copy_button, empty, place_cell, placed};
+use super::{
+    cursors,
+    kit::{copy_button, empty, place_cell, placed},
+    place,
+};
 use crate::{
     api,
-    components::{AsyncView, Dialog, Look, button, heading, table, when_relative},
+    components::{AsyncView, Dialog, Look, button, heading, pager, table, when_relative},
     data::use_load,
-    model::{self, Exported},
+    model::{self, Exported, Page, Place},
     route::{Route, Scope},
     state::{use_address, use_session, use_title},
 };
+
+const SIZE: usize = 100;
 
 /// The list of modules.
 #[component]
@@ -28,7 +36,15 @@ pub(crate) fn Modules() -> impl IntoView {
     let session = use_session();
     let address = use_address();
     let namespace = Memo::new(move |_| address.namespace());
-    let modules = use_load(move || Some(api::planning::modules(namespace.get())));
+    let modules =
+        use_load(move || Some(api::planning::modules(namespace.get(), place(address), SIZE)));
+    let beside = Signal::derive(move || {
+        let beside = |page: &Page<model::Module>| {
+            (page.previous.clone().map(Place::Before), page.next.clone().map(Place::After))
+        };
+        modules.with(beside).unwrap_or_default()
+    });
+    let go = move |place: Place| address.go(&Route::Modules.narrowed(&cursors(&place)));
     let export = RwSignal::new(false);
     let deploy = move || {
         session.edits().then(|| {
@@ -44,23 +60,24 @@ pub(crate) fn Modules() -> impl IntoView {
         <AsyncView
             loading=modules.loading
             what="modules"
-            is_empty=Signal::derive(move || modules.with(Vec::is_empty).unwrap_or_default())
+            is_empty=Signal::derive(move || modules.with(|page| page.rows.is_empty()).unwrap_or_default())
             empty=|| empty("No module yet", "A module is a file that declares schedules, workflows and alert rules together. Deploy one here or by carillon apply.")
         >
-            {modules.draw(|modules| list(modules))}
+            {modules.draw(list)}
+            {pager(beside, "modules", go)}
         </AsyncView>
         <Dialog open=export title="Export">{exported(namespace, None)}</Dialog>
     }
 }
 
-fn list(modules: &[model::Module]) -> AnyView {
+fn list(page: &Page<model::Module>) -> AnyView {
     let headings = vec![
         heading("Module", ""),
         heading("Schedules", "number"),
         heading("Workflows", "number"),
         heading("Changed", ""),
     ];
-    let row = |module: &model::Module| {
+    let row = |module: &Arc<model::Module>| {
         let home = Scope::One(module.namespace.clone());
         let href = Route::module(&module.name).path_in(&home);
         let search = format!("module:\"{}\"", module.name);
@@ -76,7 +93,7 @@ fn list(modules: &[model::Module]) -> AnyView {
         }
         .into_any()
     };
-    let rows: Vec<_> = modules.iter().map(row).collect();
+    let rows: Vec<_> = page.rows.iter().map(row).collect();
     table("Modules", "table", placed(headings, 1), rows.into_any())
 }
 

@@ -1,6 +1,6 @@
 //! Adding a user or a service account.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, task::spawn_local};
 
 use super::{
     super::kit::{Change, check, form, new_password, of},
@@ -33,6 +33,7 @@ pub(super) fn invite(
         {Field::new("invite-role", "May everywhere", role).error(of(wrong, "role")).choice(CHOICES)}
         {check("invite-payloads", "Sees payloads", payloads, SEES)}
         <p class="hint">"A first password is generated and shown to you once."</p>
+        {by_provider()}
     };
     let plan = move |key| {
         let name = name.get_untracked().trim().to_owned();
@@ -47,6 +48,23 @@ pub(super) fn invite(
         loading.reload();
     };
     form(open, (Look::Primary, "Invite"), wrong, fields.into_any(), plan, done)
+}
+
+/// Who needs no invitation, if users can sign in through an identity provider.
+fn by_provider() -> AnyView {
+    let provider = RwSignal::new(None::<String>);
+    spawn_local(async move {
+        let name = api::sign_in_methods().await.and_then(|methods| methods.provider);
+        let _gone = provider.try_set(name);
+    });
+    let hint = move |name: String| {
+        let words = format!(
+            "People whose groups at {name} grant them a role need neither an invitation nor a password: they sign in \
+             with {name}, and are listed here from then on."
+        );
+        view! { <p class="hint" data-testid="by-provider">{words}</p> }.into_any()
+    };
+    view! { {move || provider.get().map(hint)} }.into_any()
 }
 
 /// The form that adds a service account.

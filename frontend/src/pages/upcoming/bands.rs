@@ -18,6 +18,8 @@ use crate::{
     time::{Day, Moment, amount, day_words},
 };
 
+/// The maximum number of calendars that are looked at.
+const MOST_CALENDARS: usize = 200;
 /// The maximum number of pauses that are shown.
 const MOST_PAUSES: usize = 10;
 
@@ -32,11 +34,30 @@ struct Band {
     covers: Vec<Cover>,
 }
 
+/// Whether there are more calendars and pauses than those that are shown.
+struct Others {
+    calendars: bool,
+    pauses: bool,
+}
+
+impl Others {
+    /// Links to all of them.
+    fn links(&self) -> AnyView {
+        let link = |href: String, words: &'static str| view! { " "<a href=href>{words}</a> };
+        let calendars = self.calendars.then(|| link(Route::Calendars.path(), "All calendars"));
+        let paused = Route::Schedules.narrowed(&[("q", "state:paused")]);
+        let pauses = self.pauses.then(|| link(paused, "All paused schedules"));
+        view! { {calendars}{pauses} }.into_any()
+    }
+}
+
 /// The bands of these days.
 #[component]
 pub(super) fn Bands(days: Signal<Vec<Day>>) -> impl IntoView {
     let (address, clock) = (use_address(), use_zone());
-    let calendars = use_load(move || Some(api::planning::calendars(address.namespace())));
+    let calendars = use_load(move || {
+        Some(api::planning::calendars(address.namespace(), Place::First, MOST_CALENDARS))
+    });
     let paused = use_load(move || {
         let query = ScheduleQuery {
             namespace: address.namespace(),
@@ -52,7 +73,9 @@ pub(super) fn Bands(days: Signal<Vec<Day>>) -> impl IntoView {
             let zone = clock.get().zone(None);
             let days = days.get();
             let bands = bands(&calendars, &paused, &days, &zone);
-            draw(bands, &days, paused.next.is_some())
+            let others =
+                Others { calendars: calendars.next.is_some(), pauses: paused.next.is_some() };
+            draw(bands, &days, &others)
         }
         _ => ().into_any(),
     };
@@ -105,10 +128,14 @@ fn bands(
     calendars.chain(pauses).filter(has_some).collect()
 }
 
-fn draw(bands: Vec<Band>, days: &[Day], has_more: bool) -> AnyView {
+fn draw(bands: Vec<Band>, days: &[Day], others: &Others) -> AnyView {
     if bands.is_empty() {
-        return view! { <p class="muted">"No calendar and no pause suppresses fires on these days."</p> }
-            .into_any();
+        let words = if others.calendars || others.pauses {
+            "None of the first calendars and pauses suppresses fires on these days."
+        } else {
+            "No calendar and no pause suppresses fires on these days."
+        };
+        return view! { <p class="muted">{words}{others.links()}</p> }.into_any();
     }
     let now = Moment::now();
     let dates: Vec<String> = days.iter().map(|day| day_words(&day.to_string(), now)).collect();
@@ -126,10 +153,6 @@ fn draw(bands: Vec<Band>, days: &[Day], has_more: bool) -> AnyView {
     };
     let heads: Vec<_> = days.iter().zip(&dates).map(head).collect();
     let rows: Vec<_> = bands.into_iter().map(|band| row(band, &dates)).collect();
-    let more = has_more.then(|| {
-        let href = Route::Schedules.narrowed(&[("q", "state:paused")]);
-        view! { " "<a href=href>"All paused schedules"</a> }.into_any()
-    });
     view! {
         <div class="bands-frame" tabindex="0" role="group" aria-label="What suppresses fires, by day">
             <table class="bands">
@@ -140,7 +163,7 @@ fn draw(bands: Vec<Band>, days: &[Day], has_more: bool) -> AnyView {
         </div>
         <p class="hint">
             "A full band is all day, half a band a part of the day. A calendar's days are those of each schedule's own zone."
-            {more}
+            {others.links()}
         </p>
     }
     .into_any()

@@ -1,180 +1,112 @@
-//! The clock changes of the coming year, zone by zone, with the affected schedules and their fires.
-
-use std::collections::BTreeSet;
+//! The clock changes of the coming year, with their effect on each schedule that they affect.
 
 use leptos::prelude::*;
 
-use super::super::kit::{empty, note};
+use super::super::kit::{empty, note, place_note};
 use crate::{
     api,
-    components::{AsyncView, expressions, heading, live, panel, table},
+    components::{AsyncView, expressions, heading, silent_heading, table},
     data::use_load,
-    model::{
-        FireKind, GapPolicy, OverlapHourPolicy, Page, PreviewFire, ScheduleName, ZoneSchedule,
-    },
+    model::{ClockChange, ClockChangeEffect, ClockChanges},
     route::Route,
-    state::use_address,
-    time::{Moment, Wall, clock_changes, distance},
+    state::{use_address, use_session},
+    time::{Moment, amount, day_words, distance, grouped},
 };
-
-const HOUR_MS: i64 = 3_600_000;
-/// Maximum number of zones, because each takes two requests per year.
-const MOST_ZONES: usize = 8;
-const MOST_CHANGES: usize = 3;
-
-/// A change of a zone's clock, forward or back.
-#[derive(Clone, Debug, PartialEq)]
-struct Change {
-    zone: String,
-    at: Moment,
-    before: Wall,
-    after: Wall,
-}
 
 /// The report of the clock changes.
 #[component]
 pub(super) fn Clocks() -> impl IntoView {
     let address = use_address();
-    let names =
-        use_load(move || Some(api::planning::schedule_names(address.namespace(), None, None)));
-    let changes = Memo::new(move |_| names.with(changes).unwrap_or_default());
-    let is_empty = Signal::derive(move || changes.with(Vec::is_empty));
-    let report = move || {
-        let one = |change: Change| view! { <OneChange change=change/> }.into_any();
-        changes.get().into_iter().map(one).collect::<Vec<_>>().into_any()
-    };
+    let report = use_load(move || Some(api::planning::clock_changes(address.namespace())));
+    let is_empty = Signal::derive(move || {
+        let is_empty = |report: &ClockChanges| report.changes.is_empty() && report.is_complete;
+        report.with(is_empty).unwrap_or_default()
+    });
     view! {
         <AsyncView
-            loading=names.loading
+            loading=report.loading
             what="the clock changes"
             is_empty=is_empty
-            empty=|| empty("No clock changes in the next year", "The zones of your schedules keep their offset, or there is no schedule yet.")
+            empty=|| empty("No clock change of the next year affects a schedule", "A schedule is affected if the clocks of its zone skip or repeat one of its times.")
         >
-            <div class="stack">{live(report)}</div>
+            <div class="stack">{report.draw(draw)}</div>
         </AsyncView>
-        {live(move || match names.with(left_out).flatten() {
-            Some(words) => view! { <p class="muted">{words}</p> }.into_any(),
-            None => ().into_any(),
-        })}
     }
 }
 
-fn zones(page: &Page<ScheduleName>) -> BTreeSet<&str> {
-    page.rows.iter().map(|row| row.timing.zone.as_str()).collect()
-}
-
-/// Says which zones the report does not examine; nothing if it examines all.
-fn left_out(page: &Page<ScheduleName>) -> Option<String> {
-    let is_whole = page.next.is_none() && zones(page).len() <= MOST_ZONES;
-    let listed = page.rows.len();
-    (!is_whole).then(|| {
-        format!(
-            "Only the zones of the first {listed} schedules are examined, {MOST_ZONES} at most."
-        )
-    })
-}
-
-/// The changes in the zones of these schedules, soonest first.
-fn changes(page: &Page<ScheduleName>) -> Vec<Change> {
-    let mut all: Vec<Change> = zones(page).into_iter().take(MOST_ZONES).flat_map(of_zone).collect();
-    all.sort_by_key(|change| change.at);
-    all
-}
-
-/// The changes of one zone.
-fn of_zone(zone: &str) -> Vec<Change> {
-    let change = |at: Moment| {
-        let (before, after) = (Wall::read(at.later(-60_000), zone)?, Wall::read(at, zone)?);
-        Some(Change { zone: zone.to_owned(), at, before, after })
-    };
-    clock_changes(zone, Moment::now(), MOST_CHANGES).into_iter().filter_map(change).collect()
+fn draw(report: &ClockChanges) -> AnyView {
+    let changes: Vec<_> = report.changes.iter().map(change).collect();
+    let cut = (!report.is_complete).then(|| {
+        let examined = grouped(report.schedules);
+        let words = format!(
+            "There is more: only the {examined} schedules that are due soonest were examined."
+        );
+        view! { <p class="muted">{words}</p> }.into_any()
+    });
+    view! { {changes}{cut} }.into_any()
 }
 
 /// One change, and the schedules that it affects.
-#[component]
-fn OneChange(change: Change) -> impl IntoView {
-    let address = use_address();
-    let (zone, at) = (change.zone.clone(), change.at);
-    let schedules = use_load(move || {
-        let search = format!("zone:\"{zone}\"");
-        Some(api::planning::zone_fires(address.namespace(), search, at.later(-3 * HOUR_MS)))
-    });
-    let in_days = distance(at.since(Moment::now()));
-    let minute = |wall: &Wall| wall.time.get(..5).unwrap_or_default().to_owned();
+fn change(change: &ClockChange) -> AnyView {
+    let is_forward = change.after.get(..19) > change.before.get(..19);
+    let way = if is_forward { "forward" } else { "back" };
+    let title = format!("{}: the clock goes {way}", change.zone);
+    let id = format!("clock-{}-{}", change.zone.replace('/', "-"), change.at.millis());
+    let now = Moment::now();
+    let day = day_words(change.before.get(..10).unwrap_or_default(), now);
+    let aside = format!("{day}, {}", distance(change.at.since(now)));
+    let clock = |text: &str| text.get(11..16).unwrap_or_default().to_owned();
+    let offset = |text: &str| text.get(19..).unwrap_or_default().to_owned();
     let words = format!(
-        "{}: after {} comes {} ({} becomes {}).",
-        change.after.date,
-        minute(&change.before),
-        minute(&change.after),
-        change.before.offset,
-        change.after.offset,
+        "{} becomes {} ({} becomes {}). It affects {}.",
+        clock(&change.before),
+        clock(&change.after),
+        offset(&change.before),
+        offset(&change.after),
+        amount(change.affected, "schedule", "schedules"),
     );
-    let is_gap = change.after.time > change.before.time;
-    let draw = move |schedules: &Vec<ZoneSchedule>| touched(schedules, at, is_gap);
-    let content = view! {
-        <p class="lede">{words}</p>
-        <AsyncView loading=schedules.loading what="the schedules of the zone">{schedules.draw(draw)}</AsyncView>
-    };
-    let title = if is_gap { "The clock goes forward" } else { "The clock goes back" };
-    let aside = format!("{}, {in_days}", change.zone);
-    panel(title, aside, content.into_any())
-}
-
-fn touched(schedules: &[ZoneSchedule], at: Moment, is_gap: bool) -> AnyView {
-    let near = |fire: &&PreviewFire| {
-        let far = fire.at.since(at);
-        fire.kind != FireKind::Normal && (-3 * HOUR_MS..3 * HOUR_MS).contains(&far)
-    };
-    let rows: Vec<_> = schedules
-        .iter()
-        .filter_map(|schedule| {
-            let fires: Vec<&PreviewFire> = schedule.next_fires.iter().filter(near).collect();
-            (!fires.is_empty()).then(|| row(schedule, &fires, is_gap))
-        })
-        .collect();
-    if rows.is_empty() {
-        let words = if is_gap {
-            "No schedule of this zone fires in the skipped hour, or its policy is to skip it."
-        } else {
-            "No schedule of this zone fires in the repeated hour."
-        };
-        return view! { <p class="muted">{words}</p> }.into_any();
-    }
     let headings =
-        vec![heading("Schedule", ""), heading("Fires", ""), heading("By its policy", "")];
-    table("Affected schedules", "table", headings, rows.into_any())
+        vec![heading("Schedule", ""), heading("What happens", ""), silent_heading("Actions")];
+    let rows: Vec<_> = change.schedules.iter().map(row).collect();
+    let listed = change.schedules.len();
+    let is_cut = change.affected > i64::try_from(listed).unwrap_or(i64::MAX);
+    let more = is_cut.then(|| {
+        view! { <p class="muted">{format!("The first {listed} by name are listed.")}</p> }
+            .into_any()
+    });
+    view! {
+        <section class="panel" aria-labelledby=id.clone() data-testid="clock-change">
+            <header class="panel-head"><h2 id=id.clone()>{title}</h2><span class="muted">{aside}</span></header>
+            <p class="lede">{words}</p>
+            {table("Affected schedules", "table", headings, rows.into_any())}
+            {more}
+        </section>
+    }
+    .into_any()
 }
 
-fn row(schedule: &ZoneSchedule, fires: &[&PreviewFire], is_gap: bool) -> AnyView {
-    let href = Route::Schedule(schedule.id.clone()).path();
-    let fire = |fire: &&PreviewFire| {
-        let time = fire.local.get(11..16).unwrap_or_default();
-        let words = match fire.kind {
-            FireKind::Normal => "as usual",
-            FireKind::Shifted => "shifted to the end of the gap",
-            FireKind::FirstOfTwo => "the first time",
-            FireKind::SecondOfTwo => "the second time",
-        };
-        note(format!("{time} {} {words}", fire.offset))
-    };
-    let policy = if is_gap {
-        match schedule.timing.gap {
-            GapPolicy::Shift => "fires right after the gap",
-            GapPolicy::Skip => "skips it",
-        }
-    } else {
-        match schedule.timing.overlap {
-            OverlapHourPolicy::First => "fires the first time",
-            OverlapHourPolicy::Last => "fires the second time",
-            OverlapHourPolicy::Both => "fires both times: twice",
-        }
-    };
-    let fires: Vec<_> = fires.iter().take(4).map(fire).collect();
+fn row(one: &ClockChangeEffect) -> AnyView {
+    let schedule = &one.schedule;
+    let href = Route::Schedule(schedule.id.clone()).path_at(&schedule.namespace);
+    let effects: Vec<_> =
+        one.effects.iter().map(|effect| view! { <p>{effect.clone()}</p> }.into_any()).collect();
+    let suppressed = one.suppressed_by.as_ref().map(|calendar| {
+        note(format!("The calendar {calendar} suppresses its fires at that instant."))
+    });
+    let may_edit = use_session().edits_in(&schedule.namespace) && schedule.module.is_none();
+    let edit = may_edit.then(|| {
+        let href = Route::EditSchedule(schedule.id.clone()).path_at(&schedule.namespace);
+        let label = format!("Edit {}", schedule.name);
+        view! { <a class="button" href=href aria-label=label>"Edit"</a> }.into_any()
+    });
     view! {
         <tr data-testid="clock-row">
-            <th scope="row" class="name-cell"><a href=href>{schedule.name.clone()}</a>{expressions(&schedule.timing.expressions)}</th>
-            <td>{fires}</td>
-            <td>{policy}</td>
+            <th scope="row" class="name-cell">
+                <a href=href>{schedule.name.clone()}</a>{place_note(&schedule.namespace)}
+                {expressions(&schedule.timing.expressions)}
+            </th>
+            <td class="why-cell">{effects}{suppressed}</td>
+            <td class="actions-cell"><div class="row-actions">{edit}</div></td>
         </tr>
     }
     .into_any()

@@ -3,8 +3,11 @@
 use leptos::prelude::*;
 
 use super::{
-    HOUR_MS, LOOK, bands::Bands, busiest, cut, frequent_choice, heat::by_day, minutes, nothing,
-    today, use_frequent,
+    HOUR_MS, LOOK,
+    bands::Bands,
+    busiest, cut, frequent_choice,
+    heat::{Measure, by_day},
+    minutes, nothing, today, use_frequent,
 };
 use crate::{
     api,
@@ -47,7 +50,7 @@ pub(super) fn OneDay() -> impl IntoView {
     });
     let shown = Memo::new(move |_| {
         let all = hours.with(|hours| hours.iter().map(|(_, hour)| *hour).collect::<Vec<_>>());
-        chosen.get().or_else(|| busiest(&all))
+        chosen.get().or_else(|| busiest(&all, Measure::Starts))
     });
     let is_empty = Signal::derive(move || {
         let is_none = |hours: &Vec<(usize, ForecastHour)>| {
@@ -196,6 +199,7 @@ mod tests {
             schedules: 1,
             frequent_fires: 0,
             frequent_schedules: 0,
+            work_ms: 0,
         }
     }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use self::bands::Bands;
+use self::{bands::Bands, heat::Measure};
 use super::kit::{self, empty};
 use crate::{
     api,
@@ -117,18 +117,49 @@ fn Load() -> impl IntoView {
     use_every(LOOK, move || loading.refresh());
     let chosen = RwSignal::new(None::<Moment>);
     let frequent = use_frequent(week);
+    let measure = Memo::new(move |_| Measure::of(&address.query("measure")));
+    let work = use_load(move || {
+        let is_shown = measure.get() == Measure::Work;
+        is_shown.then(|| api::planning::work_ahead(address.namespace()))
+    });
+    use_every(LOOK, move || work.loading.refresh());
+    let hours = Memo::new(move |_| match measure.get() {
+        Measure::Starts => week.with(|week| week.counted(frequent.get())),
+        Measure::Work => {
+            let (week, work) = (week.get()?, work.get()?);
+            Some(week.counted_with(&work, frequent.get()))
+        }
+    });
     // A link may name a minute: its hour is shown from there on, until another one is chosen. Without either, the
     // busiest one is shown: that is where schedules collide.
     let minute = Memo::new(move |_| {
         chosen.get().is_none().then(|| Moment::parse_local(&address.query("at"))).flatten()
     });
     let shown = Memo::new(move |_| {
-        let busiest = |week: &Forecast| busiest(&week.counted(frequent.get()));
-        chosen.get().or_else(|| minute.get()).or_else(|| week.with(busiest).flatten())
+        let busiest = || hours.with(|hours| busiest(hours.as_deref()?, measure.get()));
+        chosen.get().or_else(|| minute.get()).or_else(busiest)
     });
-    let heat = move || {
-        let cells = week.draw(move |week| heat::heat(&week.counted(frequent.get()), chosen));
-        view! { {cells}{frequent_choice(week, frequent)} }.into_any()
+    let cells = move || {
+        live(move || {
+            let heat = |hours: &Vec<ForecastHour>| heat::heat(hours, measure.get(), chosen);
+            hours.with(|hours| hours.as_ref().map(heat)).into_any()
+        })
+    };
+    let heat = move |measure: Measure| {
+        let choice = frequent_choice(week, frequent);
+        match measure {
+            Measure::Starts => {
+                let content = view! { {cells()}{choice} };
+                panel("Starts in the next 7 days", (), content)
+            }
+            Measure::Work => {
+                let content = view! {
+                    <AsyncView loading=work.loading what="the work to come">{cells()}</AsyncView>
+                    {choice}
+                };
+                panel("Worker-minutes in the next 7 days", (), content)
+            }
+        }
     };
     let is_empty = Signal::derive(move || {
         week.with(|week| week.hours.iter().all(|hour| hour.fires == 0)).unwrap_or_default()
@@ -138,6 +169,7 @@ fn Load() -> impl IntoView {
         (0..WEEK_DAYS).map(|days| today.plus(days)).collect::<Vec<_>>()
     });
     view! {
+        {measures()}
         <div class="stack">
             <AsyncView
                 loading=loading
@@ -145,7 +177,7 @@ fn Load() -> impl IntoView {
                 is_empty=is_empty
                 empty=|| nothing("Nothing starts in the next 7 days")
             >
-                {panel("Starts in the next 7 days", (), heat())}
+                {live(move || heat(measure.get()))}
                 {live(move || match shown.get() {
                     Some(at) => view! { <minutes::Minutes at=at minute=minute.get() frequent=frequent.get()/> }.into_any(),
                     None => ().into_any(),
@@ -157,9 +189,26 @@ fn Load() -> impl IntoView {
     }
 }
 
-/// The hour with the most starts; the first one if there are several.
-fn busiest(hours: &[ForecastHour]) -> Option<Moment> {
-    let later = |a: &&ForecastHour, b: &&ForecastHour| a.fires.cmp(&b.fires).then(b.at.cmp(&a.at));
+/// The choice of what is counted.
+fn measures() -> AnyView {
+    let address = use_address();
+    let link = |(name, words): (&'static str, &'static str)| {
+        let href = move || address.href(&[("measure", name)]);
+        let measure = Measure::of(name);
+        let is_chosen =
+            move || (Measure::of(&address.query("measure")) == measure).then_some("true");
+        view! { <a href=move || href() aria-current=move || is_chosen()>{words}</a> }.into_any()
+    };
+    let links = [("", "Starts"), ("work", "Worker-minutes")].map(link);
+    view! { <nav class="filters spans" aria-label="What is counted">{Vec::from(links)}</nav> }
+        .into_any()
+}
+
+/// The hour with the most starts, or the most work; the first one if there are several.
+fn busiest(hours: &[ForecastHour], measure: Measure) -> Option<Moment> {
+    let later = |a: &&ForecastHour, b: &&ForecastHour| {
+        measure.amount(a).cmp(&measure.amount(b)).then(b.at.cmp(&a.at))
+    };
     hours.iter().max_by(later).map(|hour| hour.at)
 }
 
@@ -226,10 +275,13 @@ mod tests {
             schedules: 1,
             frequent_fires: 0,
             frequent_schedules: 0,
+            work_ms: 0,
         };
-        let found = busiest(&[hour(1, 2), hour(2, 9), hour(3, 9)]);
-        assert_eq!(found, Some(Moment::from_millis(2)));
-        assert_eq!(busiest(&[]), None);
+        let hours = [hour(1, 2), hour(2, 9), hour(3, 9)];
+        assert_eq!(busiest(&hours, Measure::Starts), Some(Moment::from_millis(2)));
+        assert_eq!(busiest(&[], Measure::Starts), None);
+        let long = [hours[0], hours[1], ForecastHour { work_ms: 60_000, ..hours[2] }];
+        assert_eq!(busiest(&long, Measure::Work), Some(Moment::from_millis(3)));
     }
 
     #[test]

@@ -161,6 +161,7 @@ mod tests {
             schedules: 1,
             frequent_fires: 0,
             frequent_schedules: 0,
+            work_ms: 0,
         };
         let hours = [
             hour("2026-12-01T22:00:00Z", 2),

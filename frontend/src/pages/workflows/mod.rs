@@ -20,15 +20,19 @@ use super::{
 };
 use crate::{
     api,
-    components::{AsyncView, Heading, PageHead, heading, live, pager, rows, table, when_relative},
+    components::{
+        AsyncView, Heading, PageHead, heading, live, pager, rows, table, use_typing, when_relative,
+    },
     data::use_listing,
     model::Place,
     model::WorkflowRow,
     route::Route,
-    state::{use_address, use_session, use_title},
+    state::{Address, use_address, use_session, use_title},
 };
 
 const SIZE: usize = 100;
+/// The parameter of the address with the text that names contain.
+const TEXT: &str = "q";
 
 /// The list of workflows.
 #[component]
@@ -36,7 +40,8 @@ pub(crate) fn Workflows() -> impl IntoView {
     use_title(|| "Workflows".to_owned());
     let address = use_address();
     let workflows = use_listing(SIZE, move || {
-        api::planning::workflow_list(address.namespace(), place(address), SIZE)
+        let text = address.query(TEXT);
+        api::planning::workflow_list(address.namespace(), text, place(address), SIZE)
     });
     let session = use_session();
     let new_button = live(move || {
@@ -46,19 +51,54 @@ pub(crate) fn Workflows() -> impl IntoView {
         view! { <a class="button button-primary" href=Route::NewWorkflow.path()>"New workflow"</a> }
             .into_any()
     });
-    let go = move |place: Place| address.go(&Route::Workflows.narrowed(&cursors(&place)));
+    let nothing = move || {
+        if address.query(TEXT).is_empty() {
+            let words = "A schedule with an inline task has its own workflow. Workflows that several schedules share \
+                         are created here, or declared by modules.";
+            empty("No workflow yet", words)
+        } else {
+            empty("No workflow here", "No name contains the text.")
+        }
+    };
+    let go = move |place: Place| address.go(&address.with(&cursors(&place)));
     view! {
         {PageHead::new("Workflows").actions(new_button).view()}
+        {name_field(address)}
         <AsyncView
             loading=workflows.load.loading
             what="workflows"
             is_empty=Signal::derive(move || workflows.list.is_empty())
-            empty=|| empty("No workflow yet", "A schedule with an inline task has its own workflow. Workflows that several schedules share are created here, or declared by modules.")
+            empty=nothing
         >
             {table("Workflows", "table", placed(headings(), 1), rows(workflows.list, line))}
             {pager(workflows.beside(), "workflows", go)}
         </AsyncView>
     }
+}
+
+/// The field that narrows the list to names with a text.
+fn name_field(address: Address) -> AnyView {
+    let narrow = Callback::new(move |text: String| {
+        let text = text.trim();
+        address.replace(&address.with(&[(TEXT, text), ("after", ""), ("before", "")]));
+    });
+    let typing = use_typing(narrow);
+    view! {
+        <search class="filter-line" aria-label="Which workflows">
+            <input
+                type="search"
+                class="filter-field"
+                aria-label="Name contains"
+                placeholder="Name contains"
+                autocomplete="off"
+                autocapitalize="off"
+                spellcheck="false"
+                prop:value=untrack(|| address.query(TEXT))
+                on:input:target=move |event| typing.typed(event.target().value())
+            />
+        </search>
+    }
+    .into_any()
 }
 
 fn headings() -> Vec<Heading> {

@@ -1,4 +1,5 @@
 use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
+use chrono::{DateTime, Utc};
 use entity::alert::{self, Model};
 use uuid::Uuid;
 
@@ -153,12 +154,18 @@ pub(crate) struct AlertFilter {
     schedule_id: Option<Uuid>,
     /// True selects open alerts, false selects alerts that have ended.
     open: Option<bool>,
+    /// Whether the alerts are acknowledged now.
+    acknowledged: Option<bool>,
+    /// Whether the rules that recorded the alerts are muted now.
+    muted: Option<bool>,
 }
 
-impl From<AlertFilter> for notes::Filter {
-    fn from(filter: AlertFilter) -> Self {
-        let AlertFilter { rule_id, schedule_id, open } = filter;
-        Self { rule_id, schedule_id, open }
+impl AlertFilter {
+    pub(super) fn at(self, now: DateTime<Utc>) -> notes::Filter {
+        let Self { rule_id, schedule_id, open, acknowledged, muted } = self;
+        let at_now = |expected: bool| (expected, now.into());
+        let (acknowledged, muted) = (acknowledged.map(at_now), muted.map(at_now));
+        notes::Filter { rule_id, schedule_id, open, acknowledged, muted }
     }
 }
 

@@ -113,7 +113,7 @@ impl AlertQuery {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(key)?;
-        let filter = filter.unwrap_or_default().into();
+        let filter = filter.unwrap_or_default().at(cx.commands().clock.now());
         let page = notes::page(cx.store(), &within, &filter, &window).await?;
         Ok(connection(page, |row| cursor(row.id), Alert))
     }

@@ -4,12 +4,13 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 19] = [
+const FIELDS: [&str; 20] = [
     "schedulePreview",
     "lint",
     "nextFires",
     "upcoming",
     "upcomingByMinute",
+    "clockChanges",
     "pausePreview",
     "pausedFires",
     "definitionEffect",

@@ -10,12 +10,15 @@ use crate::{
         context::ContextExt,
         error::Result,
         group::ConcurrencyGroup,
-        page::{Connection, Paging, connection, cost, cost_by},
+        page::{Connection, Paging, connection, cost, cost_by, search_cost},
         workflow::Workflow,
     },
-    commands::groups::MAX_GROUPS,
+    commands::{BadInput, groups::MAX_GROUPS},
     store::{calendars, groups, workflows},
 };
+
+/// Maximum length of a text that names are searched for, in characters.
+const MAX_TEXT: usize = 200;
 
 /// Queries of workflows, calendars and concurrency groups.
 #[derive(Default)]
@@ -25,19 +28,29 @@ pub(crate) struct ReadingShared;
 #[Object]
 impl ReadingShared {
     /// Workflows by name, ignoring case.
-    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    #[graphql(complexity = "search_cost(text.as_deref()) + cost(first, None, child_complexity)")]
     async fn workflows(
         &self,
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
+        #[graphql(
+            desc = "Only workflows whose names contain this text, ignoring case; at most 200 \
+                    characters."
+        )]
+        text: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
         #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Workflow>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(name_key)?;
-        let page = workflows::page(cx.store().read(), &within, &window).await?;
+        let text = text.filter(|text| !text.is_empty());
+        if let Some(text) = text.as_ref().filter(|text| text.chars().count() > MAX_TEXT) {
+            let help = format!("give at most {MAX_TEXT} characters");
+            return Err(BadInput::new("text", text, "is too long", help).into());
+        }
+        let page = workflows::page(cx.store().read(), &within, text.as_deref(), &window).await?;
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Workflow::current))
     }
 

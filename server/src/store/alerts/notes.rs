@@ -75,6 +75,10 @@ pub struct Filter {
     pub schedule_id: Option<Uuid>,
     /// Only open alerts, or only alerts that have ended.
     pub open: Option<bool>,
+    /// With true, only alerts that are acknowledged at this time; with false, only the others.
+    pub acknowledged: Option<(bool, Timestamp)>,
+    /// With true, only alerts of rules that are muted at this time; with false, only the others.
+    pub muted: Option<(bool, Timestamp)>,
 }
 
 /// Number of rows per statement: SQLite binds at most 32,766 values in one.
@@ -367,6 +371,27 @@ pub fn is_acknowledged(row: &Model, now: Timestamp) -> bool {
     row.acknowledged_at.is_some() && row.acknowledged_until.is_none_or(|until| until > at)
 }
 
+/// The same in SQL. It is never NULL, so it can be negated.
+fn acknowledged_at(now: Timestamp) -> String {
+    format!(
+        "alert.acknowledged_at IS NOT NULL AND (alert.acknowledged_until IS NULL \
+           OR alert.acknowledged_until > coalesce(alert.ended_at, {}))",
+        now.0
+    )
+}
+
+/// Whether the rule of an alert is muted at `now`, in SQL.
+fn muted_at(now: Timestamp) -> String {
+    format!(
+        "EXISTS (SELECT 1 FROM alert_rule m WHERE m.id = alert.rule_id AND m.muted_until > {})",
+        now.0
+    )
+}
+
+fn is(condition: &str, expected: bool) -> SimpleExpr {
+    Expr::cust(if expected { format!("({condition})") } else { format!("NOT ({condition})") })
+}
+
 /// A page of alerts, newest first.
 pub async fn page(
     store: &Store,
@@ -386,6 +411,12 @@ pub async fn page(
             } else {
                 Column::EndedAt.is_not_null()
             })
+        })
+        .apply_if(filter.acknowledged, |query, (expected, now)| {
+            query.filter(is(&acknowledged_at(now), expected))
+        })
+        .apply_if(filter.muted, |query, (expected, now)| {
+            query.filter(is(&muted_at(now), expected))
         });
     let query = list
         .clone()

@@ -10,7 +10,7 @@ use entity::{
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait,
     QueryFilter, QueryOrder, QuerySelect, QueryTrait,
-    sea_query::{Expr, ExprTrait, Func, SimpleExpr},
+    sea_query::{BinOper, Expr, ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
 
@@ -73,15 +73,18 @@ pub async fn version<C: ConnectionTrait>(
     Ok(workflow_version::Entity::find_by_id((id, version)).one(connection).await?)
 }
 
-/// A page of the workflows that are not deleted, sorted by case-insensitive name, then by key.
+/// A page of the workflows that are not deleted, sorted by case-insensitive name, then by key. With
+/// `text`, only those whose names contain it, ignoring case.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
+    text: Option<&str>,
     window: &PageWindow<(String, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
-        .filter(Column::DeletedAt.is_null());
+        .filter(Column::DeletedAt.is_null())
+        .apply_if(text, |query, text| query.filter(name_contains(text)));
     let mut query =
         list.clone().order_by_asc(folded()).order_by_asc(Column::Id).limit(window.reach());
     if let Some((name, id)) = &window.after {
@@ -95,6 +98,14 @@ pub async fn page<C: ConnectionTrait>(
 
 fn folded() -> SimpleExpr {
     Func::lower(Expr::col((Entity, Column::Name))).into()
+}
+
+/// The condition that the name contains a text. The database converts both to lower case, so that
+/// they follow the same rules.
+fn name_contains(text: &str) -> SimpleExpr {
+    let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    let pattern = SimpleExpr::from(Func::lower(Expr::val(format!("%{escaped}%"))));
+    folded().binary(BinOper::Like, pattern.binary(BinOper::Escape, Expr::cust("'\\'")))
 }
 
 /// A page of a workflow's definitions, newest first. The key of a row is the version.

@@ -142,12 +142,28 @@ pub async fn soonest(
     filter: &Filter,
     limit: u64,
 ) -> Result<Vec<Model>, StoreError> {
-    let query = matching(store, within, filter)
+    let query = due(store, within, filter).limit(limit);
+    store.found(query.build(store.dialect().backend()), filter.search.is_some()).await
+}
+
+/// The schedules that match a filter and fire next on a clock other than that of UTC, which never
+/// changes; the soonest first.
+pub async fn on_local_clocks(
+    store: &Store,
+    within: &Within,
+    filter: &Filter,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = due(store, within, filter).filter(Column::Zone.ne("UTC")).limit(limit);
+    store.found(query.build(store.dialect().backend()), filter.search.is_some()).await
+}
+
+/// The schedules that match a filter and fire next, the soonest first.
+fn due(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
+    matching(store, within, filter)
         .filter(Column::Enabled.eq(true))
         .filter(Column::NextFireAt.is_not_null())
         .order_by_asc(Column::NextFireAt)
-        .limit(limit);
-    store.found(query.build(store.dialect().backend()), filter.search.is_some()).await
 }
 
 /// The keys of the schedules that are not deleted, sorted by name: up to `most`.

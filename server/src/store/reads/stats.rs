@@ -74,12 +74,11 @@ pub async fn counts(
 /// The roll-up of all minutes from `from` up to `until`.
 pub async fn sum(
     store: &Store,
-    namespace: Uuid,
+    within: &Within,
     from: Timestamp,
     until: Timestamp,
 ) -> Result<Rollup, StoreError> {
     let whole = until.0.saturating_sub(from.0);
-    let within = Within::One(namespace);
-    let mut steps = steps(store, &within, from, until, whole).await?;
+    let mut steps = steps(store, within, from, until, whole).await?;
     Ok(steps.pop().map(|(_, rollup)| rollup).unwrap_or_default())
 }

@@ -52,6 +52,7 @@ const SEEN: &str = "query($in: String) {
     overview(namespace: $in) { schedules activeSchedules liveRuns upcoming { schedule { name } } }
     upcoming(namespace: $in) { hours { starts: fires } }
     upcomingByMinute(namespace: $in, minutes: 120) { starts schedules }
+    metrics(namespace: $in) { totalSchedules liveRuns }
     runStats(namespace: $in) { isComplete } }";
 
 fn names(answer: &Value) -> Vec<&str> {
@@ -77,6 +78,7 @@ async fn lists_and_figures_of_all_namespaces_contain_what_the_caller_may_see(
     // From noon on, each schedule fires once within two hours; its second fire comes later.
     let starts = all["upcomingByMinute"]["starts"].as_array().unwrap();
     assert_eq!(starts.iter().map(|starts| starts.as_i64().unwrap()).sum::<i64>(), 3);
+    assert_eq!(all["metrics"], json!({ "totalSchedules": 3, "liveRuns": 3 }));
     assert_eq!(all["runStats"]["isComplete"], true);
     let usual = desk.ask("{ schedules { nodes { name } } }", json!({})).await;
     assert_eq!(names(&usual), ["mid"]);
@@ -96,6 +98,7 @@ async fn lists_and_figures_of_all_namespaces_contain_what_the_caller_may_see(
         (&json!(1), &json!(1))
     );
     assert_eq!(answer["upcomingByMinute"]["schedules"], 1);
+    assert_eq!(answer["metrics"], json!({ "totalSchedules": 1, "liveRuns": 1 }));
     assert_eq!(desk.code_for(&eve, SEEN, json!({ "in": "east" })).await, "NOT_FOUND");
 }
 

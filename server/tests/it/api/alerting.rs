@@ -18,6 +18,7 @@ on_both!(
     nobody_uses_or_sees_objects_of_another_namespace,
     an_alert_is_acknowledged_with_a_note_and_an_end,
     of_two_who_acknowledge_an_alert_at_once_the_second_finds_the_first,
+    alerts_are_selected_by_their_acknowledgement_and_by_the_mute_of_their_rule,
 );
 
 const MAKE: &str = "mutation($input: CreateAlertChannelInput!, $key: String) {
@@ -303,4 +304,47 @@ async fn of_two_who_acknowledge_an_alert_at_once_the_second_finds_the_first(
         desk.ask_at_once(take_back, &asked).await;
         assert_eq!(desk.audited("alert.unacknowledge").await, round);
     }
+}
+
+async fn alerts_are_selected_by_their_acknowledgement_and_by_the_mute_of_their_rule(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let keys = one_of_each(&desk, "default").await;
+    let id = &keys.iter().find(|(of, _)| *of == "alert").unwrap().1;
+    let list = "query($acknowledged: Boolean, $muted: Boolean) {
+        alerts(filter: { open: true, acknowledged: $acknowledged, muted: $muted }) {
+            totalCount nodes { id rule { id } } } }";
+    let found = async |variables: Value| {
+        let alerts = desk.ask(list, variables).await["alerts"].clone();
+        // The length is counted by the same conditions.
+        assert_eq!(alerts["totalCount"], alerts["nodes"].as_array().unwrap().len(), "{alerts}");
+        alerts
+    };
+    let counts = async || {
+        let mut counts = Vec::new();
+        for filter in [
+            json!({ "acknowledged": true }),
+            json!({ "acknowledged": false }),
+            json!({ "muted": true }),
+            json!({ "muted": false }),
+        ] {
+            counts.push(found(filter).await["totalCount"].as_i64().unwrap());
+        }
+        counts
+    };
+    let rule = found(json!({})).await["nodes"][0]["rule"]["id"].clone();
+    assert_eq!(counts().await, [0, 1, 0, 1]);
+    let hour = "2026-03-01T13:00:00Z";
+    let acknowledge = "mutation($id: UUID!, $until: DateTime) {
+        acknowledgeAlert(id: $id, until: $until) { alert { id } } }";
+    desk.ask(acknowledge, json!({ "id": id, "until": hour })).await;
+    assert_eq!(counts().await, [1, 0, 0, 1]);
+    let mute = "mutation($id: UUID!, $until: DateTime) {
+        muteAlertRule(id: $id, until: $until, reason: \"release\") { rule { id } } }";
+    desk.ask(mute, json!({ "id": rule, "until": hour })).await;
+    assert_eq!(counts().await, [1, 0, 1, 0]);
+    // Both end at the same time.
+    desk.clock.pass(Duration::from_secs(3_600));
+    assert_eq!(counts().await, [0, 1, 0, 1]);
 }

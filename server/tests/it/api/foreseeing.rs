@@ -1,8 +1,12 @@
 //! Previews of a pause, of an edit and of an unsaved timing.
 
+use entity::run::State;
 use serde_json::{Value, json};
 
-use super::desk::{CREATE, Desk};
+use super::{
+    desk::{CREATE, Desk},
+    sorting::settle,
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -10,7 +14,9 @@ on_both!(
     a_pause_that_is_only_thought_of_tells_each_way_to_resume,
     the_minutes_to_come_are_counted_and_a_candidate_is_tried,
     what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come,
+    the_work_to_come_is_counted_by_how_long_runs_usually_take,
     an_edit_tells_the_fires_that_it_adds_and_removes,
+    a_clock_change_tells_its_effect_on_each_schedule,
 );
 
 async fn a_pause_tells_the_fires_that_would_fall_into_it(database: TestDatabase) {
@@ -177,6 +183,28 @@ async fn what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come(
     assert!(!listed.contains(&"minutely".to_owned()) && listed.len() == 3, "{listed:?}");
 }
 
+async fn the_work_to_come_is_counted_by_how_long_runs_usually_take(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let hourly = desk.schedule("hourly", "0 * * * *").await;
+    let often = desk.schedule("often", "* * * * *").await;
+    desk.schedule("new", "30 * * * *").await;
+    for (schedule, state, took) in [
+        (&hourly, State::Succeeded, 60_000),
+        (&hourly, State::Succeeded, 600_000),
+        (&hourly, State::Succeeded, 120_000),
+        (&hourly, State::Failed, 1),
+        (&often, State::Succeeded, 1_000),
+    ] {
+        let run = desk.trigger(schedule).await;
+        settle(&desk, &run, state, took).await;
+    }
+    let query = "{ upcoming(hours: 2, first: 1) { hours { fires workMs frequentWorkMs } } }";
+    let hour = desk.ask(query, json!({})).await["upcoming"]["hours"][1].clone();
+    // The median of the first is two minutes; nothing is known of the schedule that has not run.
+    let work = json!({ "fires": 62, "workMs": 120_000 + 60_000, "frequentWorkMs": 60_000 });
+    assert_eq!(hour, work);
+}
+
 async fn an_edit_tells_the_fires_that_it_adds_and_removes(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("nightly", "0 2 * * *").await;
@@ -206,4 +234,82 @@ async fn an_edit_tells_the_fires_that_it_adds_and_removes(database: TestDatabase
     assert!(bad["definitionEffect"]["problem"]["field"].is_string(), "{bad}");
     let unknown = json!({ "id": uuid::Uuid::nil(), "timing": timing });
     assert_eq!(desk.refused(query, unknown).await["extensions"]["code"], "NOT_FOUND");
+}
+
+/// The effect of a clock change on a schedule, as the API tells it.
+fn effect(name: &str, text: &str, calendar: Option<&str>) -> Value {
+    json!({ "schedule": { "name": name }, "effects": [text], "suppressedBy": calendar })
+}
+
+async fn a_clock_change_tells_its_effect_on_each_schedule(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let calendar = "mutation { createCalendar(input: {
+        name: \"sundays\", mode: EXCLUDE, weekdays: [SUN] }) { calendar { id } } }";
+    desk.ask(calendar, json!({})).await;
+    let create = async |name: &str, timing: Value, calendars: Value| {
+        let task = json!({ "target": { "noop": {} } });
+        let input = json!({ "name": name, "timing": timing, "calendars": calendars, "task": task });
+        let made = desk.ask(CREATE, json!({ "input": input })).await;
+        made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned()
+    };
+    let berlin = |text: &str| json!({ "expressions": [text], "zone": "Europe/Berlin" });
+    let mut both = berlin("30 2 * * *");
+    both["gap"] = json!("SKIP");
+    both["overlap"] = json!("BOTH");
+    create("shifts", berlin("30 2 * * *"), json!([])).await;
+    create("both", both, json!([])).await;
+    create("rests", berlin("30 2 * * *"), json!(["sundays"])).await;
+    create("hourly", berlin("0 * * * *"), json!([])).await;
+    create("elsewhere", json!({ "expressions": ["30 2 * * *"] }), json!([])).await;
+    let paused = create("paused", berlin("30 2 * * *"), json!([])).await;
+    let pause =
+        "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": paused })).await;
+
+    let query = "query($days: Int! = 366, $search: String, $first: Int! = 50) {
+        clockChanges(days: $days, search: $search, first: $first) { schedules isComplete changes {
+            zone at before after affected
+            schedules { schedule { name } effects suppressedBy } } } }";
+    let ask = async |variables: Value| desk.ask(query, variables).await["clockChanges"].clone();
+    let year = ask(json!({})).await;
+    assert_eq!((&year["schedules"], &year["isComplete"]), (&json!(4), &json!(true)));
+    let changes = year["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 2, "{year}");
+    let gap = "02:30 does not exist on 2026-03-29 in Europe/Berlin";
+    let shifted = format!("{gap}: it fires at 03:00 instead, the first instant after the gap");
+    assert_eq!(
+        changes[0],
+        json!({
+            "zone": "Europe/Berlin", "at": "2026-03-29T01:00:00Z", "affected": 3,
+            "before": "2026-03-29T02:00:00+01:00", "after": "2026-03-29T03:00:00+02:00",
+            "schedules": [
+                effect("both", &format!("{gap}: it does not fire then"), None),
+                effect("rests", &shifted, Some("sundays")),
+                effect("shifts", &shifted, None),
+            ],
+        })
+    );
+    let overlap = "02:30 comes twice on 2026-10-25 in Europe/Berlin";
+    assert_eq!(
+        (&changes[1]["before"], &changes[1]["after"]),
+        (&json!("2026-10-25T03:00:00+02:00"), &json!("2026-10-25T02:00:00+01:00"))
+    );
+    let twice = effect("both", &format!("{overlap}: it fires both times"), None);
+    assert_eq!(changes[1]["schedules"][0], twice);
+
+    // A change that lists fewer schedules still counts all of them.
+    let soon = ask(json!({ "days": 30, "first": 1 })).await;
+    let listed = &soon["changes"][0];
+    assert_eq!(
+        (soon["changes"].as_array().unwrap().len(), &listed["affected"]),
+        (1, &json!(3)),
+        "{soon}"
+    );
+    assert_eq!(listed["schedules"].as_array().unwrap().len(), 1);
+    let found = ask(json!({ "search": "name:shifts" })).await;
+    assert_eq!((&found["schedules"], &found["changes"][0]["affected"]), (&json!(1), &json!(1)));
+    for days in [0, 367] {
+        let error = desk.refused(query, json!({ "days": days })).await;
+        assert_eq!(error["extensions"]["field"], "days");
+    }
 }

@@ -48,6 +48,10 @@ const LISTS: &[(&str, Bound)] = &[
     ("CalendarWindow.weekdays", Own),
     ("CandidateForecast.quieter", Limit(5)),
     ("CandidateForecast.starts", Limit(100)),
+    ("ClockChange.schedules", Asked("first", 200)),
+    // At most one sentence for each expression of the schedule.
+    ("ClockChangeEffect.effects", Limit(16)),
+    ("ClockChanges.changes", Limit(100)),
     ("CloudEvent.headers", Limit(32)),
     ("CommandTarget.args", Limit(1_024)),
     ("CommandTarget.environment", Limit(1_024)),
@@ -171,8 +175,9 @@ async fn every_list_is_bounded() {
         }
         let bound = known.remove(&*list.name);
         let bound = bound.unwrap_or_else(|| panic!("nobody said what bounds {}", list.name));
-        let of_parent =
-            ["Forecast.", "SchedulePreview."].iter().any(|of| list.name.starts_with(of));
+        let of_parent = ["ClockChange.", "Forecast.", "SchedulePreview."]
+            .iter()
+            .any(|of| list.name.starts_with(of));
         if let (Asked(arg, _), false) = (bound, of_parent) {
             assert!(list.args.iter().any(|given| given == arg), "{} has no {arg}", list.name);
         }
@@ -181,7 +186,8 @@ async fn every_list_is_bounded() {
 }
 
 /// A query for each list that has an argument for the number of items.
-const REACHED: [(&str, &str); 13] = [
+const REACHED: [(&str, &str); 14] = [
+    ("ClockChange.schedules", "{ clockChanges(first: N) { isComplete } }"),
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
     ("Overview.failures", "{ overview { failures(first: N) { id } } }"),

@@ -73,6 +73,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("shards", "shards { number }".into()),
         ("pausePreview", format!("pausePreview(ids: [{ID}]) {{ fires }}")),
         ("upcomingByMinute", "upcomingByMinute { starts }".into()),
+        ("clockChanges", "clockChanges { isComplete }".into()),
         (
             "definitionEffect",
             format!("definitionEffect(scheduleId: {ID}, {TIMING}) {{ isComplete }}"),

@@ -18,6 +18,7 @@ on_both!(
     a_module_declares_how_tasks_hang_together,
     a_run_is_done_again_from_where_it_failed,
     what_a_caller_may_not_create_is_not_judged,
+    workflows_are_found_by_a_part_of_their_names,
 );
 
 const CREATE: &str = "mutation($input: CreateWorkflowInput!, $key: String) {
@@ -432,4 +433,36 @@ async fn what_a_caller_may_not_create_is_not_judged(database: TestDatabase) {
             "task": { "target": broken } } });
         assert_eq!(desk.code_for(&eve, schedule, input).await, code, "{home}");
     }
+}
+
+async fn workflows_are_found_by_a_part_of_their_names(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    for name in ["ETL-hourly", "etl_daily", "etlxdaily", "report"] {
+        let input = json!({ "input": { "name": name, "tasks": [noop("only", &[])] } });
+        desk.ask(CREATE, input).await;
+    }
+    let query = "query($text: String, $first: Int, $after: String) {
+        workflows(text: $text, first: $first, after: $after) {
+            totalCount nodes { name } pageInfo { endCursor hasNextPage } } }";
+    let found = async |variables: Value| {
+        let page = desk.ask(query, variables).await["workflows"].clone();
+        let nodes = page["nodes"].as_array().unwrap().iter();
+        let names = nodes.map(|node| node["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        (names, page)
+    };
+    let (names, all) = found(json!({ "text": "etl" })).await;
+    // Sorted by the lower-case name: a hyphen comes before an underscore, and that before a letter.
+    assert_eq!(names, ["ETL-hourly", "etl_daily", "etlxdaily"]);
+    assert_eq!(all["totalCount"], 3);
+    // An underscore is no wildcard.
+    assert_eq!(found(json!({ "text": "L_D" })).await.0, ["etl_daily"]);
+    assert_eq!(found(json!({ "text": "" })).await.0.len(), 4);
+    assert!(found(json!({ "text": "%" })).await.0.is_empty());
+    let (first, page) = found(json!({ "text": "daily", "first": 1 })).await;
+    let after = &page["pageInfo"]["endCursor"];
+    let (second, last) = found(json!({ "text": "daily", "first": 1, "after": after })).await;
+    assert_eq!([first, second].concat(), ["etl_daily", "etlxdaily"]);
+    assert_eq!(last["pageInfo"]["hasNextPage"], false);
+    let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
+    assert_eq!(error["extensions"]["field"], "text");
 }

@@ -13,6 +13,7 @@ use carillon::{
         reads::{
             feed::{self, end_of_runs},
             stats::sum,
+            within::Within,
         },
         spread::Spread,
         stats::NamespaceMinute,
@@ -38,7 +39,8 @@ on_both!(
 /// All statistics of the world's namespace.
 async fn whole(world: &World) -> Counts {
     let day = Timestamp::from(world.clock.now() + TimeDelta::days(1));
-    sum(&world.database.store, world.namespace, Timestamp(0), day).await.unwrap().counts
+    let within = Within::One(world.namespace);
+    sum(&world.database.store, &within, Timestamp(0), day).await.unwrap().counts
 }
 
 /// Executes rounds of the statistics until they have reached that count, and two rounds more, in
@@ -93,7 +95,8 @@ async fn each_run_counts_once_whatever_dies(database: TestDatabase) {
     assert_eq!((sums.succeeded, sums.failed, sums.ended()), (6, 3, 9), "{sums:?}");
     assert_eq!((sums.fired, sums.started), (9, 9), "{sums:?}");
     let day = Timestamp::from(world.clock.now() + TimeDelta::days(1));
-    let all = sum(&world.database.store, world.namespace, Timestamp(0), day).await.unwrap();
+    let within = Within::One(world.namespace);
+    let all = sum(&world.database.store, &within, Timestamp(0), day).await.unwrap();
     let late = all.latenesses.percentile(99).unwrap();
     assert!((late - sums.lateness_max_ms).abs() <= sums.lateness_max_ms / 16, "{late} {sums:?}");
     assert!(all.durations.percentile(50).unwrap() <= all.durations.percentile(99).unwrap());
@@ -201,10 +204,11 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
     let counts: Vec<_> =
         minutes.map(|(hour, minute)| ended(&world, hour, minute, 20 * minute)).collect();
     add(None, &counts).await;
+    let within = Within::One(world.namespace);
     let all = async || {
         let end = Timestamp::from(at("2026-03-04T00:00:00Z"));
         let rows = run_stat::Entity::find().count(store.read()).await.unwrap();
-        (rows, sum(store, world.namespace, Timestamp(0), end).await.unwrap())
+        (rows, sum(store, &within, Timestamp(0), end).await.unwrap())
     };
     let before = all().await.1;
     let rows_are = async |engine: &Engine, rows: u64| {
