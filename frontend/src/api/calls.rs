@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, Fleet,
+        AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, FireDay, Fleet,
         HealthReport, LedgerRow, LedgerTotals, Line, LiveRun, Metrics, Minutes, Named,
         NextSchedule, OverviewAnswer, Page, PauseEffect, PausedFires, Place, Preview, PreviewFire,
         ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
@@ -431,6 +431,11 @@ pub(crate) fn resume_preview(id: String, first: i64) -> Ask<ResumeEffect> {
 /// A schedule's upcoming fires, from an instant on.
 pub(crate) fn fires_ahead(id: String, count: i64, from: Option<Moment>) -> Ask<Vec<PreviewFire>> {
     Ask::new::<operations::FiresAhead>(operations::fires_ahead::Variables { id, count, from })
+}
+
+/// How often a schedule fires on each of the coming days.
+pub(crate) fn fire_days(id: String, count: i64) -> Ask<Vec<FireDay>> {
+    Ask::new::<operations::FireDays>(operations::fire_days::Variables { id, count })
 }
 
 /// The fires that have fallen into a schedule's pause so far.

@@ -141,6 +141,7 @@ operations! {
     PausedFires = "graphql/paused_fires.graphql", "/schedule/pausedFires" => crate::model::PausedFires;
     Slots = "graphql/slots.graphql", "/schedule/slots" => crate::model::SlotAccount;
     FiresAhead = "graphql/fires_ahead.graphql", "/schedule/nextFires" => Vec<PreviewFire>;
+    FireDays = "graphql/fire_days.graphql", "/schedule/fireDays" => Vec<crate::model::FireDay>;
     CancelRun = "graphql/cancel_run.graphql", "/cancelRun/run/id" => String;
     RetryRun = "graphql/retry_run.graphql", "/retryRun/run/id" => String;
     RerunFromFailed = "graphql/rerun_from_failed.graphql", "/rerunFromFailed/run/id" => String;

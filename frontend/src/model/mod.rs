@@ -108,7 +108,7 @@ pub(crate) use tallies::Tallies;
 pub(crate) use task::{Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use test_call::TestCall;
 pub(crate) use timing::{
-    Candidate, DefinitionEffect, Preview, PreviewFire, Problem, QuieterShift, Warning,
+    Candidate, DefinitionEffect, FireDay, Preview, PreviewFire, Problem, QuieterShift, Warning,
 };
 pub(crate) use usual::RunForecast;
 pub(crate) use viewer::{SavedView, Viewer};

@@ -7,13 +7,14 @@
 //! - `activity`: the ledger, and one fire explained
 //! - `slots`: the last seven days in a line; `paused`: the fires that fell into a pause
 //! - `runs`: its runs, whatever triggered them; `durations`: how long they took
-//! - `next`: the upcoming fires, the next clock changes
+//! - `next`: the upcoming fires, the next clock changes; `days`: the next 90 days as a calendar
 //! - `definition`: the definition, and its behaviour when something goes wrong
 //! - `versions`: who changed what, the differences, and rollback
 //! - `audit`: every action on it
 
 mod activity;
 mod audit;
+mod days;
 mod definition;
 mod durations;
 mod effect;
@@ -90,7 +91,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         })
     };
     let href = move |name: &'static str| {
-        address.with(&[("tab", name), ("after", ""), ("before", ""), ("verdict", "")])
+        address.with(&[("tab", name), ("after", ""), ("before", ""), ("verdict", ""), ("day", "")])
     };
     view! {
         <AsyncView loading=load.loading what="the schedule">
