@@ -170,16 +170,26 @@ pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {
     Ask::new::<operations::Schedule>(operations::schedule::Variables { id, fires: 8 })
 }
 
-pub(crate) fn fires(
-    schedule_id: String,
-    verdicts: Option<Vec<Verdict>>,
-    place: Place,
-    size: usize,
-) -> Ask<Page<Fire>> {
+/// Selects fires of a schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FireQuery {
+    pub(crate) schedule: String,
+    /// Empty for all verdicts.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Only fires that are scheduled at this instant or later, and before the other one.
+    pub(crate) from: Option<Moment>,
+    pub(crate) until: Option<Moment>,
+    pub(crate) place: Place,
+}
+
+pub(crate) fn fires(query: FireQuery, size: usize) -> Ask<Page<Fire>> {
+    let FireQuery { schedule, verdicts, from, until, place } = query;
     let (first, after, last, before) = place.arguments(size);
     Ask::new::<Fires>(operations::fires::Variables {
-        schedule_id,
-        verdicts,
+        schedule_id: schedule,
+        verdicts: (!verdicts.is_empty()).then_some(verdicts),
+        from,
+        until,
         first,
         after,
         last,

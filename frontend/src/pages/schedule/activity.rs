@@ -3,9 +3,14 @@
 
 use leptos::prelude::*;
 
-use super::{explain::explain, paused::Paused, slots::slots};
+use super::{
+    explain::explain,
+    paused::Paused,
+    slots::slots,
+    strips::{Strips, range},
+};
 use crate::{
-    api,
+    api::{self, FireQuery},
     components::{
         AsyncView, Column, Dialog, Look, Mark, RowName, Table, badge, button, empty, fire_history,
         fire_mark, live, pager, reason_text, when,
@@ -50,6 +55,28 @@ fn filter_links(address: Address) -> AnyView {
         .into_any()
 }
 
+/// The range of the ledger, if the address holds one, with a button that removes it.
+fn range_note(address: Address, zone: Memo<Option<String>>) -> AnyView {
+    let all = move || {
+        let none = ["from", "until", "after", "before"].map(|name| (name, ""));
+        address.replace(&address.with(&none));
+    };
+    live(move || {
+        let [from, until] = range(address).map(|at| at.map(|at| when(at, zone.get())));
+        if from.is_none() && until.is_none() {
+            return ().into_any();
+        }
+        let from = from.map(|at| view! { " from "{at} }.into_any());
+        let until = until.map(|at| view! { " until "{at} }.into_any());
+        view! {
+            <p class="panel-note" data-testid="ledger-range">
+                "Only fires"{from}{until}". "{button(Look::Plain, None, "All days", all)}
+            </p>
+        }
+        .into_any()
+    })
+}
+
 /// The last fires as a row of marks, the oldest first.
 fn pulse(fires: Load<Page<Fire>>) -> AnyView {
     fires.draw(|page| {
@@ -69,11 +96,12 @@ fn pulse(fires: Load<Page<Fire>>) -> AnyView {
 #[component]
 pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let address = use_address();
-    let (id, paused_id, slots_id) = (schedule.clone(), schedule.clone(), schedule.clone());
+    let (id, paused_id) = (schedule.clone(), schedule.clone());
+    let (slots_id, strips_id) = (schedule.clone(), schedule.clone());
     let fires = use_listing(SIZE, move || {
-        let (_, verdicts) = filter(address);
-        let verdicts = (!verdicts.is_empty()).then(|| verdicts.to_vec());
-        api::fires(id.clone(), verdicts, place(address), SIZE)
+        let ((_, verdicts), [from, until]) = (filter(address), range(address));
+        let (schedule, verdicts) = (id.clone(), verdicts.to_vec());
+        api::fires(FireQuery { schedule, verdicts, from, until, place: place(address) }, SIZE)
     });
     let refresh = move || fires.load.loading.refresh();
     let key = schedule.clone();
@@ -116,17 +144,19 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
     });
     view! {
         {slots(slots_id, load)}
+        <Strips id=strips_id load=load/>
         {pulse(fires.load)}
         {paused}
+        {range_note(address, zone)}
         {filter_links(address)}
         <AsyncView
             loading=fires.load.loading
             what="the ledger"
             is_empty=Signal::derive(move || fires.list.is_empty())
-            empty=move || if filter(address).0.is_empty() {
+            empty=move || if filter(address).0.is_empty() && range(address) == [None, None] {
                 empty("No fire yet", "Each expected fire gets a row here, whether it runs or not.", ())
             } else {
-                empty("No such fire", "No fire of this schedule has this outcome.", ())
+                empty("No such fire", "No fire of this schedule has this outcome and time.", ())
             }
         >
             {table()}

@@ -7,7 +7,7 @@ use leptos::{ev::KeyboardEvent, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use super::next_fires::fire_table;
+use super::{has_focus, next_fires::fire_table};
 use crate::{
     api,
     components::{AsyncView, live, panel},
@@ -43,7 +43,7 @@ pub(super) fn Days(id: String, load: Load<ScheduleDetail>) -> impl IntoView {
     });
     use_every(LOOK, move || {
         // A calendar that is drawn again loses the focus.
-        if !has_focus() {
+        if !has_focus(".fire-days") {
             days.loading.refresh();
         }
     });
@@ -79,12 +79,6 @@ pub(super) fn Days(id: String, load: Load<ScheduleDetail>) -> impl IntoView {
         </AsyncView>
     };
     panel("Next 90 days", (), content)
-}
-
-/// Whether the focus is in the calendar.
-fn has_focus() -> bool {
-    let focused = document().active_element();
-    focused.is_some_and(|focused| focused.closest(".fire-days").ok().flatten().is_some())
 }
 
 fn calendar(days: &[FireDay], is_paused: bool, chosen: Memo<String>, address: Address) -> AnyView {

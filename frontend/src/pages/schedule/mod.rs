@@ -5,7 +5,8 @@
 //!
 //! - `header`: name, state, actions
 //! - `activity`: the ledger, and one fire explained
-//! - `slots`: the last seven days in a line; `paused`: the fires that fell into a pause
+//! - `slots`: the last seven days in a line; `strips`: the same days by the hour
+//! - `paused`: the fires that fell into a pause
 //! - `runs`: its runs, whatever triggered them; `durations`: how long they took
 //! - `next`: the upcoming fires, the next clock changes; `days`: the next 90 days as a calendar
 //! - `definition`: the definition, and its behaviour when something goes wrong
@@ -25,6 +26,7 @@ mod next_fires;
 mod paused;
 mod runs;
 mod slots;
+mod strips;
 mod target;
 mod versions;
 
@@ -55,6 +57,9 @@ const TABS: [Tab; 6] = [
     Tab { name: "versions", words: "Versions" },
     Tab { name: "audit", words: "Audit" },
 ];
+
+/// What the address holds for one tab alone.
+const OF_A_TAB: [&str; 6] = ["after", "before", "verdict", "from", "until", "day"];
 
 /// The schedule with this id.
 #[component]
@@ -91,7 +96,9 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         })
     };
     let href = move |name: &'static str| {
-        address.with(&[("tab", name), ("after", ""), ("before", ""), ("verdict", ""), ("day", "")])
+        let mut changes = vec![("tab", name)];
+        changes.extend(OF_A_TAB.map(|other| (other, "")));
+        address.with(&changes)
     };
     view! {
         <AsyncView loading=load.loading what="the schedule">
@@ -102,6 +109,12 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         </AsyncView>
         {actions.dialogs()}
     }
+}
+
+/// Whether the focus is within an element that matches the selector.
+fn has_focus(selector: &str) -> bool {
+    let focused = document().active_element();
+    focused.is_some_and(|focused| focused.closest(selector).ok().flatten().is_some())
 }
 
 /// Opens the dialog that the address names, once. The palette leads here to pause or resume.
