@@ -1,10 +1,17 @@
-import { expect, signIn, test } from "../support/test.ts";
+import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 const MODULE = `
 module: activity
 schedules:
   each-second: { when: "* * * * * *", task: { target: { noop: {} } } }
+  with-rules:
+    when: "* * * * * *"
+    zone: Europe/Berlin
+    overlap: buffer_one
+    start_deadline: 90s
+    misfire: { catch_up: skip }
+    task: { target: { noop: {} } }
 `;
 
 test("the last days are strips, and a day narrows the ledger to it", async ({ page, server, admin }) => {
@@ -44,4 +51,24 @@ test("the last days are strips, and a day narrows the ledger to it", async ({ pa
   await expect(range).toHaveCount(0);
   await expect(page).not.toHaveURL(/from=/);
   await expect(rows.first()).toBeVisible();
+});
+
+test("a fire is explained with the rules that decided about it", async ({ page, server, admin }) => {
+  deploy(server, "activity", MODULE);
+  await page.goto("/schedules?q=name:with-rules");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "with-rules" }).click();
+  await page.getByRole("button", { name: "Explain" }).first().click();
+  const rules = page.getByRole("dialog").getByTestId("rules");
+  await expect(rules).toContainText("Version 1, which still applies.");
+  await expect(rules).toContainText("* * * * * * in Europe/Berlin");
+  await expect(rules).toContainText("one fire waits for its end");
+  await expect(rules).toContainText("has not started 1 min 30 s after it was due is skipped");
+  await expect(rules).toContainText("could not start within 5 min are skipped");
+  await page.keyboard.press("Escape");
+
+  // The definition names the next clock changes.
+  await openTab(page, "Definition");
+  await expect(page.getByText(/^When the clocks of Berlin go forward, next on \w{3} \d+ Mar/)).toBeVisible();
+  await expect(page.getByText(/^When they go back, next on \w{3} \d+ Oct/)).toBeVisible();
 });

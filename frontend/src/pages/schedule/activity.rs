@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use super::{
     explain::explain,
     paused::Paused,
+    rules::rules,
     slots::slots,
     strips::{Strips, range},
 };
@@ -116,13 +117,21 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         refresh,
     );
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
-    let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<String>));
+    let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<Fire>));
+    // The row may change while it is explained, and may leave the page.
+    let shown = Memo::new(move |_| {
+        let asked = meant.get()?;
+        let row = |page: &Page<Fire>| {
+            page.rows.iter().find(|fire| fire.id == asked.id).map(|fire| Fire::clone(fire))
+        };
+        Some(fires.load.with(row).flatten().unwrap_or(asked))
+    });
     let table = move || {
         Table::new("Fire ledger", fires.list, columns(zone), name)
             .actions(move |fire: &Fire| {
-                let id = fire.id.clone();
+                let fire = fire.clone();
                 let ask = move || {
-                    meant.set(Some(id.clone()));
+                    meant.set(Some(fire.clone()));
                     open.set(true);
                 };
                 button(Look::Plain, None, "Explain", ask)
@@ -130,10 +139,11 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
             .view()
     };
     let explained = move || {
-        let fire = meant.get().and_then(|id| {
-            fires.load.with(|page| page.rows.iter().find(|fire| fire.id == id).cloned()).flatten()
-        });
-        fire.map_or_else(|| ().into_any(), |fire| explain(&fire, zone.get()))
+        let Some(fire) = shown.get() else { return ().into_any() };
+        let version = fire.schedule_version;
+        // A change of the schedule's state changes none of the rules.
+        let rules = untrack(|| load.with(|schedule| rules(schedule, version)));
+        explain(&fire, zone.get(), rules.unwrap_or_else(|| ().into_any()))
     };
     let is_paused = Memo::new(move |_| {
         load.with(|schedule| schedule.row.state == ScheduleState::Paused).unwrap_or_default()

@@ -4,7 +4,7 @@
 //! the server. Each tab loads the data that only it shows.
 //!
 //! - `header`: name, state, actions
-//! - `activity`: the ledger, and one fire explained
+//! - `activity`: the ledger, and one fire explained; `rules`: the rules that decided about it
 //! - `slots`: the last seven days in a line; `strips`: the same days by the hour
 //! - `paused`: the fires that fell into a pause
 //! - `runs`: its runs, whatever triggered them; `durations`: how long they took
@@ -24,6 +24,7 @@ mod header;
 mod next;
 mod next_fires;
 mod paused;
+mod rules;
 mod runs;
 mod slots;
 mod strips;
@@ -89,7 +90,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
             }
             .into_any(),
             "next" => next::next(id.clone(), load),
-            "definition" => load.draw(definition::definition),
+            "definition" => definition::definition(load),
             "versions" => versions::versions(load, actions),
             "audit" => view! { <audit::Audit schedule=id.clone()/> }.into_any(),
             _ => view! { <activity::Activity schedule=id.clone() load=load/> }.into_any(),
