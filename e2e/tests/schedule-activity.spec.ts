@@ -72,3 +72,31 @@ test("a fire is explained with the rules that decided about it", async ({ page, 
   await expect(page.getByText(/^When the clocks of Berlin go forward, next on \w{3} \d+ Mar/)).toBeVisible();
   await expect(page.getByText(/^When they go back, next on \w{3} \d+ Oct/)).toBeVisible();
 });
+
+test("the runs of a schedule are filtered and sorted, and the address keeps it", async ({ page, server, admin }) => {
+  deploy(server, "activity", MODULE);
+  await page.goto("/schedules?q=name:each-second");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "each-second" }).click();
+  await openTab(page, "Runs");
+  const rows = page.getByTestId("run-row");
+  await expect(rows.first()).toBeVisible();
+  const states = page.getByRole("navigation", { name: "Runs by state" });
+  await states.getByRole("link", { name: "Failed" }).click();
+  await expect(page).toHaveURL(/tab=runs&state=failed/);
+  await expect(page.getByText("No run of this schedule is in this state.")).toBeVisible();
+  await states.getByRole("link", { name: "Succeeded" }).click();
+  await expect(rows.and(page.locator("[data-state=succeeded]")).first()).toBeVisible();
+  const took = page.getByRole("columnheader", { name: "Took" });
+  await took.getByRole("button").click();
+  await expect(took).toHaveAttribute("aria-sort", "ascending");
+  await page.reload();
+  await expect(took).toHaveAttribute("aria-sort", "ascending");
+  await expect(states.getByRole("link", { name: "Succeeded" })).toHaveAttribute("aria-current", "true");
+  await expect(rows.first()).toBeVisible();
+
+  // Another tab begins without what belongs to this one.
+  await openTab(page, "Activity");
+  await expect(page).not.toHaveURL(/state=|sort=/);
+  await expect(page.getByTestId("ledger-row").first()).toBeVisible();
+});

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use super::{
     explain::explain,
+    filter_links,
     paused::Paused,
     rules::rules,
     slots::slots,
@@ -40,20 +41,6 @@ fn filter(address: Address) -> (&'static str, &'static [Verdict]) {
     let name = address.query("verdict");
     let found = FILTERS.into_iter().find(|(known, ..)| *known == name);
     found.map_or(("", &[]), |(name, _, verdicts)| (name, verdicts))
-}
-
-fn filter_links(address: Address) -> AnyView {
-    let link = move |(name, words, _): (&'static str, &'static str, _)| {
-        let href = move || {
-            // Read only to track changes of the address; the rest of the query is kept.
-            let _moves = address.query("tab");
-            address.with(&[("verdict", name), ("after", ""), ("before", "")])
-        };
-        let is_chosen = move || (filter(address).0 == name).then_some("true");
-        view! { <a href=href aria-current=is_chosen>{words}</a> }.into_any()
-    };
-    view! { <nav class="filters" aria-label="Fires by verdict">{Vec::from(FILTERS.map(link))}</nav> }
-        .into_any()
 }
 
 /// The range of the ledger, if the address holds one, with a button that removes it.
@@ -148,6 +135,7 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
     let is_paused = Memo::new(move |_| {
         load.with(|schedule| schedule.row.state == ScheduleState::Paused).unwrap_or_default()
     });
+    let choices = FILTERS.map(|(name, words, _)| (name, words));
     let paused = live(move || match is_paused.get() {
         true => view! { <Paused id=paused_id.clone() load=load/> }.into_any(),
         false => ().into_any(),
@@ -158,7 +146,7 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         {pulse(fires.load)}
         {paused}
         {range_note(address, zone)}
-        {filter_links(address)}
+        {filter_links(address, "Fires by verdict", "verdict", choices)}
         <AsyncView
             loading=fires.load.loading
             what="the ledger"

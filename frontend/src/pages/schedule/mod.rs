@@ -60,7 +60,8 @@ const TABS: [Tab; 6] = [
 ];
 
 /// What the address holds for one tab alone.
-const OF_A_TAB: [&str; 6] = ["after", "before", "verdict", "from", "until", "day"];
+const OF_A_TAB: [&str; 9] =
+    ["after", "before", "verdict", "from", "until", "day", "state", "sort", "columns"];
 
 /// The schedule with this id.
 #[component]
@@ -110,6 +111,21 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         </AsyncView>
         {actions.dialogs()}
     }
+}
+
+/// The choices of a filter as links, each with its value in the address and its words.
+fn filter_links(
+    address: Address,
+    label: &'static str,
+    name: &'static str,
+    choices: [(&'static str, &'static str); 5],
+) -> AnyView {
+    let link = move |(value, words): (&'static str, &'static str)| {
+        let href = move || address.href(&[(name, value), ("after", ""), ("before", "")]);
+        let is_chosen = move || (address.query(name) == value).then_some("true");
+        view! { <a href=move || href() aria-current=move || is_chosen()>{words}</a> }.into_any()
+    };
+    view! { <nav class="filters" aria-label=label>{Vec::from(choices.map(link))}</nav> }.into_any()
 }
 
 /// Whether the focus is within an element that matches the selector.
