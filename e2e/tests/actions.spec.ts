@@ -111,3 +111,18 @@ test("single keys lead to pages until they are switched off", async ({ page, adm
   await page.keyboard.press("?");
   await expect(dialog).toBeHidden();
 });
+
+test("a narrow header has the shortcuts in the person's menu", async ({ page, admin }) => {
+  await page.setViewportSize({ width: 800, height: 900 });
+  await page.goto("/");
+  await signIn(page, admin);
+  await expect(page.getByRole("button", { name: "Keyboard shortcuts", exact: true })).toBeHidden();
+  const person = page.getByRole("button", { name: /^You:/ });
+  await person.click();
+  await page.getByRole("button", { name: "Shortcuts", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await expect(dialog).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(person).toHaveAttribute("aria-expanded", "false");
+});

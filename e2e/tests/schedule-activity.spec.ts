@@ -100,3 +100,12 @@ test("the runs of a schedule are filtered and sorted, and the address keeps it",
   await expect(page).not.toHaveURL(/state=|sort=/);
   await expect(page.getByTestId("ledger-row").first()).toBeVisible();
 });
+
+test("an address with a malformed id is no page", async ({ page, admin }) => {
+  await page.goto("/schedules/not-an-id");
+  await signIn(page, admin);
+  const nothing = page.getByRole("heading", { name: "Nothing rings here" });
+  await expect(nothing).toBeVisible();
+  await page.goto("/schedules/not-an-id/edit");
+  await expect(nothing).toBeVisible();
+});

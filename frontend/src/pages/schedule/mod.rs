@@ -37,12 +37,13 @@ pub(in crate::pages) use next_fires::fire_table;
 use leptos::prelude::*;
 
 use super::{
+    NotFound,
     actions::{Action, Actions, use_actions},
     kit,
 };
 use crate::{
     api,
-    components::{AsyncView, Tab, live, tab_of, tabs, warning_list},
+    components::{AsyncView, Tab, is_id, live, tab_of, tabs, warning_list},
     data::{Feed, Load, use_feed, use_load},
     model::ScheduleDetail,
     route::Route,
@@ -63,9 +64,14 @@ const TABS: [Tab; 6] = [
 const OF_A_TAB: [&str; 9] =
     ["after", "before", "verdict", "from", "until", "day", "state", "sort", "columns"];
 
-/// The schedule with this id.
+/// The page of the schedule with this id. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn Schedule(id: String) -> impl IntoView {
+    if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
+}
+
+#[component]
+fn Known(id: String) -> impl IntoView {
     let (session, address) = (use_session(), use_address());
     let key = id.clone();
     let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(key.clone())));

@@ -41,10 +41,11 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use self::{draft::Draft, errors::Errors, plan::Plan};
 use crate::{
     api::{self, Ask},
-    components::{AsyncView, PageHead, live},
+    components::{AsyncView, PageHead, is_id, live},
     data::{Load, use_actor, use_load, use_once},
     model::{Failure, ScheduleDetail},
     pages::{
+        NotFound,
         kit::{self, restored},
         task_form::{lost_sentence, refusal, show_wrong_field},
     },
@@ -102,9 +103,14 @@ pub(crate) fn NewSchedule() -> impl IntoView {
     }
 }
 
-/// The page that edits the schedule with this id.
+/// The page that edits the schedule with this id. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn EditSchedule(id: String) -> impl IntoView {
+    if is_id(&id) { view! { <Edit id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
+}
+
+#[component]
+fn Edit(id: String) -> impl IntoView {
     use_title(|| "Edit schedule".to_owned());
     let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(id.clone())));
     kit::settle(load, |schedule| &schedule.row.namespace);
