@@ -23,11 +23,11 @@ use crate::{
     model::{
         AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, FireDay, Fleet,
         HealthReport, LedgerRow, LedgerTotals, Line, LiveRun, Metrics, Minutes, Named,
-        NextSchedule, OverviewAnswer, Page, PauseEffect, PausedFires, Place, Preview, PreviewFire,
-        ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
-        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleHistories,
-        ScheduleImpact, ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen, SlotAccount,
-        Tallies, Verdict, Viewer, WorkProblem,
+        NamespaceTargets, NextSchedule, OverviewAnswer, Page, PauseEffect, PausedFires, Place,
+        Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState,
+        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups,
+        ScheduleHistories, ScheduleImpact, ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen,
+        SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -90,6 +90,11 @@ pub(super) fn within(namespace: String) -> Option<String> {
 /// The namespaces that the caller may see: the first two hundred.
 pub(crate) fn namespaces() -> Ask<Vec<Named>> {
     Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
+}
+
+/// What the tasks of the first two hundred namespaces may do.
+pub(crate) fn namespace_targets() -> Ask<Vec<NamespaceTargets>> {
+    Ask::new::<operations::NamespaceTargets>(operations::namespace_targets::Variables)
 }
 
 pub(crate) fn overview(namespace: String, health_of: Option<String>) -> Ask<OverviewAnswer> {

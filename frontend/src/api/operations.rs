@@ -75,6 +75,7 @@ pub(super) mod workers;
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;
     Namespaces = "graphql/namespaces.graphql", "/namespaces/nodes" => Vec<Named>;
+    NamespaceTargets = "graphql/namespace_targets.graphql", "/namespaces/nodes" => Vec<crate::model::NamespaceTargets>;
     Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;

@@ -76,7 +76,9 @@ pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
 pub(crate) use many::{ManyOutcome, Match};
 pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
-pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
+pub(crate) use namespace::{
+    Figure, Namespace, NamespaceTargets, Quota, Retention, RetentionPreview,
+};
 pub(crate) use overview::{
     Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen,
 };

@@ -13,6 +13,7 @@
 //! - `input`: the values as inputs of the API
 //! - `errors`: assigns errors to fields
 //! - `identity`, `timing`, `policies`, `target`: the sections
+//! - `permits`: whether the server runs programs
 //! - `yaml`: shows the schedule as a module file
 //! - `preview`: the effect of the timing; `crowd`: how many other schedules start at the same time
 //! - `trial`: calls the target once
@@ -25,6 +26,7 @@ mod fixes;
 mod guard;
 mod identity;
 mod input;
+mod permits;
 mod plan;
 mod policies;
 mod preview;
@@ -38,7 +40,7 @@ use std::sync::Arc;
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use self::{draft::Draft, errors::Errors, plan::Plan};
+use self::{draft::Draft, errors::Errors, permits::runs_programs, plan::Plan};
 use crate::{
     api::{self, Ask},
     components::{AsyncView, PageHead, is_id, live},
@@ -82,7 +84,21 @@ pub(crate) fn NewSchedule() -> impl IntoView {
         )
     });
     let content = if from.is_empty() {
-        fill.run(Draft::new())
+        let targets = use_load(|| Some(api::namespace_targets()));
+        let filled = move || {
+            untrack(|| {
+                targets.with(|known| {
+                    let draft = Draft::new();
+                    // The first choice is a target that this server permits.
+                    if !runs_programs(known, &namespace.get()) {
+                        draft.task.kind.set("http".to_owned());
+                    }
+                    fill.run(draft)
+                })
+            })
+        };
+        view! { <AsyncView loading=targets.loading what="the form">{filled()}</AsyncView> }
+            .into_any()
     } else {
         let load = use_load(move || Some(api::schedule(from.clone())));
         let copied = move || {
