@@ -119,6 +119,17 @@ test("the ledger adds up, narrows by a click, and says why", async ({ page }) =>
   await page.getByRole("link", { name: "Clear filters" }).click();
   await expect(search).toHaveValue("");
   await expect(rows.first()).toBeVisible();
+
+  // Chosen columns are no filter.
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("checkbox", { name: "Node" }).click();
+  await expect(page).toHaveURL(/columns=[^&]*node/);
+  await expect(page.getByRole("columnheader", { name: "Node" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Clear filters" })).toHaveCount(0);
+  await search.fill("name:overlaps");
+  await expect(page.getByRole("link", { name: "Clear filters" })).toBeVisible();
+  await page.getByRole("link", { name: "Clear filters" }).click();
+  await expect(page).toHaveURL(/columns=[^&]*node/);
 });
 
 test("a query of the ledger joins verdicts, reasons and schedules, and says which term is wrong", async ({ page }) => {

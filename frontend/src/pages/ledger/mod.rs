@@ -18,6 +18,7 @@ use self::backfill::{Backfilling, orders};
 use super::{
     cursors,
     filters::{Filters, use_filters},
+    kept,
     narrowing::use_narrowing,
 };
 use crate::{
@@ -77,8 +78,8 @@ pub(crate) fn Ledger() -> impl IntoView {
         <header class="page-head">
             <h1>"Ledger"</h1>
             <div class="actions">
-                {live(move || if filters.is_narrowed() {
-                    view! { <a class="button button-quiet" href=filters.cleared()>"Clear filters"</a> }.into_any()
+                {live(move || if query::is_narrowed(filters) {
+                    view! { <a class="button button-quiet" href=query::cleared(filters)>"Clear filters"</a> }.into_any()
                 } else {
                     ().into_any()
                 })}
@@ -94,7 +95,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             is_empty=Signal::derive(move || fires.list.is_empty())
             empty=move || view! {
                 <p class="empty-title">"No fire here"</p>
-                <p>{if filters.is_narrowed() {
+                <p>{if query::is_narrowed(filters) {
                     "No expected fire fits the filters."
                 } else if range.is_usual() {
                     "A row appears for every instant at which a schedule is due."
@@ -144,8 +145,10 @@ fn table(list: List, session: Session, backfilling: Backfilling) -> AnyView {
         test: "ledger-row",
         state: Mark::Verdict(row.row.verdict).state(),
     };
-    let columns = row::columns(untrack(|| use_address().is_across()));
+    let address = use_address();
+    let columns = row::columns(untrack(|| address.is_across()));
     Table::new("Ledger of all schedules", list, columns, name)
+        .choose_columns(kept(address, query::COLUMNS))
         .actions(move |row: &LedgerRow| {
             let may = session.operates_in(&row.more.namespace);
             row::actions(row, may.then_some(backfilling))

@@ -19,6 +19,17 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
         Column::new("why", "Why", |row: &LedgerRow| reason_text(&row.row.reason.text))
             .class("why-cell"),
         Column::new("run", "Run", run).class("nowrap"),
+        Column::new("late", "Late", late).class("number wide").extra(),
+        Column::new("claimed", "Claimed", |row: &LedgerRow| when(row.row.claimed_at, zone(row)))
+            .class("wide")
+            .extra(),
+        Column::new("decided", "Decided", decided).class("wide").extra(),
+        Column::new("node", "Node", |row: &LedgerRow| view! { {row.row.node.clone()} }.into_any())
+            .class("wide")
+            .extra(),
+        Column::new("version", "Version", |row: &LedgerRow| row.row.schedule_version.into_any())
+            .class("number wide")
+            .extra(),
     ];
     if is_across {
         let namespace = |row: &LedgerRow| row.more.namespace.clone().into_any();
@@ -47,6 +58,19 @@ fn schedule(row: &LedgerRow) -> AnyView {
             view! { <a href=href>{schedule.name.clone()}</a> }.into_any()
         }
         None => view! { <span class="muted">"a deleted schedule"</span> }.into_any(),
+    }
+}
+
+/// How late the run of a fire started.
+fn late(row: &LedgerRow) -> AnyView {
+    let late = row.row.run.as_ref().and_then(|run| run.lateness_ms);
+    late.map_or_else(|| "–".to_owned(), duration).into_any()
+}
+
+fn decided(row: &LedgerRow) -> AnyView {
+    match row.row.decided_at {
+        Some(at) => when(at, zone(row)),
+        None => view! { <span class="muted">"not yet"</span> }.into_any(),
     }
 }
 
