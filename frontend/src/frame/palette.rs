@@ -1,5 +1,5 @@
-//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules and runs a schedule. To pause or resume a
-//! schedule, it opens the schedule's page with the dialog.
+//! The palette: Ctrl-K, a few letters, Enter. It opens pages, schedules and forms, opens a run by its id, and runs a
+//! schedule. To pause or resume a schedule, it opens the schedule's page with the dialog.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -9,14 +9,23 @@ use leptos::{
 use super::rail::PAGES;
 use crate::{
     api::{self, ScheduleQuery},
-    components::{Dialog, Glyph, icon, live, use_typing},
+    components::{Dialog, Glyph, icon, is_id, live, use_typing},
     data::{self, Actor, use_actor, use_load},
-    model::{Place, ScheduleState},
+    model::{Place, Role, ScheduleState},
     route::Route,
     state::{Address, Said, ranged_path, use_address, use_session},
 };
 
 const FOUND: usize = 6;
+
+/// The forms that create something, and the role that each needs.
+const FORMS: &[(&str, Route, Role)] = &[
+    ("New schedule", Route::NewSchedule, Role::Editor),
+    ("New backfill", Route::NewBackfill, Role::Operator),
+    ("New calendar", Route::NewCalendar, Role::Editor),
+    ("New workflow", Route::NewWorkflow, Role::Editor),
+    ("New alert rule", Route::NewAlertRule, Role::Editor),
+];
 
 /// The action of a line of the palette.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,8 +135,11 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         };
         let pages = PAGES.iter().filter(|entry| fits(entry.words));
         let mut lines: Vec<Line> = pages.map(|entry| page(entry.words, &entry.route)).collect();
-        if session.edits() && fits("new schedule") {
-            lines.push(Line { hint: "Create", ..page("New schedule", &Route::NewSchedule) });
+        let may = |needed: Role| session.role().is_some_and(|role| role >= needed);
+        let forms = FORMS.iter().filter(|form| fits(form.0) && may(form.2));
+        lines.extend(forms.map(|form| Line { hint: "Create", ..page(form.0, &form.1) }));
+        if is_id(&words) {
+            lines.push(Line { hint: "Open the run", ..page(&words, &Route::Run(words.clone())) });
         }
         let is_fresh =
             !words.is_empty() && sought.with(|sought| sought.trim().to_lowercase() == words);
