@@ -155,7 +155,8 @@ fn cell(day: &FireDay, first: &str, most: i64, chosen: Memo<String>, address: Ad
     };
     let choose = move |_| {
         let is_chosen = chosen.with_untracked(|chosen| *chosen == go);
-        address.replace(&address.with(&[("day", if is_chosen { "" } else { &go })]));
+        let to = if is_chosen { "" } else { go.as_str() };
+        address.replace(&address.with(&[("day", to)]));
     };
     view! {
         <td>

@@ -208,17 +208,21 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
     };
     view! {
         {restored(kept, lost)}
-        <form class="form-grid" on:submit=submit novalidate>
-            <div class="form-main">
-                {identity::identity(draft, errors)}
-                {timing::timing(draft, errors)}
-                {target::target(draft, errors)}
-                {trial::trial(draft, errors, start.schedule)}
-                {policies::policies(draft, errors)}
+        <form on:submit=submit novalidate>
+            <div class="form-grid">
+                <div class="form-main">
+                    {identity::identity(draft, errors)}
+                    {timing::timing(draft, errors)}
+                    {target::target(draft, errors)}
+                    {trial::trial(draft, errors, start.schedule)}
+                    {policies::policies(draft, errors)}
+                </div>
+                <div class="form-side">
+                    {preview::panel(answers, draft)}
+                    {yaml::panel(draft)}
+                </div>
             </div>
-            <div class="form-side">
-                {preview::panel(answers, draft)}
-                {yaml::panel(draft)}
+            <div class="form-save">
                 <div role="alert">{refused}</div>
                 <div class="form-foot">
                     <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>
