@@ -529,6 +529,12 @@ pub(crate) fn pause_preview_of_search(
     })
 }
 
+/// Renames a schedule, based on this version of it.
+pub(crate) fn rename_schedule(id: String, expected_version: i64, name: String) -> Ask<String> {
+    let variables = operations::rename_schedule::Variables { id, expected_version, name };
+    Ask::new::<operations::RenameSchedule>(variables)
+}
+
 pub(crate) fn cancel_run(id: String, reason: Option<String>) -> Ask<String> {
     Ask::new::<CancelRun>(operations::cancel_run::Variables { id, reason })
 }

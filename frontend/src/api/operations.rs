@@ -124,6 +124,7 @@ operations! {
     PausePreview = "graphql/pause_preview.graphql", "/pausePreview" => PauseEffect;
     PausePreviewOfSearch = "graphql/pause_preview_of_search.graphql", "/pausePreview" => crate::model::SearchPauseEffect;
     SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
+    RenameSchedule = "graphql/rename_schedule.graphql", "/updateSchedule/schedule/id" => String;
     RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
     UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;
     DeletedSchedules = "graphql/deleted_schedules.graphql", "/deletedSchedules" => Page<crate::model::DeletedSchedule>;
