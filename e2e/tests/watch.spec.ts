@@ -110,6 +110,11 @@ test("the ledger adds up, narrows by a click, and says why", async ({ page }) =>
   const rows = page.getByTestId("ledger-row");
   await expect(rows.first()).toContainText("overlaps");
   for (const row of await rows.all()) await expect(row).toHaveAttribute("data-state", "skipped");
+  await rows.first().getByRole("button", { name: "Explain" }).click();
+  const dialog = page.getByRole("dialog", { name: "The outcome of this fire, and why" });
+  await expect(dialog).toContainText("The timing said");
+  await expect(dialog.getByTestId("rules")).toContainText("Still running");
+  await page.keyboard.press("Escape");
   await page.reload();
   const search = page.getByLabel("Search the ledger");
   await expect(search).toHaveValue("verdict:skipped reason:overlap");

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     api::{self, ScheduleQuery},
-    components::{AsyncView, Look, Mark, RowName, Table, button, live, pager},
+    components::{AsyncView, Dialog, Look, Mark, RowName, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
     model::{LedgerRow, Place},
     route::Route,
@@ -59,6 +59,13 @@ pub(crate) fn Ledger() -> impl IntoView {
     use_feed(move || Feed::runs(address.namespace(), None, None), move |_| refresh(), refresh);
     use_every(LOOK, refresh);
     let backfilling = Backfilling::new(use_actor(), loading);
+    let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<LedgerRow>));
+    let explain = Callback::new(move |row: LedgerRow| {
+        meant.set(Some(row));
+        open.set(true);
+    });
+    let explained =
+        move || meant.get_untracked().map_or_else(|| ().into_any(), |row| row::explained(&row));
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
         filters.address().go(&untrack(|| filters.href(&[after, before])));
@@ -104,10 +111,11 @@ pub(crate) fn Ledger() -> impl IntoView {
                 }}</p>
             }
         >
-            {table(fires.list, session, backfilling)}
+            {table(fires.list, session, explain, backfilling)}
             {pager(fires.beside(), "fires", go)}
         </AsyncView>
         {backfilling.dialog()}
+        <Dialog open=open title="The outcome of this fire, and why">{explained()}</Dialog>
     }
 }
 
@@ -139,7 +147,12 @@ fn paused_note(count: i64) -> AnyView {
     .into_any()
 }
 
-fn table(list: List, session: Session, backfilling: Backfilling) -> AnyView {
+fn table(
+    list: List,
+    session: Session,
+    explain: Callback<LedgerRow>,
+    backfilling: Backfilling,
+) -> AnyView {
     let name = |row: &LedgerRow| RowName {
         name: row.more.schedule.as_ref().map(|schedule| schedule.name.clone()).unwrap_or_default(),
         test: "ledger-row",
@@ -151,7 +164,7 @@ fn table(list: List, session: Session, backfilling: Backfilling) -> AnyView {
         .choose_columns(kept(address, query::COLUMNS))
         .actions(move |row: &LedgerRow| {
             let may = session.operates_in(&row.more.namespace);
-            row::actions(row, may.then_some(backfilling))
+            row::actions(row, explain, may.then_some(backfilling))
         })
         .view()
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The explanation, from the timing to the run; `rules` are those of the version that planned it.
-pub(super) fn explain(fire: &Fire, zone: Option<String>, rules: AnyView) -> AnyView {
+pub(in crate::pages) fn explain(fire: &Fire, zone: Option<String>, rules: AnyView) -> AnyView {
     let exact = |at: Moment| When::new(at).zone(zone.clone()).focusable().view();
     let delay = |from: Moment, to: Moment| duration(to.since(from).max(0));
     let mut facts = vec![

@@ -32,7 +32,9 @@ mod target;
 mod versions;
 
 pub(in crate::pages) use effect::effect as definition_effect;
+pub(in crate::pages) use explain::explain;
 pub(in crate::pages) use next_fires::fire_table;
+pub(in crate::pages) use rules::rules;
 
 use leptos::prelude::*;
 

@@ -41,7 +41,7 @@ struct PastMisfire {
 }
 
 /// The rules of this version.
-pub(super) fn rules(schedule: &ScheduleDetail, version: i64) -> AnyView {
+pub(in crate::pages) fn rules(schedule: &ScheduleDetail, version: i64) -> AnyView {
     let versions = &schedule.more.versions.nodes;
     let found = versions.iter().find(|known| known.version == version);
     let Some(facts) = found.and_then(|found| facts(&found.snapshot)) else {
