@@ -111,3 +111,41 @@ test("single keys lead to pages until they are switched off", async ({ page, adm
   await page.keyboard.press("?");
   await expect(dialog).toBeHidden();
 });
+
+test("a narrow header has the shortcuts in the person's menu", async ({ page, admin }) => {
+  await page.setViewportSize({ width: 800, height: 900 });
+  await page.goto("/");
+  await signIn(page, admin);
+  await expect(page.getByRole("button", { name: "Keyboard shortcuts", exact: true })).toBeHidden();
+  const person = page.getByRole("button", { name: /^You:/ });
+  await person.click();
+  await page.getByRole("button", { name: "Shortcuts", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await expect(dialog).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(person).toHaveAttribute("aria-expanded", "false");
+});
+
+test("a schedule is renamed on its page, and has its name back", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  for (const name of ["misnamed", "taken-name"]) {
+    server.cli(["create", JSON.stringify({ name, timing: { expressions: ["@yearly"] }, task })]);
+  }
+  await page.goto("/schedules?q=name:misnamed");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "misnamed" }).click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("button", { name: "Rename …" }).click();
+  const dialog = page.getByRole("dialog", { name: "Rename schedule" });
+  const name = dialog.getByLabel("Name", { exact: true });
+  await expect(name).toHaveValue("misnamed");
+  await name.fill("taken-name");
+  await dialog.getByRole("button", { name: "Rename", exact: true }).click();
+  await expect(name).toHaveAttribute("aria-invalid", "true");
+  await name.fill("well-named");
+  await dialog.getByRole("button", { name: "Rename", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "well-named" })).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByRole("heading", { name: "misnamed" })).toBeVisible();
+});

@@ -176,7 +176,12 @@ test("no dialog about one schedule, run or workflow has a violation", async ({ p
   const button = (name: string) => main.getByRole("button", { name, exact: true });
   await page.goto(`/ns/dialogs/schedules/${ids.schedule}`);
   await signIn(page, admin);
-  for (const [choice, dialog] of [["Run with …", "Run with other values"], ["Skip next …", "Skip the next fires"]] as const) {
+  const choices = [
+    ["Run with …", "Run with other values"],
+    ["Skip next …", "Skip the next fires"],
+    ["Rename …", "Rename schedule"],
+  ] as const;
+  for (const [choice, dialog] of choices) {
     await main.getByRole("button", { name: "More actions" }).click();
     await look(page, button(choice), dialog);
   }

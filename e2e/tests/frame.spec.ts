@@ -405,6 +405,29 @@ test("the palette goes to a schedule by a few letters", async ({ page, server, a
   await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
 });
 
+test("the palette opens a run by its id, and a form", async ({ page, server, admin }) => {
+  const input = { name: "by-its-id", timing: { expressions: ["@yearly"] }, task: { target: { noop: {} } } };
+  server.cli(["create", JSON.stringify(input)]);
+  server.cli(["trigger", "by-its-id"]);
+  await page.goto("/runs?q=schedule:by-its-id");
+  await signIn(page, admin);
+  const run = page.getByTestId("run-row").getByRole("link").first();
+  const id = ((await run.getAttribute("href")) ?? "").split("/").pop()!;
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("combobox", { name: "A page, a schedule" });
+  await palette.fill(id);
+  await expect(page.getByRole("option", { name: `Open the run ${id}` })).toHaveAttribute("aria-selected", "true");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(new RegExp(`/runs/${id}$`));
+  await expect(page.getByTestId("run-state")).toBeVisible();
+
+  await page.keyboard.press("Control+k");
+  await palette.fill("new cal");
+  await expect(page.getByRole("option")).toHaveText([/Create.*New calendar/]);
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/calendars\/new$/);
+});
+
 test("the palette asks on a schedule's page whether to pause it", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   await page.goto("/runs");

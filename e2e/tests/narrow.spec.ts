@@ -74,3 +74,23 @@ for (const width of [390, 320]) {
     });
   });
 }
+
+for (const height of [600, 900]) {
+  test(`the way to save a schedule stays in sight, ${height} high`, async ({ page, admin }) => {
+    await page.setViewportSize({ width: 1200, height });
+    await page.goto("/schedules/new");
+    await signIn(page, admin);
+    const save = page.getByRole("button", { name: "Create schedule" });
+    for (const width of [1440, 900, 390]) {
+      await page.setViewportSize({ width, height });
+      await page.evaluate(() => window.scrollTo(0, 0));
+      await expect(page.getByTestId("preview").locator("tbody tr").first()).toBeAttached();
+      await expect(save).toBeInViewport({ ratio: 1 });
+      // A field that gets the focus is not under the buttons.
+      const context = page.getByLabel("Context (JSON)");
+      await context.focus();
+      await expect(context).toBeInViewport();
+      await expect(save).toBeInViewport({ ratio: 1 });
+    }
+  });
+}

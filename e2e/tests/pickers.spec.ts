@@ -1,6 +1,7 @@
 import type { Locator, Page } from "@playwright/test";
 
 import { hasNoViolations } from "../support/axe.ts";
+import { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -166,3 +167,27 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
   }
 }
+
+test("the form of a schedule begins with a target that the server permits", async ({ page, server, admin }) => {
+  await page.goto("/schedules/new");
+  await signIn(page, admin);
+  await expect(page.getByRole("radio", { name: "Command" })).toBeChecked();
+  await expect(page.getByTestId("no-programs")).toHaveCount(0);
+
+  const strict = await Server.start({ CARILLON_COMMANDS__NAMESPACES: '["elsewhere"]' });
+  try {
+    await page.goto(`${strict.url}/schedules/new`);
+    await signIn(page, strict.addPerson("mona", "admin"));
+    await expect(page.getByRole("radio", { name: "HTTP request" })).toBeChecked();
+    await page.getByRole("radio", { name: "Command" }).check();
+    await expect(page.getByTestId("no-programs")).toContainText("commands.namespaces");
+    await page.getByRole("radio", { name: "HTTP request" }).check();
+    await expect(page.getByTestId("no-programs")).toHaveCount(0);
+    // Nothing was typed, so nothing is restored.
+    await page.reload();
+    await expect(page.getByRole("radio", { name: "HTTP request" })).toBeChecked();
+    await expect(page.getByText("What you had typed is back")).toHaveCount(0);
+  } finally {
+    await strict.stop();
+  }
+});

@@ -110,6 +110,11 @@ test("the ledger adds up, narrows by a click, and says why", async ({ page }) =>
   const rows = page.getByTestId("ledger-row");
   await expect(rows.first()).toContainText("overlaps");
   for (const row of await rows.all()) await expect(row).toHaveAttribute("data-state", "skipped");
+  await rows.first().getByRole("button", { name: "Explain" }).click();
+  const dialog = page.getByRole("dialog", { name: "The outcome of this fire, and why" });
+  await expect(dialog).toContainText("The timing said");
+  await expect(dialog.getByTestId("rules")).toContainText("Still running");
+  await page.keyboard.press("Escape");
   await page.reload();
   const search = page.getByLabel("Search the ledger");
   await expect(search).toHaveValue("verdict:skipped reason:overlap");
@@ -119,6 +124,17 @@ test("the ledger adds up, narrows by a click, and says why", async ({ page }) =>
   await page.getByRole("link", { name: "Clear filters" }).click();
   await expect(search).toHaveValue("");
   await expect(rows.first()).toBeVisible();
+
+  // Chosen columns are no filter.
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("checkbox", { name: "Node" }).click();
+  await expect(page).toHaveURL(/columns=[^&]*node/);
+  await expect(page.getByRole("columnheader", { name: "Node" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Clear filters" })).toHaveCount(0);
+  await search.fill("name:overlaps");
+  await expect(page.getByRole("link", { name: "Clear filters" })).toBeVisible();
+  await page.getByRole("link", { name: "Clear filters" }).click();
+  await expect(page).toHaveURL(/columns=[^&]*node/);
 });
 
 test("a query of the ledger joins verdicts, reasons and schedules, and says which term is wrong", async ({ page }) => {

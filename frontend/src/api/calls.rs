@@ -21,13 +21,13 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, Fleet,
+        AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, FireDay, Fleet,
         HealthReport, LedgerRow, LedgerTotals, Line, LiveRun, Metrics, Minutes, Named,
-        NextSchedule, OverviewAnswer, Page, PauseEffect, PausedFires, Place, Preview, PreviewFire,
-        ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
-        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleHistories,
-        ScheduleImpact, ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen, SlotAccount,
-        Tallies, Verdict, Viewer, WorkProblem,
+        NamespaceTargets, NextSchedule, OverviewAnswer, Page, PauseEffect, PausedFires, Place,
+        Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState,
+        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups,
+        ScheduleHistories, ScheduleImpact, ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen,
+        SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -90,6 +90,11 @@ pub(super) fn within(namespace: String) -> Option<String> {
 /// The namespaces that the caller may see: the first two hundred.
 pub(crate) fn namespaces() -> Ask<Vec<Named>> {
     Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
+}
+
+/// What the tasks of the first two hundred namespaces may do.
+pub(crate) fn namespace_targets() -> Ask<Vec<NamespaceTargets>> {
+    Ask::new::<operations::NamespaceTargets>(operations::namespace_targets::Variables)
 }
 
 pub(crate) fn overview(namespace: String, health_of: Option<String>) -> Ask<OverviewAnswer> {
@@ -170,16 +175,26 @@ pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {
     Ask::new::<operations::Schedule>(operations::schedule::Variables { id, fires: 8 })
 }
 
-pub(crate) fn fires(
-    schedule_id: String,
-    verdicts: Option<Vec<Verdict>>,
-    place: Place,
-    size: usize,
-) -> Ask<Page<Fire>> {
+/// Selects fires of a schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FireQuery {
+    pub(crate) schedule: String,
+    /// Empty for all verdicts.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Only fires that are scheduled at this instant or later, and before the other one.
+    pub(crate) from: Option<Moment>,
+    pub(crate) until: Option<Moment>,
+    pub(crate) place: Place,
+}
+
+pub(crate) fn fires(query: FireQuery, size: usize) -> Ask<Page<Fire>> {
+    let FireQuery { schedule, verdicts, from, until, place } = query;
     let (first, after, last, before) = place.arguments(size);
     Ask::new::<Fires>(operations::fires::Variables {
-        schedule_id,
-        verdicts,
+        schedule_id: schedule,
+        verdicts: (!verdicts.is_empty()).then_some(verdicts),
+        from,
+        until,
         first,
         after,
         last,
@@ -434,6 +449,11 @@ pub(crate) fn fires_ahead(id: String, count: i64, from: Option<Moment>) -> Ask<V
     Ask::new::<operations::FiresAhead>(operations::fires_ahead::Variables { id, count, from })
 }
 
+/// How often a schedule fires on each of the coming days.
+pub(crate) fn fire_days(id: String, count: i64) -> Ask<Vec<FireDay>> {
+    Ask::new::<operations::FireDays>(operations::fire_days::Variables { id, count })
+}
+
 /// The fires that have fallen into a schedule's pause so far.
 pub(crate) fn paused_fires(id: String, first: i64) -> Ask<PausedFires> {
     Ask::new::<operations::PausedFires>(operations::paused_fires::Variables { id, first })
@@ -508,6 +528,12 @@ pub(crate) fn pause_preview_of_search(
         search,
         until,
     })
+}
+
+/// Renames a schedule, based on this version of it.
+pub(crate) fn rename_schedule(id: String, expected_version: i64, name: String) -> Ask<String> {
+    let variables = operations::rename_schedule::Variables { id, expected_version, name };
+    Ask::new::<operations::RenameSchedule>(variables)
 }
 
 pub(crate) fn cancel_run(id: String, reason: Option<String>) -> Ask<String> {

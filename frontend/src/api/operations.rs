@@ -75,6 +75,7 @@ pub(super) mod workers;
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;
     Namespaces = "graphql/namespaces.graphql", "/namespaces/nodes" => Vec<Named>;
+    NamespaceTargets = "graphql/namespace_targets.graphql", "/namespaces/nodes" => Vec<crate::model::NamespaceTargets>;
     Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
@@ -123,6 +124,7 @@ operations! {
     PausePreview = "graphql/pause_preview.graphql", "/pausePreview" => PauseEffect;
     PausePreviewOfSearch = "graphql/pause_preview_of_search.graphql", "/pausePreview" => crate::model::SearchPauseEffect;
     SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
+    RenameSchedule = "graphql/rename_schedule.graphql", "/updateSchedule/schedule/id" => String;
     RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
     UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;
     DeletedSchedules = "graphql/deleted_schedules.graphql", "/deletedSchedules" => Page<crate::model::DeletedSchedule>;
@@ -141,6 +143,7 @@ operations! {
     PausedFires = "graphql/paused_fires.graphql", "/schedule/pausedFires" => crate::model::PausedFires;
     Slots = "graphql/slots.graphql", "/schedule/slots" => crate::model::SlotAccount;
     FiresAhead = "graphql/fires_ahead.graphql", "/schedule/nextFires" => Vec<PreviewFire>;
+    FireDays = "graphql/fire_days.graphql", "/schedule/fireDays" => Vec<crate::model::FireDay>;
     CancelRun = "graphql/cancel_run.graphql", "/cancelRun/run/id" => String;
     RetryRun = "graphql/retry_run.graphql", "/retryRun/run/id" => String;
     RerunFromFailed = "graphql/rerun_from_failed.graphql", "/rerunFromFailed/run/id" => String;

@@ -42,7 +42,7 @@ pub(crate) fn run_columns(shows_schedule: bool, is_across: bool) -> Vec<Column> 
         Column::new("late", "Late", late).class("number wide"),
         Column::new("took", "Took", took).class("number").sorts("took"),
         Column::new("attempt", "Attempt", |run: &RunRow| {
-            format!("{}/{}", run.attempt, run.max_attempts).into_any()
+            attempt_words(run.attempt, run.max_attempts).into_any()
         })
         .class("number wide"),
         Column::new("ending", "Ended with", |run: &RunRow| {
@@ -103,12 +103,17 @@ fn took(run: &RunRow) -> AnyView {
     }
 }
 
+/// The current attempt, and how many are allowed. A run of several tasks is allowed one, however often a node has
+/// taken it, because each of its tasks counts its own.
+fn attempt_words(attempt: i64, most: i64) -> String {
+    if most > 1 { format!("{attempt}/{most}") } else { attempt.to_string() }
+}
+
 fn error(run: &RunRow) -> AnyView {
     let text = run.error.clone();
     view! { {text.map(|text| view! { <span title=text.clone()>{text.clone()}</span> })} }.into_any()
 }
 
-/// What triggered a run.
 /// What started a run, in words.
 pub(crate) fn trigger_words(trigger: RunTrigger, is_recovery: bool) -> &'static str {
     match (trigger, is_recovery) {
@@ -117,5 +122,16 @@ pub(crate) fn trigger_words(trigger: RunTrigger, is_recovery: bool) -> &'static 
         (RunTrigger::Manual, false) => "by hand",
         (RunTrigger::Retry, false) => "retry",
         (RunTrigger::Backfill, false) => "backfill",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::attempt_words;
+
+    #[test]
+    fn an_attempt_is_one_of_several_only_if_several_are_allowed() {
+        assert_eq!(attempt_words(2, 3), "2/3");
+        assert_eq!([attempt_words(1, 1), attempt_words(2, 1)], ["1", "2"]);
     }
 }

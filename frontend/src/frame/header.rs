@@ -14,6 +14,7 @@ use crate::{
 /// The header of every page.
 #[component]
 pub(crate) fn Header() -> impl IntoView {
+    let shortcuts = RwSignal::new(false);
     view! {
         <header class="header">
             {namespaces::picker()}
@@ -24,8 +25,8 @@ pub(crate) fn Header() -> impl IntoView {
                 <Connection/>
                 {hold::button()}
                 {zones::picker()}
-                <ShortcutKeys/>
-                {person::menu_of()}
+                <ShortcutKeys open=shortcuts/>
+                {person::menu_of(shortcuts)}
             </div>
         </header>
     }

@@ -1,5 +1,5 @@
-//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules and runs a schedule. To pause or resume a
-//! schedule, it opens the schedule's page with the dialog, and to create something, the page with its form.
+//! The palette: Ctrl-K, a few letters, Enter. It opens pages, schedules and forms, opens a run by its id, and runs a
+//! schedule. To pause or resume a schedule, it opens the schedule's page with the dialog.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -9,7 +9,7 @@ use leptos::{
 use super::rail::PAGES;
 use crate::{
     api::{self, ScheduleQuery},
-    components::{Dialog, Glyph, icon, live, use_typing},
+    components::{Dialog, Glyph, icon, is_id, live, use_typing},
     data::{self, Actor, use_actor, use_load},
     model::{Place, Role, ScheduleState},
     route::Route,
@@ -154,6 +154,9 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         let may = |new: &&New| role.is_some_and(|role| role >= new.least);
         let new = NEW.iter().filter(may).filter(|new| fits(new.words));
         lines.extend(new.map(|new| Line { hint: "Create", ..page(new.words, &new.route) }));
+        if is_id(&words) {
+            lines.push(Line { hint: "Open the run", ..page(&words, &Route::Run(words.clone())) });
+        }
         let is_fresh =
             !words.is_empty() && sought.with(|sought| sought.trim().to_lowercase() == words);
         let rows = found.with(|page| page.rows.clone()).filter(|_| is_fresh).unwrap_or_default();

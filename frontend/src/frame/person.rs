@@ -9,8 +9,9 @@ use crate::{
     state::{use_density, use_notices, use_session},
 };
 
-/// The menu, under the user's name.
-pub(super) fn menu_of() -> AnyView {
+/// The menu, under the user's name. Setting `shortcuts` opens their list, whose button a narrow header has no room
+/// for.
+pub(super) fn menu_of(shortcuts: RwSignal<bool>) -> AnyView {
     let (session, notices, density) = (use_session(), use_notices(), use_density());
     let name = move || session.viewer().map(|viewer| viewer.name).unwrap_or_default();
     let face = view! { {icon(Glyph::Person)}<span class="user">{move || name()}</span>{icon(Glyph::Down)} };
@@ -31,6 +32,9 @@ pub(super) fn menu_of() -> AnyView {
             <li><a href="/docs/" target="_blank" rel="noopener">"Documentation"</a></li>
             <li><a href="/graphiql" target="_blank" rel="noopener">"GraphQL"</a></li>
         </ul>
+        <div data-closes="">
+            {button(Look::Plain, Some(Glyph::Keyboard), "Shortcuts", move || shortcuts.set(true))}
+        </div>
         {button(Look::Plain, Some(Glyph::SignOut), "Sign out", move || sign_out(session, notices))}
     };
     menu("You", face.into_any(), content.into_any())

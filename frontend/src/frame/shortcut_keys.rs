@@ -27,10 +27,9 @@ const KEYS: [(&str, &str); 8] = [
     ("?", "Show these shortcuts"),
 ];
 
-/// Listens for shortcuts, and shows their list on `?` or by its button.
+/// Listens for shortcuts, and shows their list on `?`, by its button, or once `open` is set.
 #[component]
-pub(crate) fn ShortcutKeys() -> impl IntoView {
-    let open = RwSignal::new(false);
+pub(crate) fn ShortcutKeys(open: RwSignal<bool>) -> impl IntoView {
     let (address, session, keys) = (use_address(), use_session(), use_keys());
     let prefix = StoredValue::new(0);
     let go = move |route: Route| address.go(&untrack(|| ranged_path(address, &route)));

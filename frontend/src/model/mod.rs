@@ -79,7 +79,9 @@ pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
 pub(crate) use many::{ManyOutcome, Match};
 pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
-pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
+pub(crate) use namespace::{
+    Figure, Namespace, NamespaceTargets, Quota, Retention, RetentionPreview,
+};
 pub(crate) use overview::{
     Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen,
 };
@@ -111,7 +113,7 @@ pub(crate) use tallies::Tallies;
 pub(crate) use task::{Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use test_call::TestCall;
 pub(crate) use timing::{
-    Candidate, DefinitionEffect, Preview, PreviewFire, Problem, QuieterShift, Warning,
+    Candidate, DefinitionEffect, FireDay, Preview, PreviewFire, Problem, QuieterShift, Warning,
 };
 pub(crate) use usual::RunForecast;
 pub(crate) use viewer::{SavedView, Viewer};

@@ -23,6 +23,15 @@ impl Row for Namespace {
     }
 }
 
+/// What the tasks of a namespace may do.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NamespaceTargets {
+    pub(crate) name: String,
+    /// Whether its tasks may run programs.
+    pub(crate) runs_programs: bool,
+}
+
 /// The namespace's quotas.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

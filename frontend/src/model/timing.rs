@@ -17,6 +17,22 @@ pub(crate) struct PreviewFire {
     pub(crate) suppressed_by: Option<String>,
 }
 
+/// A day of the schedule's zone, and how often the schedule fires on it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FireDay {
+    /// The date: `2026-03-29`.
+    pub(crate) date: String,
+    pub(crate) from: Moment,
+    /// The end of the day, exclusive.
+    pub(crate) until: Moment,
+    /// The number of fires that no calendar suppresses.
+    pub(crate) fires: i64,
+    pub(crate) suppressed: i64,
+    /// The calendar that suppresses the first of these.
+    pub(crate) suppressed_by: Option<String>,
+}
+
 /// The linter's warning about a valid timing.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Warning {

@@ -21,6 +21,7 @@
 //!   `group`: the nouns
 //! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
+//! - `fire_day`: how often a schedule fires on each of the coming days
 //! - `frequent`: schedules that start as often in each hour
 //! - `clock_changes`: the clock changes that affect schedules
 //! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
@@ -59,6 +60,7 @@ mod edit_effect;
 mod error;
 mod filters;
 mod fire;
+mod fire_day;
 mod follow;
 mod frequent;
 mod global;

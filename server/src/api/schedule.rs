@@ -8,6 +8,7 @@ use super::{
     context::ContextExt,
     error::Result,
     fire::Fire,
+    fire_day::{self, Coming, FireDay},
     group::group_name,
     loaders::{BufferSize, CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName, NewestFires},
     page::{Connection, DECLARED, Paging, bounded_by, connection, cost, cost_by},
@@ -231,11 +232,7 @@ impl Schedule {
     ) -> Result<Vec<PreviewFire>> {
         let now = cx.commands().clock.now();
         let left = self.left().filter(|_| from.is_none());
-        // Instants before the cursor are decided: the next ones may have been skipped in advance.
-        let before = |at: Timestamp| at.utc().checked_sub_signed(TimeDelta::milliseconds(1));
-        let cursor = self.0.next_scheduled_at.and_then(before);
-        let begin = cursor.map_or(now, |cursor| cursor.max(now));
-        let from = from.map_or(begin, |from| from.0);
+        let from = from.map_or_else(|| self.decided_until(now), |from| from.0);
         match Timing::of(&self.0).timetable(cx).await? {
             Ok(timetable) => {
                 let fires = timing::next(&timetable, from, count)?;
@@ -247,6 +244,31 @@ impl Schedule {
             // The warnings explain the failure.
             Err(_) => Ok(vec![]),
         }
+    }
+
+    /// How often the schedule's timing fires on each of the next days of its zone, today first,
+    /// paused or not. Today counts only fires after now; those that are already decided, such as
+    /// fires skipped in advance, do not count. Fewer days than requested if calendars have too many
+    /// windows to count.
+    #[graphql(
+        complexity = "COMPILED + cost_by(count, fire_day::MAX_DAYS, fire_day::COST + child_complexity)"
+    )]
+    async fn fire_days(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 90, desc = "The number of days, 1 to 366.")] count: i32,
+    ) -> Result<Vec<FireDay>> {
+        let count = bounded_by("count", count, fire_day::MAX_DAYS)?;
+        let now = cx.commands().clock.now();
+        // If it cannot be compiled, the warnings explain the failure.
+        let Ok(timetable) = Timing::of(&self.0).timetable(cx).await? else { return Ok(vec![]) };
+        let coming = Coming {
+            timetable: &timetable,
+            zone: &self.0.zone,
+            after: self.decided_until(now),
+            left: self.left(),
+        };
+        Ok(coming.days(now, count))
     }
 
     /// The run that was created last.
@@ -349,6 +371,14 @@ impl Schedule {
         let timetable = Timing::of(&self.0).timetable(cx).await?;
         let next = timetable.ok().and_then(|timetable| timetable.next_allowed(before));
         Ok(next.map(|fire| fire.at))
+    }
+
+    /// The instant up to which its fires are decided: now, or later if fires were skipped in
+    /// advance.
+    fn decided_until(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let before = |at: Timestamp| at.utc().checked_sub_signed(TimeDelta::milliseconds(1));
+        let cursor = self.0.next_scheduled_at.and_then(before);
+        cursor.map_or(now, |cursor| cursor.max(now))
     }
 
     /// How many more fires it may start; None if there is no limit.

@@ -74,6 +74,11 @@ impl Executor {
         }
     }
 
+    /// Whether tasks of that namespace may run programs on this node.
+    pub fn runs_programs_in(&self, namespace: &str) -> bool {
+        self.runner.as_ref().is_some_and(|runner| runner.admits(namespace))
+    }
+
     /// Sets the mailer, on a server that can send mails.
     pub fn with_mailer(self, mailer: Option<Mailer>) -> Self {
         Self { mailer, ..self }

@@ -1,5 +1,5 @@
 //! The dialogs of a schedule: run once with other values, pause with a reason, resume with a
-//! choice, skip the next fires, and delete after typing the name.
+//! choice, skip the next fires, rename, and delete after typing the name.
 
 use leptos::prelude::*;
 
@@ -26,6 +26,7 @@ impl Actions {
             <Dialog open=self.pause title="Pause schedule">{pause(self)}</Dialog>
             <Dialog open=self.resume title="Resume schedule">{resume(self)}</Dialog>
             <Dialog open=self.skip title="Skip the next fires">{skip(self)}</Dialog>
+            <Dialog open=self.rename title="Rename schedule">{rename(self)}</Dialog>
             <Dialog open=self.delete title="Delete schedule">{delete(self)}</Dialog>
         }
         .into_any()
@@ -192,6 +193,34 @@ fn given_reason(reason: RwSignal<String>) -> Result<String, Failure> {
         ));
     }
     Ok(text)
+}
+
+/// Asks for another name.
+fn rename(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
+    let wrong = RwSignal::new(None);
+    let name = RwSignal::new(subject.name.clone());
+    let plan = move |_| {
+        let Subject { id, name: before, version, .. } = subject.clone();
+        let text = name.get_untracked().trim().to_owned();
+        if text.is_empty() {
+            return Err(Failure::of_field("name", "Give it a name."));
+        }
+        let said = Said::new(format!("{before} is now {text}."));
+        let change = api::rename_schedule(id.clone(), version, text);
+        let said = said.undo(move || {
+            let back = api::rename_schedule(id.clone(), version + 1, before.clone());
+            actions
+                .actor
+                .act(back, format!("{before} has its name back."), move |_| actions.refresh());
+        });
+        Ok(Plan { change, said, then: None })
+    };
+    let fields = view! {
+        <p>"Its history, its address and the times of "<code>"H"</code>" stay. Searches and views that name it do not follow."</p>
+        {Field::new("rename-name", "Name", name).first().error(of(wrong, "name")).text()}
+    };
+    form(actions, Action::Rename, Look::Primary, "Rename", wrong, plan, fields.into_any())
 }
 
 /// Asks for the schedule's name, to prevent accidental deletion.

@@ -4,7 +4,7 @@
 //!
 //! - `form`: a form in a dialog
 //! - `effect`: the exact fires that a pause suppresses, and their outcomes
-//! - `dialogs`: run once with other values, pause, resume, skip, delete
+//! - `dialogs`: run once with other values, pause, resume, skip, rename, delete
 
 mod dialogs;
 pub(super) mod effect;
@@ -26,11 +26,17 @@ struct Subject {
     id: String,
     name: String,
     zone: String,
+    version: i64,
 }
 
 impl From<&ScheduleRow> for Subject {
     fn from(row: &ScheduleRow) -> Self {
-        Self { id: row.id.clone(), name: row.name.clone(), zone: row.timing.zone.clone() }
+        Self {
+            id: row.id.clone(),
+            name: row.name.clone(),
+            zone: row.timing.zone.clone(),
+            version: row.version,
+        }
     }
 }
 
@@ -41,6 +47,7 @@ pub(super) enum Action {
     Pause,
     Resume,
     Skip,
+    Rename,
     Delete,
 }
 
@@ -52,6 +59,7 @@ pub(super) struct Actions {
     pause: RwSignal<bool>,
     resume: RwSignal<bool>,
     skip: RwSignal<bool>,
+    rename: RwSignal<bool>,
     delete: RwSignal<bool>,
     actor: Actor,
     address: Address,
@@ -66,6 +74,7 @@ pub(super) fn use_actions(shown: Vec<Loading>) -> Actions {
         pause: RwSignal::new(false),
         resume: RwSignal::new(false),
         skip: RwSignal::new(false),
+        rename: RwSignal::new(false),
         delete: RwSignal::new(false),
         actor: use_actor(),
         address: use_address(),
@@ -105,6 +114,7 @@ impl Actions {
             Action::Pause => self.pause,
             Action::Resume => self.resume,
             Action::Skip => self.skip,
+            Action::Rename => self.rename,
             Action::Delete => self.delete,
         }
     }

@@ -18,11 +18,12 @@ use self::backfill::{Backfilling, orders};
 use super::{
     cursors,
     filters::{Filters, use_filters},
+    kept,
     narrowing::use_narrowing,
 };
 use crate::{
     api::{self, ScheduleQuery},
-    components::{AsyncView, Look, Mark, RowName, Table, button, live, pager},
+    components::{AsyncView, Dialog, Look, Mark, RowName, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
     model::{LedgerRow, Place},
     route::Route,
@@ -61,6 +62,13 @@ pub(crate) fn Ledger() -> impl IntoView {
     use_feed(move || Feed::runs(address.namespace(), None, None), move |_| refresh(), refresh);
     use_every(LOOK, refresh);
     let backfilling = Backfilling::new(use_actor(), loading);
+    let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<LedgerRow>));
+    let explain = Callback::new(move |row: LedgerRow| {
+        meant.set(Some(row));
+        open.set(true);
+    });
+    let explained =
+        move || meant.get_untracked().map_or_else(|| ().into_any(), |row| row::explained(&row));
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
         filters.address().go(&untrack(|| filters.href(&[after, before])));
@@ -80,8 +88,8 @@ pub(crate) fn Ledger() -> impl IntoView {
         <header class="page-head">
             <h1>"Ledger"</h1>
             <div class="actions">
-                {live(move || if filters.is_narrowed() {
-                    view! { <a class="button button-quiet" href=filters.cleared()>"Clear filters"</a> }.into_any()
+                {live(move || if query::is_narrowed(filters) {
+                    view! { <a class="button button-quiet" href=query::cleared(filters)>"Clear filters"</a> }.into_any()
                 } else {
                     ().into_any()
                 })}
@@ -97,7 +105,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             is_empty=Signal::derive(move || fires.list.is_empty())
             empty=move || view! {
                 <p class="empty-title">"No fire here"</p>
-                <p>{if filters.is_narrowed() {
+                <p>{if query::is_narrowed(filters) {
                     "No expected fire fits the filters."
                 } else if range.is_usual() {
                     "A row appears for every instant at which a schedule is due."
@@ -106,10 +114,11 @@ pub(crate) fn Ledger() -> impl IntoView {
                 }}</p>
             }
         >
-            {table(fires.list, session, backfilling)}
+            {table(fires.list, session, explain, backfilling)}
             {pager(fires.beside(), "fires", go)}
         </AsyncView>
         {backfilling.dialog()}
+        <Dialog open=open title="The outcome of this fire, and why">{explained()}</Dialog>
     }
 }
 
@@ -145,17 +154,24 @@ fn paused_note(count: i64, search: &str) -> AnyView {
     .into_any()
 }
 
-fn table(list: List, session: Session, backfilling: Backfilling) -> AnyView {
+fn table(
+    list: List,
+    session: Session,
+    explain: Callback<LedgerRow>,
+    backfilling: Backfilling,
+) -> AnyView {
     let name = |row: &LedgerRow| RowName {
         name: row.more.schedule.as_ref().map(|schedule| schedule.name.clone()).unwrap_or_default(),
         test: "ledger-row",
         state: Mark::Verdict(row.row.verdict).state(),
     };
-    let columns = row::columns(untrack(|| use_address().is_across()));
+    let address = use_address();
+    let columns = row::columns(untrack(|| address.is_across()));
     Table::new("Ledger of all schedules", list, columns, name)
+        .choose_columns(kept(address, query::COLUMNS))
         .actions(move |row: &LedgerRow| {
             let may = session.operates_in(&row.more.namespace);
-            row::actions(row, may.then_some(backfilling))
+            row::actions(row, explain, may.then_some(backfilling))
         })
         .view()
 }

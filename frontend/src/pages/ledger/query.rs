@@ -12,7 +12,9 @@ use crate::{
     state::Range,
 };
 
-pub(super) const NAMES: [&str; 3] = [VERDICT, REASON, "q"];
+pub(super) const NAMES: [&str; 4] = [VERDICT, REASON, "q", COLUMNS];
+/// What the address holds of the table, which narrows nothing.
+pub(super) const COLUMNS: &str = "columns";
 const VERDICT: &str = "verdict";
 const REASON: &str = "reason";
 
@@ -98,6 +100,16 @@ impl Narrowed {
             ..LedgerQuery::default()
         }
     }
+}
+
+/// Whether the address holds a query; tracked.
+pub(super) fn is_narrowed(filters: Filters) -> bool {
+    [VERDICT, REASON, "q"].into_iter().any(|name| filters.some(name).is_some())
+}
+
+/// The address of the ledger without a query; tracked.
+pub(super) fn cleared(filters: Filters) -> String {
+    filters.href(&[(VERDICT, ""), (REASON, ""), ("q", "")])
 }
 
 /// The query that the address holds; tracked.

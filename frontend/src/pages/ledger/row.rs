@@ -4,8 +4,11 @@ use leptos::prelude::*;
 
 use super::backfill::{Backfilling, is_lost, orders};
 use crate::{
+    api,
     components::{Column, Look, Mark, badge, button, fire_mark, reason_text, when, when_relative},
+    data::use_load,
     model::LedgerRow,
+    pages::schedule::{explain, rules},
     route::Route,
     time::duration,
 };
@@ -19,6 +22,17 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
         Column::new("why", "Why", |row: &LedgerRow| reason_text(&row.row.reason.text))
             .class("why-cell"),
         Column::new("run", "Run", run).class("nowrap"),
+        Column::new("late", "Late", late).class("number wide").extra(),
+        Column::new("claimed", "Claimed", |row: &LedgerRow| when(row.row.claimed_at, zone(row)))
+            .class("wide")
+            .extra(),
+        Column::new("decided", "Decided", decided).class("wide").extra(),
+        Column::new("node", "Node", |row: &LedgerRow| view! { {row.row.node.clone()} }.into_any())
+            .class("wide")
+            .extra(),
+        Column::new("version", "Version", |row: &LedgerRow| row.row.schedule_version.into_any())
+            .class("number wide")
+            .extra(),
     ];
     if is_across {
         let namespace = |row: &LedgerRow| row.more.namespace.clone().into_any();
@@ -50,6 +64,19 @@ fn schedule(row: &LedgerRow) -> AnyView {
     }
 }
 
+/// How late the run of a fire started.
+fn late(row: &LedgerRow) -> AnyView {
+    let late = row.row.run.as_ref().and_then(|run| run.lateness_ms);
+    late.map_or_else(|| "–".to_owned(), duration).into_any()
+}
+
+fn decided(row: &LedgerRow) -> AnyView {
+    match row.row.decided_at {
+        Some(at) => when(at, zone(row)),
+        None => view! { <span class="muted">"not yet"</span> }.into_any(),
+    }
+}
+
 fn run(row: &LedgerRow) -> AnyView {
     let Some(run) = &row.row.run else { return ().into_any() };
     let mark = Mark::Run(run.state);
@@ -59,12 +86,28 @@ fn run(row: &LedgerRow) -> AnyView {
     view! { <a class="cell-link" href=href aria-label=name>{badge(mark)}</a>{took} }.into_any()
 }
 
-/// The actions of a row: a lost fire can be backfilled.
-pub(super) fn actions(row: &LedgerRow, backfilling: Option<Backfilling>) -> AnyView {
-    let Some(backfilling) = backfilling.filter(|_| is_lost(row) && row.more.schedule.is_some())
-    else {
-        return ().into_any();
-    };
-    let order = row.clone();
-    button(Look::Plain, None, "Backfill", move || backfilling.ask(orders(std::iter::once(&order))))
+/// The actions of a row: it is explained, and a lost fire can be backfilled.
+pub(super) fn actions(
+    row: &LedgerRow,
+    explain: Callback<LedgerRow>,
+    backfilling: Option<Backfilling>,
+) -> AnyView {
+    let meant = row.clone();
+    let explain = button(Look::Plain, None, "Explain", move || explain.run(meant.clone()));
+    let backfill = backfilling.filter(|_| is_lost(row) && row.more.schedule.is_some());
+    let backfill = backfill.map(|backfilling| {
+        let order = row.clone();
+        let ask = move || backfilling.ask(orders(std::iter::once(&order)));
+        button(Look::Plain, None, "Backfill", ask)
+    });
+    view! { {explain}{backfill} }.into_any()
+}
+
+/// The explanation of a fire, with the rules of its schedule, which are loaded now.
+pub(super) fn explained(row: &LedgerRow) -> AnyView {
+    let id = row.more.schedule.as_ref().map(|schedule| schedule.id.clone());
+    let schedule = use_load(move || Some(api::schedule(id.clone()?)));
+    let version = row.row.schedule_version;
+    let rules = schedule.draw(move |schedule| rules(schedule, version));
+    explain(&row.row, zone(row), rules)
 }

@@ -43,7 +43,10 @@ pub(super) fn Since() -> impl IntoView {
             return ().into_any();
         }
         // Without both answers, its zeros would be no counts.
-        let told = until.get().and_then(|at| Some(told(at, &runs.get()?, &fires.get()?)));
+        let told = until.get().and_then(|at| {
+            let (runs, fires) = (runs.get()?, fires.get()?);
+            Some(told(at, &runs, &fires))
+        });
         view! {
             <div class="since" data-testid="since">
                 {told}

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use self::query::{StateFilter, chosen, order};
+pub(super) use self::query::order;
+use self::query::{StateFilter, chosen};
 use super::{
     bulk::{self, BulkBar, Subjects},
     cursors,

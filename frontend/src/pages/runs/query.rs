@@ -79,7 +79,7 @@ const ORDERS: [(&str, &str); 4] = [
 ];
 
 /// The order in the address, if it is not the default: the field, and whether descending.
-pub(super) fn order(sort: &str) -> Option<(RunSortField, bool)> {
+pub(in crate::pages) fn order(sort: &str) -> Option<(RunSortField, bool)> {
     let (name, descending) = match sort.strip_prefix('-') {
         Some(name) => (name, true),
         None => (sort, false),

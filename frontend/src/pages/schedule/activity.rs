@@ -1,13 +1,18 @@
 //! The ledger of a schedule: one row for every expected fire, with its outcome and the reason. One of the rows is
 //! explained in detail.
 
-use std::sync::Arc;
-
 use leptos::prelude::*;
 
-use super::{explain::explain, paused::Paused, slots::slots};
+use super::{
+    explain::explain,
+    filter_links,
+    paused::Paused,
+    rules::rules,
+    slots::slots,
+    strips::{Strips, range},
+};
 use crate::{
-    api,
+    api::{self, FireQuery},
     components::{
         AsyncView, Column, Dialog, Look, Mark, RowName, Table, badge, button, empty, fire_history,
         fire_mark, live, pager, reason_text, when,
@@ -38,18 +43,26 @@ fn filter(address: Address) -> (&'static str, &'static [Verdict]) {
     found.map_or(("", &[]), |(name, _, verdicts)| (name, verdicts))
 }
 
-fn filter_links(address: Address) -> AnyView {
-    let link = move |(name, words, _): (&'static str, &'static str, _)| {
-        let href = move || {
-            // Read only to track changes of the address; the rest of the query is kept.
-            let _moves = address.query("tab");
-            address.with(&[("verdict", name), ("after", ""), ("before", "")])
-        };
-        let is_chosen = move || (filter(address).0 == name).then_some("true");
-        view! { <a href=href aria-current=is_chosen>{words}</a> }.into_any()
+/// The range of the ledger, if the address holds one, with a button that removes it.
+fn range_note(address: Address, zone: Memo<Option<String>>) -> AnyView {
+    let all = move || {
+        let none = ["from", "until", "after", "before"].map(|name| (name, ""));
+        address.replace(&address.with(&none));
     };
-    view! { <nav class="filters" aria-label="Fires by verdict">{Vec::from(FILTERS.map(link))}</nav> }
+    live(move || {
+        let [from, until] = range(address).map(|at| at.map(|at| when(at, zone.get())));
+        if from.is_none() && until.is_none() {
+            return ().into_any();
+        }
+        let from = from.map(|at| view! { " from "{at} }.into_any());
+        let until = until.map(|at| view! { " until "{at} }.into_any());
+        view! {
+            <p class="panel-note" data-testid="ledger-range">
+                "Only fires"{from}{until}". "{button(Look::Plain, None, "All days", all)}
+            </p>
+        }
         .into_any()
+    })
 }
 
 /// The last fires as a row of marks, the oldest first.
@@ -71,11 +84,12 @@ fn pulse(fires: Load<Page<Fire>>) -> AnyView {
 #[component]
 pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let address = use_address();
-    let (id, paused_id, slots_id) = (schedule.clone(), schedule.clone(), schedule.clone());
+    let (id, paused_id) = (schedule.clone(), schedule.clone());
+    let (slots_id, strips_id) = (schedule.clone(), schedule.clone());
     let fires = use_listing(SIZE, move || {
-        let (_, verdicts) = filter(address);
-        let verdicts = (!verdicts.is_empty()).then(|| verdicts.to_vec());
-        api::fires(id.clone(), verdicts, place(address), SIZE)
+        let ((_, verdicts), [from, until]) = (filter(address), range(address));
+        let (schedule, verdicts) = (id.clone(), verdicts.to_vec());
+        api::fires(FireQuery { schedule, verdicts, from, until, place: place(address) }, SIZE)
     });
     let refresh = move || fires.load.loading.refresh();
     let key = schedule.clone();
@@ -90,50 +104,57 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         refresh,
     );
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
-    let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<String>));
+    let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<Fire>));
+    // The row may change while it is explained, and may leave the page.
+    let shown = Memo::new(move |_| {
+        let asked = meant.get()?;
+        let row = |page: &Page<Fire>| {
+            page.rows.iter().find(|fire| fire.id == asked.id).map(|fire| Fire::clone(fire))
+        };
+        Some(fires.load.with(row).flatten().unwrap_or(asked))
+    });
     let table = move || {
         Table::new("Fire ledger", fires.list, columns(zone), name)
             .actions(move |fire: &Fire| {
-                let id = fire.id.clone();
+                let fire = fire.clone();
                 let ask = move || {
-                    meant.set(Some(id.clone()));
+                    meant.set(Some(fire.clone()));
                     open.set(true);
                 };
                 button(Look::Plain, None, "Explain", ask)
             })
             .view()
     };
-    // The fire that is read stays although newer ones push it off the page.
-    let found = Memo::new(move |before: Option<&Option<Arc<Fire>>>| {
-        let id = meant.get()?;
-        let find = |page: &Page<Fire>| page.rows.iter().find(|fire| fire.id == id).cloned();
-        let last = || before.cloned().flatten().filter(|fire| fire.id == id);
-        fires.load.with(find).flatten().or_else(last)
-    });
     let explained = move || {
-        let fire = found.get();
-        fire.map_or_else(|| ().into_any(), |fire| explain(&fire, zone.get()))
+        let Some(fire) = shown.get() else { return ().into_any() };
+        let version = fire.schedule_version;
+        // A change of the schedule's state changes none of the rules.
+        let rules = untrack(|| load.with(|schedule| rules(schedule, version)));
+        explain(&fire, zone.get(), rules.unwrap_or_else(|| ().into_any()))
     };
     let is_paused = Memo::new(move |_| {
         load.with(|schedule| schedule.row.state == ScheduleState::Paused).unwrap_or_default()
     });
+    let choices = FILTERS.map(|(name, words, _)| (name, words));
     let paused = live(move || match is_paused.get() {
         true => view! { <Paused id=paused_id.clone() load=load/> }.into_any(),
         false => ().into_any(),
     });
     view! {
         {slots(slots_id, load)}
+        <Strips id=strips_id load=load/>
         {pulse(fires.load)}
         {paused}
-        {filter_links(address)}
+        {range_note(address, zone)}
+        {filter_links(address, "Fires by verdict", "verdict", choices)}
         <AsyncView
             loading=fires.load.loading
             what="the ledger"
             is_empty=Signal::derive(move || fires.list.is_empty())
-            empty=move || if filter(address).0.is_empty() {
+            empty=move || if filter(address).0.is_empty() && range(address) == [None, None] {
                 empty("No fire yet", "Each expected fire gets a row here, whether it runs or not.", ())
             } else {
-                empty("No such fire", "No fire of this schedule has this outcome.", ())
+                empty("No such fire", "No fire of this schedule has this outcome and time.", ())
             }
         >
             {table()}

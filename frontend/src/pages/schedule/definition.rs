@@ -6,15 +6,26 @@ use leptos::prelude::*;
 use super::target::target;
 use crate::{
     components::{expressions, fact, json_view, panel, when},
+    data::Load,
     model::{
         CalendarLink, CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, ScheduleDetail,
     },
     route::Route,
-    time::{city, seconds},
+    time::{Moment, Wall, city, clock_changes, day_words, seconds},
 };
 
+/// The days on which the clocks of a zone next go forward, and back.
+type Changes = [Option<String>; 2];
+
 /// The tab with the definition.
-pub(super) fn definition(schedule: &ScheduleDetail) -> AnyView {
+pub(super) fn definition(load: Load<ScheduleDetail>) -> AnyView {
+    let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
+    // They are searched day by day, so only once for each zone.
+    let changes = Memo::new(move |_| zone.get().map(|zone| changes(&zone)).unwrap_or_default());
+    load.draw(move |schedule| panels(schedule, &changes.get()))
+}
+
+fn panels(schedule: &ScheduleDetail, changes: &Changes) -> AnyView {
     let href = Route::Workflow(schedule.more.work.id.clone()).path();
     let name = schedule.row.workflow.name.clone();
     let workflow = view! { <span class="muted">"workflow "<a href=href>{name}</a></span> };
@@ -22,7 +33,7 @@ pub(super) fn definition(schedule: &ScheduleDetail) -> AnyView {
         <div class="definition-grid">
             {panel("When", (), timing(schedule))}
             {panel("Target", workflow, target(schedule))}
-            {panel("Policies", (), policies(schedule))}
+            {panel("Policies", (), policies(schedule, changes))}
             {panel("About", (), about(schedule))}
         </div>
     }
@@ -53,27 +64,24 @@ fn timing(schedule: &ScheduleDetail) -> AnyView {
     view! { <dl class="facts">{facts}</dl> }.into_any()
 }
 
+fn changes(zone: &str) -> Changes {
+    let now = Moment::now();
+    let mut days = Changes::default();
+    for at in clock_changes(zone, now, 2) {
+        let walls = Wall::read(at.later(-60_000), zone).zip(Wall::read(at, zone));
+        let Some((before, after)) = walls else { continue };
+        let [forward, back] = &mut days;
+        let is_forward = (&after.date, &after.time) > (&before.date, &before.time);
+        let day = if is_forward { forward } else { back };
+        day.get_or_insert_with(|| day_words(&after.date, now));
+    }
+    days
+}
+
 /// Each policy, as a description of its effect.
-fn policies(schedule: &ScheduleDetail) -> AnyView {
+fn policies(schedule: &ScheduleDetail, changes: &Changes) -> AnyView {
     let more = &schedule.more;
     let zone = city(&schedule.row.timing.zone);
-    let overlap = match more.on_overlap {
-        OverlapPolicy::Skip => {
-            "A fire that becomes due while the previous run is live is skipped.".to_owned()
-        }
-        OverlapPolicy::BufferOne => {
-            "While a run is live, one fire waits for its end; later ones are skipped.".to_owned()
-        }
-        OverlapPolicy::BufferAll => format!(
-            "While a run is live, fires wait for its end, at most {}.",
-            more.buffer_limit.unwrap_or_default()
-        ),
-        OverlapPolicy::CancelOther => {
-            "A fire asks the live run to stop, and starts once it has stopped.".to_owned()
-        }
-        OverlapPolicy::TerminateOther => "A fire ends the live run, and starts.".to_owned(),
-        OverlapPolicy::Allow => "Runs may overlap: each fire starts its own.".to_owned(),
-    };
     let gap = match more.policy.gap {
         GapPolicy::Shift => "times in the skipped hour fire right after it",
         GapPolicy::Skip => "times in the skipped hour do not fire",
@@ -84,20 +92,19 @@ fn policies(schedule: &ScheduleDetail) -> AnyView {
         OverlapHourPolicy::Both => "times in the repeated hour fire both times",
     };
     let mut facts = vec![
-        fact("After an outage", misfire(more.misfire)),
-        fact("Still running", overlap),
-        fact("Clock forward", format!("When the clocks of {zone} go forward, {gap}.")),
-        fact("Clock back", format!("When they go back, {twice}.")),
+        fact("After an outage", misfire_words(more.misfire)),
+        fact("Still running", overlap_words(more.on_overlap, more.buffer_limit)),
     ];
-    facts.extend(more.start_deadline_seconds.map(|deadline| {
-        fact(
-            "Too late",
-            format!(
-                "A fire that has not started {} after it was due is skipped.",
-                seconds(deadline)
-            ),
-        )
-    }));
+    let next = changes.clone().map(|day| day.map(|day| format!(", next on {day}")));
+    let [forward, back] = next.map(Option::unwrap_or_default);
+    facts.push(fact(
+        "Clock forward",
+        format!("When the clocks of {zone} go forward{forward}, {gap}."),
+    ));
+    facts.push(fact("Clock back", format!("When they go back{back}, {twice}.")));
+    facts.extend(
+        more.start_deadline_seconds.map(|deadline| fact("Too late", deadline_words(deadline))),
+    );
     facts.extend(more.group.clone().map(|group| {
         let link = view! { <a href=Route::Groups.path()>{group}</a> };
         fact("Group", view! { "Its runs share the slots of the group "{link}" with others." })
@@ -111,7 +118,34 @@ fn policies(schedule: &ScheduleDetail) -> AnyView {
     view! { <dl class="facts">{facts}</dl> }.into_any()
 }
 
-fn misfire(misfire: Misfire) -> String {
+/// What happens to a fire while a run is live.
+pub(super) fn overlap_words(policy: OverlapPolicy, buffer_limit: Option<i64>) -> String {
+    match policy {
+        OverlapPolicy::Skip => {
+            "A fire that becomes due while the previous run is live is skipped.".to_owned()
+        }
+        OverlapPolicy::BufferOne => {
+            "While a run is live, one fire waits for its end; later ones are skipped.".to_owned()
+        }
+        OverlapPolicy::BufferAll => format!(
+            "While a run is live, fires wait for its end, at most {}.",
+            buffer_limit.unwrap_or_default()
+        ),
+        OverlapPolicy::CancelOther => {
+            "A fire asks the live run to stop, and starts once it has stopped.".to_owned()
+        }
+        OverlapPolicy::TerminateOther => "A fire ends the live run, and starts.".to_owned(),
+        OverlapPolicy::Allow => "Runs may overlap: each fire starts its own.".to_owned(),
+    }
+}
+
+/// What happens to a fire that starts too late, by a number of seconds.
+pub(super) fn deadline_words(deadline: i64) -> String {
+    format!("A fire that has not started {} after it was due is skipped.", seconds(deadline))
+}
+
+/// What happens to missed fires.
+pub(super) fn misfire_words(misfire: Misfire) -> String {
     let grace = seconds(misfire.grace_seconds);
     let window = seconds(misfire.window_seconds);
     match misfire.catch_up {

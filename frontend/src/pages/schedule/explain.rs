@@ -1,4 +1,4 @@
-//! An explanation of one fire: the facts behind the decision, step by step.
+//! An explanation of one fire: the facts behind the decision, step by step, and the rules that decided.
 
 use leptos::prelude::*;
 
@@ -9,8 +9,8 @@ use crate::{
     time::{Moment, duration},
 };
 
-/// The explanation, from the timing to the run.
-pub(super) fn explain(fire: &Fire, zone: Option<String>) -> AnyView {
+/// The explanation, from the timing to the run; `rules` are those of the version that planned it.
+pub(in crate::pages) fn explain(fire: &Fire, zone: Option<String>, rules: AnyView) -> AnyView {
     let exact = |at: Moment| When::new(at).zone(zone.clone()).focusable().view();
     let delay = |from: Moment, to: Moment| duration(to.since(from).max(0));
     let mut facts = vec![
@@ -57,5 +57,5 @@ pub(super) fn explain(fire: &Fire, zone: Option<String>) -> AnyView {
         None if fire.verdict == Verdict::Pending => facts.push(fact("Run", "none yet")),
         None => facts.push(fact("Run", "none")),
     }
-    view! { <dl class="facts explain">{facts}</dl> }.into_any()
+    view! { <dl class="facts explain">{facts}</dl>{rules} }.into_any()
 }

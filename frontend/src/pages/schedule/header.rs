@@ -60,6 +60,9 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
         let href = Route::NewSchedule.narrowed(&[("from", &row.id)]);
         view! { <a class="button" href=href>"Duplicate"</a> }.into_any()
     });
+    // The name of a schedule that a module declares comes from the module's file.
+    let rename = (session.edits() && schedule.more.module.is_none())
+        .then(|| button(Look::Plain, None, "Rename …", actions.ask(Action::Rename, row)));
     let operating = session.operates().then(move || {
         let other = match row.state {
             ScheduleState::Active => {
@@ -79,6 +82,7 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
                 {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
                 <a class="button" href=Route::NewBackfill.narrowed(&[("schedule", &row.name)])>"Backfill …"</a>
                 {duplicate}
+                {rename}
             </div>
         }
         .into_any();

@@ -4,16 +4,18 @@
 //! the server. Each tab loads the data that only it shows.
 //!
 //! - `header`: name, state, actions
-//! - `activity`: the ledger, and one fire explained
-//! - `slots`: the last seven days in a line; `paused`: the fires that fell into a pause
+//! - `activity`: the ledger, and one fire explained; `rules`: the rules that decided about it
+//! - `slots`: the last seven days in a line; `strips`: the same days by the hour
+//! - `paused`: the fires that fell into a pause
 //! - `runs`: its runs, whatever triggered them; `durations`: how long they took
-//! - `next`: the upcoming fires, the next clock changes
+//! - `next`: the upcoming fires, the next clock changes; `days`: the next 90 days as a calendar
 //! - `definition`: the definition, and its behaviour when something goes wrong
 //! - `versions`: who changed what, the differences, and rollback
 //! - `audit`: every action on it
 
 mod activity;
 mod audit;
+mod days;
 mod definition;
 mod durations;
 mod effect;
@@ -22,23 +24,28 @@ mod header;
 mod next;
 mod next_fires;
 mod paused;
+mod rules;
 mod runs;
 mod slots;
+mod strips;
 mod target;
 mod versions;
 
 pub(in crate::pages) use effect::effect as definition_effect;
+pub(in crate::pages) use explain::explain;
 pub(in crate::pages) use next_fires::fire_table;
+pub(in crate::pages) use rules::rules;
 
 use leptos::prelude::*;
 
 use super::{
+    NotFound,
     actions::{Action, Actions, use_actions},
     kit,
 };
 use crate::{
     api,
-    components::{AsyncView, Tab, live, tab_of, tabs, warning_list},
+    components::{AsyncView, Tab, is_id, live, tab_of, tabs, warning_list},
     data::{Feed, Load, use_feed, use_load},
     model::ScheduleDetail,
     route::Route,
@@ -55,9 +62,18 @@ const TABS: [Tab; 6] = [
     Tab { name: "audit", words: "Audit" },
 ];
 
-/// The schedule with this id.
+/// What the address holds for one tab alone.
+const OF_A_TAB: [&str; 9] =
+    ["after", "before", "verdict", "from", "until", "day", "state", "sort", "columns"];
+
+/// The page of the schedule with this id. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn Schedule(id: String) -> impl IntoView {
+    if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
+}
+
+#[component]
+fn Known(id: String) -> impl IntoView {
     let (session, address) = (use_session(), use_address());
     let key = id.clone();
     let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(key.clone())));
@@ -83,14 +99,16 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
             }
             .into_any(),
             "next" => next::next(id.clone(), load),
-            "definition" => load.draw(definition::definition),
+            "definition" => definition::definition(load),
             "versions" => versions::versions(load, actions),
             "audit" => view! { <audit::Audit schedule=id.clone()/> }.into_any(),
             _ => view! { <activity::Activity schedule=id.clone() load=load/> }.into_any(),
         })
     };
     let href = move |name: &'static str| {
-        address.with(&[("tab", name), ("after", ""), ("before", ""), ("verdict", "")])
+        let mut changes = vec![("tab", name)];
+        changes.extend(OF_A_TAB.map(|other| (other, "")));
+        address.with(&changes)
     };
     view! {
         <AsyncView loading=load.loading what="the schedule">
@@ -101,6 +119,27 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         </AsyncView>
         {actions.dialogs()}
     }
+}
+
+/// The choices of a filter as links, each with its value in the address and its words.
+fn filter_links(
+    address: Address,
+    label: &'static str,
+    name: &'static str,
+    choices: [(&'static str, &'static str); 5],
+) -> AnyView {
+    let link = move |(value, words): (&'static str, &'static str)| {
+        let href = move || address.href(&[(name, value), ("after", ""), ("before", "")]);
+        let is_chosen = move || (address.query(name) == value).then_some("true");
+        view! { <a href=move || href() aria-current=move || is_chosen()>{words}</a> }.into_any()
+    };
+    view! { <nav class="filters" aria-label=label>{Vec::from(choices.map(link))}</nav> }.into_any()
+}
+
+/// Whether the focus is within an element that matches the selector.
+fn has_focus(selector: &str) -> bool {
+    let focused = document().active_element();
+    focused.is_some_and(|focused| focused.closest(selector).ok().flatten().is_some())
 }
 
 /// Opens the dialog that the address names, once. The palette leads here to pause or resume.

@@ -1,21 +1,19 @@
-//! Upcoming: the next fires, the number of fires per day, and the effect of the next two clock
-//! changes.
-
-use std::collections::BTreeMap;
+//! Upcoming: the next fires, a calendar of the next 90 days, and the effect of the next two clock changes.
 
 use leptos::prelude::*;
 
-use super::next_fires::{fire_table, next_fires};
+use super::{
+    days::Days,
+    next_fires::{fire_table, next_fires},
+};
 use crate::{
     api,
-    components::{AsyncView, live, panel, when_relative},
+    components::{live, panel, when_relative},
     data::{Load, use_load},
     model::{PreviewFire, ScheduleDetail},
-    time::{Moment, Wall, clock_changes, day_words},
+    time::{Moment, Wall, clock_changes},
 };
 
-/// Number of fires that are loaded for the count per day.
-const AHEAD: i64 = 200;
 /// Number of fires that are shown around a clock change, and how long before the change they begin.
 const AROUND: i64 = 6;
 const BEFORE_MS: i64 = 7_200_000;
@@ -23,11 +21,6 @@ const BEFORE_MS: i64 = 7_200_000;
 /// The tab with the upcoming fires.
 pub(super) fn next(id: String, load: Load<ScheduleDetail>) -> AnyView {
     let key = id.clone();
-    let ahead = use_load(move || {
-        // Read so that a new version, which may fire at other times, reloads the fires.
-        load.with(|schedule| schedule.row.version)?;
-        Some(api::fires_ahead(key.clone(), AHEAD, None))
-    });
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
     let changes = live(move || {
         let Some(zone) = zone.get() else { return ().into_any() };
@@ -46,47 +39,12 @@ pub(super) fn next(id: String, load: Load<ScheduleDetail>) -> AnyView {
         <div class="schedule-grid">
             {panel("Next fires", (), load.draw(next_fires))}
             <div class="schedule-side">
-                {panel("Days", (), view! {
-                    <AsyncView loading=ahead.loading what="the days">{ahead.draw(|fires| days(fires))}</AsyncView>
-                })}
+                <Days id=key load=load/>
                 {panel("Clock changes", (), changes)}
             </div>
         </div>
     }
     .into_any()
-}
-
-/// The number of fires on each day, as far as the loaded fires reach.
-fn days(fires: &[PreviewFire]) -> AnyView {
-    let mut counts = BTreeMap::<String, (usize, usize)>::new();
-    for fire in fires {
-        let day = fire.local.get(..10).unwrap_or_default().to_owned();
-        let (runs, suppressed) = counts.entry(day).or_default();
-        if fire.suppressed_by.is_some() {
-            *suppressed += 1;
-        } else {
-            *runs += 1;
-        }
-    }
-    if counts.is_empty() {
-        return view! { <p class="empty">"No fire is left."</p> }.into_any();
-    }
-    let most = counts.values().map(|(runs, _)| *runs).max().unwrap_or(1).max(1);
-    let day = |(day, (runs, suppressed)): (String, (usize, usize))| {
-        let level = (runs * 4).div_ceil(most);
-        let words = match suppressed {
-            0 => format!("{runs}"),
-            _ => format!("{runs}, {suppressed} suppressed"),
-        };
-        view! {
-            <li class="day" data-level=level.to_string()>
-                <span>{day_words(&day, Moment::now())}</span><strong>{words}</strong>
-            </li>
-        }
-        .into_any()
-    };
-    let days: Vec<_> = counts.into_iter().take(90).map(day).collect();
-    view! { <ol class="days" aria-label="Fires of each day">{days}</ol> }.into_any()
 }
 
 /// The fires around a clock change.

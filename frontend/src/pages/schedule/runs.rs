@@ -1,29 +1,47 @@
-//! The schedule's runs, whatever triggered them.
+//! The schedule's runs, whatever triggered them. The address holds the states, the order and the page.
 
 use leptos::prelude::*;
 
+use super::filter_links;
 use crate::{
     api::{self, RunQuery},
-    components::{AsyncView, Table, pager, run_columns, run_name},
+    components::{AsyncView, Table, empty, pager, run_columns, run_name},
     data::{Feed, Loading, use_feed, use_listing},
-    model::{Place, RunRow},
-    pages::run_actions::use_run_actions,
-    state::use_address,
+    model::{Place, RunRow, RunState},
+    pages::{cursors, kept, place, run_actions::use_run_actions, runs::order},
+    state::{Address, use_address},
 };
 
 const SIZE: usize = 15;
+
+/// The filter's choices: its name in the address, its words, its states.
+const FILTERS: [(&str, &str, &[RunState]); 5] = [
+    ("", "All", &[]),
+    ("live", "Live", &[RunState::Queued, RunState::Running, RunState::Retrying]),
+    ("succeeded", "Succeeded", &[RunState::Succeeded]),
+    ("failed", "Failed", &[RunState::Failed, RunState::TimedOut]),
+    ("cancelled", "Cancelled", &[RunState::Cancelled]),
+];
+
+/// The states that the address names; tracked.
+fn states(address: Address) -> &'static [RunState] {
+    let name = address.query("state");
+    let found = FILTERS.into_iter().find(|(known, ..)| *known == name);
+    found.map_or(&[], |(.., states)| states)
+}
 
 /// The table, live. A change of a run also reloads `changed`, the rest of the page.
 #[component]
 pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
     let address = use_address();
-    let place = RwSignal::new(Place::First);
     let id = schedule.clone();
     let runs = use_listing(SIZE, move || {
         let query = RunQuery {
             namespace: address.namespace(),
             schedule: Some(id.clone()),
-            place: place.get(),
+            states: states(address).to_vec(),
+            sort: order(&address.query("sort")),
+            place: place(address),
             ..RunQuery::default()
         };
         api::runs(query, SIZE)
@@ -31,8 +49,18 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
     use_feed(
         move || Feed::runs(address.namespace(), Some(schedule.clone()), None),
         move |events| {
-            let is_top = place.get_untracked() == Place::First;
-            runs.merge(events.into_iter().map(|event| event.run).collect(), is_top, |_| true);
+            let (states, is_first, is_sorted) = untrack(|| {
+                let is_sorted = order(&address.query("sort")).is_some();
+                (states(address), place(address) == Place::First, is_sorted)
+            });
+            let rows = events.into_iter().map(|event| event.run).collect();
+            runs.merge(rows, is_first && !is_sorted, |run: &RunRow| {
+                states.is_empty() || states.contains(&run.state)
+            });
+            if is_sorted {
+                // Only the server knows the place of a new run.
+                runs.load.loading.refresh();
+            }
             changed.refresh();
         },
         move || runs.load.loading.reload(),
@@ -41,21 +69,26 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
     let table = move || {
         let columns = run_columns(false, untrack(|| address.is_across()));
         Table::new("Run history", runs.list, columns, run_name)
+            .choose_columns(kept(address, "columns"))
+            .sort(kept(address, "sort"))
             .actions(move |run: &RunRow| actions.buttons(run))
             .view()
     };
+    let choices = FILTERS.map(|(name, words, _)| (name, words));
     view! {
+        {filter_links(address, "Runs by state", "state", choices)}
         <AsyncView
             loading=runs.load.loading
             what="runs"
             is_empty=Signal::derive(move || runs.list.is_empty())
-            empty=|| view! {
-                <p class="empty-title">"Not run yet"</p>
-                <p>"Runs appear here automatically."</p>
+            empty=move || if states(address).is_empty() {
+                empty("Not run yet", "Runs appear here automatically.", ())
+            } else {
+                empty("No runs here", "No run of this schedule is in this state.", ())
             }
         >
             {table()}
-            {pager(runs.beside(), "runs", move |to| place.set(to))}
+            {pager(runs.beside(), "runs", move |to| address.go(&address.with(&cursors(&to))))}
         </AsyncView>
         {actions.dialog()}
     }

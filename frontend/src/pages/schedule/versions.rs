@@ -63,7 +63,7 @@ pub(super) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView 
     };
     view! {
         <section class="panel" aria-label="Versions">{load.draw(rows)}</section>
-        <Dialog open=open title="What changed">{live(changed)}</Dialog>
+        <Dialog open=open title="What changed">{live(changed)}{again(load, meant)}</Dialog>
         <Dialog open=back title="Roll back">{roll_back(load, meant, back, actions)}</Dialog>
     }
     .into_any()
@@ -78,6 +78,38 @@ fn compared(versions: &[Version], number: i64) -> AnyView {
     let before = versions.get(at + 1).map_or(&nothing, |version| &version.snapshot);
     let after = versions.get(at).map_or(&nothing, |version| &version.snapshot);
     diff(before, after)
+}
+
+/// What an earlier version would change about the coming fires, if it applied again. It is asked for once for each
+/// version, however often the schedule is reloaded.
+fn again(load: Load<ScheduleDetail>, meant: RwSignal<i64>) -> AnyView {
+    let earlier = Memo::new(move |_| {
+        let number = meant.get();
+        let found = |schedule: &ScheduleDetail| {
+            let all = &schedule.more.versions.nodes;
+            let version = all.iter().find(|version| version.version == number);
+            let is_earlier = number != schedule.row.version;
+            version.filter(|_| is_earlier).map(|version| {
+                (schedule.row.id.clone(), schedule.row.zone(), version.snapshot.clone())
+            })
+        };
+        load.with(found).flatten()
+    });
+    live(move || {
+        let Some((id, zone, snapshot)) = earlier.get() else { return ().into_any() };
+        let foreseen = use_load(move || {
+            let (timing, calendars) = past(&snapshot)?;
+            Some(api::definition_effect(id.clone(), timing, calendars))
+        });
+        let shown = foreseen.draw(move |foreseen| effect(foreseen, zone.clone()));
+        view! {
+            <section aria-label="If this version applied again">
+                <h3>"If this version applied again"</h3>
+                <div role="status">{shown}</div>
+            </section>
+        }
+        .into_any()
+    })
 }
 
 /// The data of the rollback dialog.

@@ -13,6 +13,7 @@
 //! - `input`: the values as inputs of the API
 //! - `errors`: assigns errors to fields
 //! - `identity`, `timing`, `policies`, `target`: the sections
+//! - `permits`: whether the server runs programs
 //! - `yaml`: shows the schedule as a module file
 //! - `preview`: the effect of the timing; `crowd`: how many other schedules start at the same time
 //! - `trial`: calls the target once
@@ -25,6 +26,7 @@ mod fixes;
 mod guard;
 mod identity;
 mod input;
+mod permits;
 mod plan;
 mod policies;
 mod preview;
@@ -38,13 +40,14 @@ use std::sync::Arc;
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use self::{draft::Draft, errors::Errors, plan::Plan};
+use self::{draft::Draft, errors::Errors, permits::runs_programs, plan::Plan};
 use crate::{
     api::{self, Ask},
-    components::{AsyncView, PageHead, live},
+    components::{AsyncView, PageHead, is_id, live},
     data::{Load, use_actor, use_load, use_once},
     model::{Failure, ScheduleDetail},
     pages::{
+        NotFound,
         kit::{self, restored},
         task_form::{lost_sentence, refusal, show_wrong_field},
     },
@@ -83,7 +86,21 @@ pub(crate) fn NewSchedule() -> impl IntoView {
         )
     });
     let content = if from.is_empty() {
-        fill.run(Draft::new())
+        let targets = use_load(|| Some(api::namespace_targets()));
+        let filled = move || {
+            untrack(|| {
+                targets.with(|known| {
+                    let draft = Draft::new();
+                    // The first choice is a target that this server permits.
+                    if !runs_programs(known, &namespace.get()) {
+                        draft.task.kind.set("http".to_owned());
+                    }
+                    fill.run(draft)
+                })
+            })
+        };
+        view! { <AsyncView loading=targets.loading what="the form">{filled()}</AsyncView> }
+            .into_any()
     } else {
         let load = use_load(move || Some(api::schedule(from.clone())));
         let copied = move || {
@@ -104,9 +121,14 @@ pub(crate) fn NewSchedule() -> impl IntoView {
     }
 }
 
-/// The page that edits the schedule with this id.
+/// The page that edits the schedule with this id. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn EditSchedule(id: String) -> impl IntoView {
+    if is_id(&id) { view! { <Edit id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
+}
+
+#[component]
+fn Edit(id: String) -> impl IntoView {
     use_title(|| "Edit schedule".to_owned());
     let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(id.clone())));
     kit::settle(load, |schedule| &schedule.row.namespace);
@@ -189,17 +211,21 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
     };
     view! {
         {restored(kept, lost)}
-        <form class="form-grid" on:submit=submit novalidate>
-            <div class="form-main">
-                {identity::identity(draft, errors)}
-                {timing::timing(draft, errors)}
-                {target::target(draft, errors)}
-                {trial::trial(draft, errors, start.schedule)}
-                {policies::policies(draft, errors)}
+        <form on:submit=submit novalidate>
+            <div class="form-grid">
+                <div class="form-main">
+                    {identity::identity(draft, errors)}
+                    {timing::timing(draft, errors)}
+                    {target::target(draft, errors)}
+                    {trial::trial(draft, errors, start.schedule)}
+                    {policies::policies(draft, errors)}
+                </div>
+                <div class="form-side">
+                    {preview::panel(answers, draft)}
+                    {yaml::panel(draft)}
+                </div>
             </div>
-            <div class="form-side">
-                {preview::panel(answers, draft)}
-                {yaml::panel(draft)}
+            <div class="form-save">
                 <div role="alert">{refused}</div>
                 <div class="form-foot">
                     <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>

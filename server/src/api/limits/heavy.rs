@@ -4,10 +4,11 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 20] = [
+const FIELDS: [&str; 21] = [
     "schedulePreview",
     "lint",
     "nextFires",
+    "fireDays",
     "upcoming",
     "upcomingByMinute",
     "clockChanges",

@@ -23,6 +23,8 @@ pub(crate) struct Namespace {
     created_at: Instant,
     /// Your role in the namespace.
     role: Option<Role>,
+    /// Whether its tasks may run programs on the machine of the server that answers.
+    runs_programs: bool,
 }
 
 /// A tenant: an isolated set of schedules, workflows and runs.
@@ -38,12 +40,14 @@ impl Namespace {
 impl Namespace {
     pub(super) fn of(cx: &Context<'_>, row: namespace::Model) -> Self {
         let grant = cx.who().and_then(|who| who.grants.within(row.id));
+        let runs_programs = cx.commands().executor.runs_programs_in(&row.name);
         Self {
             id: row.id,
             name: row.name,
             retention_days: row.retention_days,
             created_at: row.created_at.into(),
             role: grant.map(|grant| grant.role.into()),
+            runs_programs,
         }
     }
 }

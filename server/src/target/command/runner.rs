@@ -66,6 +66,12 @@ impl Runner {
         self.policy.namespaces.is_some() || !self.policy.user_of.is_empty()
     }
 
+    /// Whether tasks of that namespace may run programs.
+    pub(in crate::target) fn admits(&self, namespace: &str) -> bool {
+        let allowed = &self.policy.namespaces;
+        allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|name| name == namespace))
+    }
+
     /// Fails unless tasks of that namespace may run programs, as the user that this definition
     /// names.
     pub(in crate::target) fn check_namespace(
@@ -73,8 +79,7 @@ impl Runner {
         definition: &Command,
         namespace: &str,
     ) -> Result<(), TargetError> {
-        let allowed = &self.policy.namespaces;
-        if allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|name| name == namespace)) {
+        if self.admits(namespace) {
             return user::check_namespace(definition, &self.policy, namespace);
         }
         let problem = format!("tasks of the namespace '{namespace}' may not run programs here");

@@ -1,4 +1,4 @@
-//! Previews of a pause, of an edit and of an unsaved timing.
+//! Previews of a pause, of an edit and of an unsaved timing, and the fires of the days to come.
 
 use entity::run::State;
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ on_both!(
     the_work_to_come_is_counted_by_how_long_runs_usually_take,
     an_edit_tells_the_fires_that_it_adds_and_removes,
     a_clock_change_tells_its_effect_on_each_schedule,
+    the_days_to_come_are_counted_with_what_calendars_suppress,
 );
 
 async fn a_pause_tells_the_fires_that_would_fall_into_it(database: TestDatabase) {
@@ -312,4 +313,53 @@ async fn a_clock_change_tells_its_effect_on_each_schedule(database: TestDatabase
         let error = desk.refused(query, json!({ "days": days })).await;
         assert_eq!(error["extensions"]["field"], "days");
     }
+}
+
+/// Creates a schedule in Berlin's zone, and returns the fires of its next 30 days.
+async fn days_in_berlin(desk: &Desk, expression: &str, more: Value) -> Vec<Value> {
+    let mut input = json!({
+        "timing": { "expressions": [expression], "zone": "Europe/Berlin" },
+        "task": { "target": { "noop": {} } },
+    });
+    input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let query = "query($id: UUID!) { schedule(id: $id) {
+        fireDays(count: 30) { date from until fires suppressed suppressedBy } } }";
+    let id = made["createSchedule"]["schedule"]["id"].clone();
+    let answer = desk.ask(query, json!({ "id": id })).await;
+    answer["schedule"]["fireDays"].as_array().unwrap().clone()
+}
+
+async fn the_days_to_come_are_counted_with_what_calendars_suppress(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let make = "mutation($input: CreateCalendarInput!) { createCalendar(input: $input) {
+        calendar { id } } }";
+    let weekends = json!({ "name": "weekends", "mode": "EXCLUDE", "weekdays": ["SAT", "SUN"] });
+    desk.ask(make, json!({ "input": weekends })).await;
+
+    // It is noon on Sunday, 1 March, after the fire of that day.
+    let nightly = json!({ "name": "nightly", "calendars": ["weekends"] });
+    let days = days_in_berlin(&desk, "30 2 * * *", nightly).await;
+    assert_eq!(days.len(), 30);
+    assert_eq!(
+        days[0],
+        json!({ "date": "2026-03-01", "from": "2026-02-28T23:00:00Z",
+            "until": "2026-03-01T23:00:00Z", "fires": 0, "suppressed": 0, "suppressedBy": null })
+    );
+    let told = |day: &Value| (day["fires"].clone(), day["suppressed"].clone());
+    assert_eq!(told(&days[1]), (json!(1), json!(0)));
+    assert_eq!(told(&days[6]), (json!(0), json!(1)));
+    assert_eq!(days[6]["suppressedBy"], "weekends");
+
+    // The day on which the clocks go forward has 23 hours; the first one begins at noon.
+    let days = days_in_berlin(&desk, "* * * * *", json!({ "name": "often" })).await;
+    let fires = |day: usize| days[day]["fires"].as_i64().unwrap();
+    assert_eq!([fires(0), fires(1), fires(28), fires(29)], [659, 1_440, 1_380, 1_440]);
+    assert_eq!(days[28]["until"], "2026-03-29T22:00:00Z");
+
+    // No day has fires beyond the maximum.
+    let few = json!({ "name": "few", "maxFires": 4 });
+    let days = days_in_berlin(&desk, "0 9,15 * * *", few).await;
+    let fires: Vec<i64> = days.iter().map(|day| day["fires"].as_i64().unwrap()).collect();
+    assert_eq!((&fires[..4], fires[4..].iter().sum::<i64>()), (&[1, 2, 1, 0][..], 0));
 }

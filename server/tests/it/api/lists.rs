@@ -122,6 +122,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("RunsPayload.sample", Limit(10)),
     ("Schedule.buffer", Asked("first", 1_000)),
     ("Schedule.calendars", Limit(8)),
+    ("Schedule.fireDays", Asked("count", 366)),
     ("Schedule.nextFires", Asked("count", 200)),
     ("Schedule.recentFires", Asked("first", 60)),
     ("Schedule.tags", Limit(32)),
@@ -186,7 +187,7 @@ async fn every_list_is_bounded() {
 }
 
 /// A query for each list that has an argument for the number of items.
-const REACHED: [(&str, &str); 14] = [
+const REACHED: [(&str, &str); 15] = [
     ("ClockChange.schedules", "{ clockChanges(first: N) { isComplete } }"),
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
@@ -200,6 +201,7 @@ const REACHED: [(&str, &str); 14] = [
     ("RetentionPreview.tables", "{ retentionPreview { tables(first: N) { rows } } }"),
     ("Run.taskRuns", "{ runs(first: 1) { nodes { taskRuns(first: N) { id } } } }"),
     ("Schedule.buffer", "{ schedules(first: 1) { nodes { buffer(first: N) { id } } } }"),
+    ("Schedule.fireDays", "{ schedules(first: 1) { nodes { fireDays(count: N) { date } } } }"),
     ("Schedule.nextFires", "{ schedules(first: 1) { nodes { nextFires(count: N) { at } } } }"),
     ("Schedule.recentFires", "{ schedules(first: 1) { nodes { recentFires(first: N) { id } } } }"),
     (
@@ -247,6 +249,7 @@ async fn the_items_of_a_list_count_in_what_a_request_may_ask_for() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     for (page, list, field) in [
         ("schedules", "nextFires(count: 10)", "at"),
+        ("schedules", "fireDays(count: 10)", "date"),
         ("schedules", "buffer(first: 10)", "id"),
         ("schedules", "recentFires(first: 10)", "id"),
         ("schedules", "calendars", "name"),

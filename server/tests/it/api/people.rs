@@ -7,6 +7,7 @@ use carillon::{
         oidc::{Identity, SignInOutcome, join},
     },
     config::{GroupGrant, GroupRole},
+    target::{CommandPolicy, Policy},
 };
 use entity::user::Role;
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ on_both!(
     what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider,
     a_token_is_shown_once,
     namespaces_are_made_and_renamed,
+    a_namespace_says_whether_its_tasks_may_run_programs,
     names_pass_for_nothing_else,
     a_repeated_call_does_not_answer_for_another_password,
     a_name_of_a_token_is_its_owners_own,
@@ -411,4 +413,25 @@ async fn a_name_of_a_token_is_its_owners_own(database: TestDatabase) {
     desk.ask(TOKEN, of("b")).await;
     let refused = desk.refused(TOKEN, of("a")).await;
     assert_eq!(refused["extensions"]["field"], "name", "{refused}");
+}
+
+async fn a_namespace_says_whether_its_tasks_may_run_programs(database: TestDatabase) {
+    let namespaces = Some(vec!["default".to_owned()]);
+    let command = CommandPolicy { namespaces, ..CommandPolicy::default() };
+    let policy = Policy { commands: true, command, ..Policy::default() };
+    let desk = Desk::with(database, policy, |store| store).await;
+    desk.ask("mutation { createNamespace(name: \"more\") { namespace { id } } }", json!({})).await;
+    let query = "{ namespaces { nodes { name runsPrograms } } }";
+    let shown = desk.ask(query, json!({})).await;
+    assert_eq!(
+        shown["namespaces"]["nodes"],
+        json!([{ "name": "default", "runsPrograms": true }, { "name": "more", "runsPrograms": false }])
+    );
+}
+
+#[tokio::test]
+async fn no_namespace_runs_programs_on_a_server_that_permits_none() {
+    let desk = Desk::with(TestDatabase::sqlite().await, Policy::default(), |store| store).await;
+    let shown = desk.ask("{ namespaces { nodes { runsPrograms } } }", json!({})).await;
+    assert_eq!(shown["namespaces"]["nodes"], json!([{ "runsPrograms": false }]));
 }

@@ -1,0 +1,111 @@
+import { expect, openTab, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const MODULE = `
+module: activity
+schedules:
+  each-second: { when: "* * * * * *", task: { target: { noop: {} } } }
+  with-rules:
+    when: "* * * * * *"
+    zone: Europe/Berlin
+    overlap: buffer_one
+    start_deadline: 90s
+    misfire: { catch_up: skip }
+    task: { target: { noop: {} } }
+`;
+
+test("the last days are strips, and a day narrows the ledger to it", async ({ page, server, admin }) => {
+  deploy(server, "activity", MODULE);
+  await page.goto("/schedules?q=name:each-second");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "each-second" }).click();
+  const rows = page.getByTestId("ledger-row");
+  await expect(rows.filter({ hasText: /succeeded/i }).first()).toBeVisible();
+
+  // The days are counted once a minute, so the page is opened again.
+  const strips = page.getByTestId("strip");
+  await expect(async () => {
+    await page.reload();
+    await expect(strips).toHaveCount(7, { timeout: 2_000 });
+  }).toPass();
+  const [today, yesterday] = [strips.nth(0), strips.nth(1)];
+  await expect(today).toContainText(/\d succeeded/);
+  await expect(today.getByRole("img")).toHaveAccessibleName(/: .*\d succeeded/);
+  await expect(yesterday).toContainText("nothing");
+
+  // Nothing has happened yesterday.
+  await yesterday.getByRole("button").click();
+  await expect(yesterday.getByRole("button")).toHaveAttribute("aria-pressed", "true");
+  await expect(page).toHaveURL(/from=.+until=/);
+  await expect(page.getByText("No such fire")).toBeVisible();
+  const range = page.getByTestId("ledger-range");
+  await expect(range).toContainText(/Only fires from .+ until /);
+  await page.reload();
+  await expect(page.getByText("No such fire")).toBeVisible();
+
+  // All of it has happened today, and today has no end yet.
+  await today.getByRole("button").click();
+  await expect(rows.first()).toBeVisible();
+  await expect(page).not.toHaveURL(/until=/);
+  await range.getByRole("button", { name: "All days" }).click();
+  await expect(range).toHaveCount(0);
+  await expect(page).not.toHaveURL(/from=/);
+  await expect(rows.first()).toBeVisible();
+});
+
+test("a fire is explained with the rules that decided about it", async ({ page, server, admin }) => {
+  deploy(server, "activity", MODULE);
+  await page.goto("/schedules?q=name:with-rules");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "with-rules" }).click();
+  await page.getByRole("button", { name: "Explain" }).first().click();
+  const rules = page.getByRole("dialog").getByTestId("rules");
+  await expect(rules).toContainText("Version 1, which still applies.");
+  await expect(rules).toContainText("* * * * * * in Europe/Berlin");
+  await expect(rules).toContainText("one fire waits for its end");
+  await expect(rules).toContainText("has not started 1 min 30 s after it was due is skipped");
+  await expect(rules).toContainText("could not start within 5 min are skipped");
+  await page.keyboard.press("Escape");
+
+  // The definition names the next clock changes.
+  await openTab(page, "Definition");
+  await expect(page.getByText(/^When the clocks of Berlin go forward, next on \w{3} \d+ Mar/)).toBeVisible();
+  await expect(page.getByText(/^When they go back, next on \w{3} \d+ Oct/)).toBeVisible();
+});
+
+test("the runs of a schedule are filtered and sorted, and the address keeps it", async ({ page, server, admin }) => {
+  deploy(server, "activity", MODULE);
+  await page.goto("/schedules?q=name:each-second");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "each-second" }).click();
+  await openTab(page, "Runs");
+  const rows = page.getByTestId("run-row");
+  await expect(rows.first()).toBeVisible();
+  const states = page.getByRole("navigation", { name: "Runs by state" });
+  await states.getByRole("link", { name: "Failed" }).click();
+  await expect(page).toHaveURL(/tab=runs&state=failed/);
+  await expect(page.getByText("No run of this schedule is in this state.")).toBeVisible();
+  await states.getByRole("link", { name: "Succeeded" }).click();
+  await expect(rows.and(page.locator("[data-state=succeeded]")).first()).toBeVisible();
+  const took = page.getByRole("columnheader", { name: "Took" });
+  await took.getByRole("button").click();
+  await expect(took).toHaveAttribute("aria-sort", "ascending");
+  await page.reload();
+  await expect(took).toHaveAttribute("aria-sort", "ascending");
+  await expect(states.getByRole("link", { name: "Succeeded" })).toHaveAttribute("aria-current", "true");
+  await expect(rows.first()).toBeVisible();
+
+  // Another tab begins without what belongs to this one.
+  await openTab(page, "Activity");
+  await expect(page).not.toHaveURL(/state=|sort=/);
+  await expect(page.getByTestId("ledger-row").first()).toBeVisible();
+});
+
+test("an address with a malformed id is no page", async ({ page, admin }) => {
+  await page.goto("/schedules/not-an-id");
+  await signIn(page, admin);
+  const nothing = page.getByRole("heading", { name: "Nothing rings here" });
+  await expect(nothing).toBeVisible();
+  await page.goto("/schedules/not-an-id/edit");
+  await expect(nothing).toBeVisible();
+});
