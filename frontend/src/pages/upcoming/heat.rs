@@ -10,7 +10,7 @@ use web_sys::HtmlElement;
 use crate::{
     model::{ForecastHour, Weekday},
     state::use_zone,
-    time::{Day, Moment, Wall, amount},
+    time::{Day, Moment, Wall},
 };
 
 const HOUR_MS: i64 = 3_600_000;
