@@ -168,7 +168,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   }
 }
 
-test("the form of a schedule begins with a target that the server permits", async ({ page, server, admin }) => {
+test("the form of a schedule begins with a target that the server permits", async ({ page, admin }) => {
   await page.goto("/schedules/new");
   await signIn(page, admin);
   await expect(page.getByRole("radio", { name: "Command" })).toBeChecked();
