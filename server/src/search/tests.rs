@@ -81,7 +81,7 @@ fn an_error_names_the_position_and_valid_alternatives() {
         (List::Schedules, "é \"open", 3..8, "not closed", "another \""),
         (List::Schedules, "\"a\"b", 3..4, "follows a quote", "space"),
         (List::Schedules, "a - b", 2..3, "stands alone", "-tag:test"),
-        (List::Schedules, "\"\"", 0..2, "empty", "found"),
+        (List::Schedules, "\"\"", 0..2, "empty", "to find"),
         (List::Schedules, "a\0b", 1..2, "NUL", "remove"),
     ] {
         let error = refused(list, text);

@@ -319,7 +319,7 @@ async fn a_mistake_about_alerts_changes_nothing_and_names_its_place(database: Te
         (with("signing_secret:", "password:"), "source".to_owned(), "line 7, column 5"),
         (with("kind: webhook", "kind: pager"), "source".to_owned(), "line 5"),
         (with("{{ secrets.ops_key }}", key), format!("{channel}.signing_secret"), "in plain text"),
-        (with("{{ secrets.team_path }}", "T0/hush"), "alert_channels.team.url".to_owned(), "clear"),
+        (with("{{ secrets.team_path }}", "T0/hush"), "alert_channels.team.url".to_owned(), "plain"),
         (with("/carillon", "/?key=hush"), format!("{channel}.url"), "carillon secret set"),
         (with("/carillon", "/***"), format!("{channel}.url"), "mask"),
         (with("hooks.example/carillon", "169.254.169.254/"), format!("{channel}.url"), "never"),

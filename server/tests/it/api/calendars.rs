@@ -218,7 +218,7 @@ async fn a_changed_calendar_is_obeyed_at_once(database: TestDatabase) {
         "weekdays": ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"] });
     let error = desk.refused(CHANGE, json!({ "input": whole })).await;
     assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
-    assert!(error["message"].as_str().unwrap().contains("any more of report"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("every fire of report"), "{error}");
     assert_eq!(desk.ask(next, json!({ "id": id })).await, after, "nothing is half done");
 }
 
@@ -363,7 +363,7 @@ async fn a_deployment_that_silences_a_schedule_is_refused(database: TestDatabase
         let error = desk.refused(deploy, silent).await;
         assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
         assert_eq!(error["extensions"]["field"], "calendars.office", "{error}");
-        assert!(error["message"].as_str().unwrap().contains("any more of report"), "{error}");
+        assert!(error["message"].as_str().unwrap().contains("every fire of report"), "{error}");
         assert_eq!(desk.ask(calendar, json!({})).await, before, "nothing is half done");
     }
     // If the deployment changes the schedule as well, so that it still fires, the calendar may

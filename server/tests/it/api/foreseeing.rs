@@ -290,7 +290,7 @@ async fn a_clock_change_tells_its_effect_on_each_schedule(database: TestDatabase
             ],
         })
     );
-    let overlap = "02:30 comes twice on 2026-10-25 in Europe/Berlin";
+    let overlap = "02:30 occurs twice on 2026-10-25 in Europe/Berlin";
     assert_eq!(
         (&changes[1]["before"], &changes[1]["after"]),
         (&json!("2026-10-25T03:00:00+02:00"), &json!("2026-10-25T02:00:00+01:00"))

@@ -205,10 +205,7 @@ async fn saving_a_task_warns_of_its_unset_secrets(database: TestDatabase) {
     assert_eq!(warning["code"], "secret_not_set");
     assert_eq!(warning["field"], "task.target.http.url");
     let told = warning["message"].as_str().unwrap();
-    assert!(
-        told.starts_with("the secret `away` that the task `main` asks for is not set"),
-        "{told}"
-    );
+    assert!(told.starts_with("the secret `away` that the task `main` uses is not set"), "{told}");
 
     // An edit that keeps the task has no warning about the secret; an edit that changes the task
     // has one.

@@ -21,7 +21,7 @@ async fn a_channel_is_tried_out_from_the_command_line() {
     };
     let said = alerts(&["test", "ops"]).done();
     assert!(said.starts_with("A message is on its way: "), "{said}");
-    assert!(alerts(&["test", "oops"]).refused(1).contains("no channel \"oops\""));
+    assert!(alerts(&["test", "oops"]).refused(1).contains("no channel 'oops'"));
     let dump = database.dump().await;
     assert!(dump.contains("https://hooks.example") && !dump.contains("services/hush"));
     let listed: Value = serde_json::from_str(&alerts(&["list", "--all", "--json"]).done()).unwrap();

@@ -38,7 +38,7 @@ async fn the_missing_key_of_stored_values_is_reported(database: TestDatabase) {
     for command in [doctor(), doctor().env(KEY, &new)] {
         let (found, code) = examined(command);
         assert_eq!(code, 1);
-        assert_check(&found, "secrets", "error", "open the secret 'smtp': it is sealed with");
+        assert_check(&found, "secrets", "error", "decrypt the secret 'smtp': it is encrypted with");
     }
     let both = doctor().env(KEY, &new).env("CARILLON_SECRETS__PREVIOUS_KEY", &old);
     assert_check(&examined(both).0, "secrets", "warning", "still encrypted with the previous key");
@@ -104,7 +104,7 @@ async fn channels_that_reach_nobody_are_named(database: TestDatabase) {
     store.commit(transaction).await.unwrap();
     let said = "'ops' in default: its last 2 messages were not accepted: it answered 410";
     assert_check(&examined(&right), "alert channels", "warning", said);
-    assert_check(&examined(&wrong), "alert channels", "error", "'ops' in default: failed to open");
+    assert_check(&examined(&wrong), "alert channels", "error", "'ops' in default: failed to decrypt");
 
     let transaction = store.begin().await.unwrap();
     outbox::add(&transaction, vec![message((State::Sent, None))]).await.unwrap();

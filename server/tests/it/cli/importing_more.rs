@@ -371,7 +371,7 @@ fn an_import_tells_of_credentials_that_servers_refuse() {
     fs::write(&file, export.to_string()).unwrap();
     let args = ["import", "dkron", file.to_str().unwrap(), "--dry-run"];
     let done = Command::new(&args).run();
-    let fields = "    http.headers.Authorization, http.url contain credentials in plain text";
+    let fields = "    http.headers.Authorization, http.url hold credentials in plain text";
     assert!(done.out.contains(fields), "{done:?}");
     assert!(done.out.contains("{{ secrets.NAME }}"), "{done:?}");
     assert!(

@@ -238,7 +238,7 @@ fn check_address(kind: Kind, url: &Secret) -> Result<(), BadInput> {
     let problem = if masked_url(url.expose()) != url.expose() {
         "has a password, or a value after its question mark, in plain text"
     } else if matches!(kind, Kind::Slack | Kind::Teams) && !names_secret(url) {
-        "is all that one needs to write to that channel, and is in the file in plain text"
+        "gives access to the channel, and is in the file in plain text"
     } else {
         return Ok(());
     };

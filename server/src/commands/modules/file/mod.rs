@@ -162,11 +162,13 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     }
 
     #[test]
-    fn an_unknown_broker_is_refused_by_its_name() {
+    fn an_unknown_broker_is_refused_with_the_known_ones() {
         let source = "module: m\nschedules:\n  a:\n    when: '@daily'\n    task:\n      target:\n        \
                       publish: {to: {pigeon: {loft: a}}}\n";
         let error = File::read(source, Format::Yaml).unwrap_err();
-        assert!(error.problem.contains("pigeon") && error.problem.contains("kafka"), "{error}");
+        assert!(error.problem.contains("kafka"), "{error}");
+        // Values of a file are not repeated, because they may be secrets.
+        assert!(!error.problem.contains("pigeon"), "{error}");
     }
 
     #[test]
