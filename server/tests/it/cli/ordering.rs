@@ -60,7 +60,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     let again = desk.said(&["change", "nightly", change]);
     assert_eq!(again, "nightly already has these values\n");
     let stale = ["change", "nightly", r#"{ "priority": 1 }"#, "--expected", "1"];
-    assert!(desk.command(&stale).run().refused(1).contains("version 2 is there"));
+    assert!(desk.command(&stale).run().refused(1).contains("the current version is 2"));
     let unknown = desk.command(&["change", "nightly", r#"{ "prio": 1 }"#]).run().refused(1);
     assert!(unknown.contains("prio"), "{unknown}");
     let named = desk.command(&["change", "nightly", r#"{ "expectedVersion": 1 }"#]).run();

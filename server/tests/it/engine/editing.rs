@@ -310,7 +310,7 @@ async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(databas
         })
         .await;
     let refused = close_for_a_day(&commands, calendar).await.unwrap_err().to_string();
-    assert!(refused.contains("any more of s2000"), "{refused}");
+    assert!(refused.contains("every fire of s2000"), "{refused}");
     let read = world.database.store.read();
     let row = entity::calendar::Entity::find_by_id(calendar).one(read).await.unwrap().unwrap();
     assert_eq!(row.version, 1, "nothing is half done");
