@@ -131,7 +131,7 @@ test("a refusal that arrives after the form was left is shown as a notice", asyn
   await page.getByRole("link", { name: "Cancel" }).click();
   await expect(page).toHaveURL(/calendars$/);
   release();
-  await expect(page.locator(".notice[data-state=failed]")).toContainText("a character that names cannot have");
+  await expect(page.locator(".notice[data-state=failed]")).toContainText("a character that is not allowed in names");
 });
 
 test("a planned backfill survives leaving the page", async ({ page, admin }) => {

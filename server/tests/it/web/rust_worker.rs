@@ -334,7 +334,7 @@ async fn a_name_that_another_program_or_a_person_has_is_refused_and_changes_noth
     let target = json!({ "worker": { "queue": "rolled", "task": "only_in_1" } });
     setup.desk.run("only_in_1", json!({ "target": target })).await;
     let said = refused(Program::new("third").with::<one::only_in_1>()).await;
-    assert!(said.contains("\"only_in_1\": was made by hand"), "{said}");
+    assert!(said.contains("\"only_in_1\": was created by hand"), "{said}");
     setup.declares(&["only_in_1", "rolling"]).await;
     let query = "{ schedules { nodes { name module version } } modules { nodes { name } } }";
     let found = setup.desk.graphql(query, json!({})).await;
