@@ -316,7 +316,7 @@ impl Ended {
         let seen = self.seen.get(&(attempt.run_id, attempt.task.clone(), attempt.attempt));
         let ending = seen.and_then(|execution| execution.ended);
         let says = |what| attempt.error.as_deref().is_some_and(|text| text.contains(what));
-        let overran = says("outlived") || says("time of the whole run");
+        let overran = says("exceeded its timeout") || says("time of the whole run");
         let ended_for_another = says("ended for a later fire");
         let fits = match attempt.state {
             task_run::State::Running => return Err("it is stuck".to_owned()),
