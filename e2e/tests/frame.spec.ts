@@ -423,7 +423,7 @@ test("the palette opens a run by its id, and a form", async ({ page, server, adm
 
   await page.keyboard.press("Control+k");
   await palette.fill("new cal");
-  await expect(page.getByRole("option")).toHaveText([/Create.*New calendar/]);
+  await expect(page.getByRole("option", { name: "Create New calendar" })).toHaveAttribute("aria-selected", "true");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/calendars\/new$/);
 });

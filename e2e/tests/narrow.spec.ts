@@ -87,6 +87,7 @@ for (const height of [600, 900]) {
       await expect(page.getByTestId("preview").locator("tbody tr").first()).toBeAttached();
       await expect(save).toBeInViewport({ ratio: 1 });
       // A field that gets the focus is not under the buttons.
+      await page.getByLabel("Name", { exact: true }).focus();
       const context = page.getByLabel("Context (JSON)");
       await context.focus();
       await expect(context).toBeInViewport();
