@@ -22,8 +22,8 @@ LOCKED := $(if $(CI),--locked)
 RUST := --workspace --exclude frontend $(LOCKED)
 WASM := -p frontend --target wasm32-unknown-unknown $(LOCKED)
 
-# Tests wait for processes and databases a quarter of their time.
-TEST_THREADS := --test-threads $(shell echo $$(($$(nproc) * 3 / 2)))
+# Tests wait for processes and databases half of their time.
+TEST_THREADS := --test-threads $(shell echo $$(($$(nproc) * 2)))
 
 DEV_BINARY := $(TARGET)/debug/carillon
 RELEASE_BINARY := $(TARGET)/release/carillon
