@@ -450,22 +450,22 @@ test("only who may edit is offered to, and a module's workflow is left to its mo
   server,
   admin,
 }) => {
-  deploy(server, "declared", `
-module: declared
+  deploy(server, "kept-by-module", `
+module: kept-by-module
 workflows:
-  declared: { tasks: [{ name: one, target: { noop: {} } }] }
+  kept-by-module: { tasks: [{ name: one, target: { noop: {} } }] }
 `);
   await page.goto("/ns/default/workflows");
   await signIn(page, server.addPerson("wanda", "viewer"));
-  await expect(page.getByRole("link", { name: "declared" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "kept-by-module" })).toBeVisible();
   await expect(page.getByRole("link", { name: "New workflow" })).toHaveCount(0);
-  const { id } = (await server.ask<Read>(READ, { name: "declared" })).workflow;
+  const { id } = (await server.ask<Read>(READ, { name: "kept-by-module" })).workflow;
   await page.goto(`/ns/default/workflows/${id}/edit`);
   await expect(page.getByRole("heading", { name: "This page needs the role Editor" })).toBeVisible();
   await page.context().clearCookies();
   await page.reload();
   await signIn(page, admin);
-  await expect(page.getByText("The module declared declares this workflow.")).toBeVisible();
+  await expect(page.getByText("The module kept-by-module declares this workflow.")).toBeVisible();
 });
 
 for (const colorScheme of ["light", "dark"] as const) {

@@ -1,5 +1,7 @@
 //! The events since the user last looked, and the button that marks them as seen.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 
 use crate::{
@@ -8,9 +10,11 @@ use crate::{
     data::{Actor, Load, use_actor, use_load},
     model::{LedgerTotals, RunStats, Seen},
     route::Route,
-    state::use_address,
+    state::{use_address, use_every},
     time::Moment,
 };
+
+const LOOK: Duration = Duration::from_secs(10);
 
 /// The events and the button. A user who has never pressed the button sees only the button.
 #[component]
@@ -37,6 +41,9 @@ pub(super) fn Since() -> impl IntoView {
             ..LedgerQuery::default()
         }))
     });
+    // At the moment of the button, there is nothing to ask for yet.
+    let asked = [runs.loading, fires.loading];
+    use_every(LOOK, move || asked.iter().for_each(|loading| loading.refresh()));
     let has_settings = move || seen.with(|seen| seen.settings.is_some()) == Some(true);
     live(move || {
         if !has_settings() {
