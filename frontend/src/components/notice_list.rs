@@ -28,7 +28,7 @@ fn shown(notices: Notices, errors: bool) -> Vec<AnyView> {
         let undo = notice.said.undo.map(|undo| {
             let undone = move || {
                 notices.dismiss(notice.id);
-                undo.run(());
+                undo();
             };
             button(Look::Plain, None, "Undo", undone)
         });

@@ -1,7 +1,7 @@
 //! Notices: messages about recent events, shown in the corner for a while and read aloud by screen readers. A notice
 //! may have a link to its subject, and a button to undo the action.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use leptos::prelude::*;
 
@@ -25,7 +25,8 @@ pub(crate) struct Said {
     pub(crate) text: String,
     /// The link's label and its address.
     pub(crate) link: Option<(&'static str, String)>,
-    pub(crate) undo: Option<Callback<()>>,
+    /// Not a `Callback`: that would be gone with the form in which it was made.
+    pub(crate) undo: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Said {
@@ -38,7 +39,7 @@ impl Said {
     }
 
     pub(crate) fn undo(self, undo: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { undo: Some(Callback::new(move |()| undo())), ..self }
+        Self { undo: Some(Arc::new(undo)), ..self }
     }
 }
 
