@@ -104,7 +104,12 @@ async fn channels_that_reach_nobody_are_named(database: TestDatabase) {
     store.commit(transaction).await.unwrap();
     let said = "'ops' in default: its last 2 messages were not accepted: it answered 410";
     assert_check(&examined(&right), "alert channels", "warning", said);
-    assert_check(&examined(&wrong), "alert channels", "error", "'ops' in default: failed to decrypt");
+    assert_check(
+        &examined(&wrong),
+        "alert channels",
+        "error",
+        "'ops' in default: failed to decrypt",
+    );
 
     let transaction = store.begin().await.unwrap();
     outbox::add(&transaction, vec![message((State::Sent, None))]).await.unwrap();

@@ -124,9 +124,7 @@ async fn why_something_was_changed_is_in_the_audit_log() {
     }
 
     let long = "x".repeat(501);
-    for (why, problem) in
-        [(" ", "say why"), ("a\nb", "line end"), (&long, "the limit is 500")]
-    {
+    for (why, problem) in [(" ", "say why"), ("a\nb", "line end"), (&long, "the limit is 500")] {
         let refused = Command::new(&["member", "remove", "ada", "--reason", why]).run();
         assert!(refused.code == 2 && refused.err.contains(problem), "{refused:?}");
     }
