@@ -3,7 +3,7 @@
 //! An answer may be older than events that arrived while it was loading. These events are merged into the answer
 //! again, so no row reverts to an older state.
 
-use std::{marker::PhantomData, rc::Rc, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, marker::PhantomData, rc::Rc, sync::Arc, time::Duration};
 
 use leptos::prelude::*;
 
@@ -47,6 +47,13 @@ pub(crate) fn use_listing<T: Row>(
 }
 
 impl<T: Row> Listing<T> {
+    /// The distinct values that `take` finds in the loaded rows, in order; tracked.
+    pub(crate) fn distinct(self, take: &dyn Fn(&T) -> Option<String>) -> Vec<String> {
+        let all = self.load.with(|page| page.rows.iter().filter_map(|row| take(row)).collect());
+        let all: BTreeSet<String> = all.unwrap_or_default();
+        all.into_iter().collect()
+    }
+
     /// The previous and the next page.
     pub(crate) fn beside(self) -> Beside {
         Signal::derive(move || {

@@ -74,7 +74,7 @@ fn welcome(visit: FirstVisit) -> AnyView {
     match visit.administrator {
         Some(name) => view! {
             <div class="sign-in-welcome" data-testid="first-visit">
-                <p>"Nobody has signed in yet. The first administrator is " <strong>{name.clone()}</strong> "."</p>
+                <p>"No user has signed in yet. The first administrator is " <strong>{name.clone()}</strong> "."</p>
                 <p>
                     "The password is the one that was chosen, or the one in the output of the server's first start. \
                     If it is lost, set another one on the server:"

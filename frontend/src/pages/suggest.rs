@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The server's maximum for one page of a list.
-const MOST: usize = 200;
+const MAX_NAMES: usize = 200;
 
 type Sought = RwSignal<Option<String>>;
 type Names = Signal<Vec<String>>;
@@ -217,7 +217,7 @@ fn people_of(
     is_wanted: impl Fn() -> bool + 'static,
 ) -> Names {
     if untrack(|| use_session().administers_all()) {
-        let ask = move || is_wanted().then(|| api::settings::users(Place::First, MOST));
+        let ask = move || is_wanted().then(|| api::settings::users(Place::First, MAX_NAMES));
         return list(sought, ask, user_names);
     }
     let names = |page: &Page<Membership>| -> Vec<String> {
@@ -225,7 +225,7 @@ fn people_of(
     };
     let ask = move || {
         let namespace = one(namespace).filter(|_| is_wanted())?;
-        Some(api::settings::memberships(namespace, Place::First, MOST))
+        Some(api::settings::memberships(namespace, Place::First, MAX_NAMES))
     };
     list(sought, ask, names)
 }
@@ -235,7 +235,7 @@ pub(super) fn users() -> Suggestions {
     let session = use_session();
     let ask = move || {
         let may = session.administers_all();
-        may.then(|| api::settings::users(Place::First, MOST))
+        may.then(|| api::settings::users(Place::First, MAX_NAMES))
     };
     from_list(Fill::Whole, ask, user_names)
 }

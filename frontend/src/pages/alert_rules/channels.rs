@@ -179,7 +179,7 @@ fn remove_form(channel: &AlertChannel, remove: Asked<AlertChannel>, loading: Loa
         using(rules.iter().filter(uses))
     });
     let fields = view! {
-        <p>"Nobody is told by "<strong>{name.clone()}</strong>" any more."</p>
+        <p>"Alerts are no longer sent to "<strong>{name.clone()}</strong>"."</p>
         <div role="status">{users}</div>
     };
     let plan = move |_| {

@@ -118,7 +118,7 @@ fn remove_form(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> 
     };
     let fields = view! {
         <p>
-            "Nobody is told by "<strong>{name.clone()}</strong>" any more, and its "{move || count()}
+            <strong>{name.clone()}</strong>" no longer sends alerts, and its "{move || count()}
             " are deleted with it, open ones included. Messages that are on their way still arrive."
         </p>
     };

@@ -14,7 +14,7 @@ use crate::{
 /// The maximum page size of the server.
 const PAGE: usize = 200;
 /// Maximum number of events in one file.
-const MOST: usize = 20_000;
+const MAX_ENTRIES: usize = 20_000;
 
 /// The format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) fn export(query: AuditQuery, format: Format, notices: Notices) {
                     }
                 };
                 save_text(name, kind, &text);
-                let more = if events.len() >= MOST { ", the newest of more" } else { "" };
+                let more = if events.len() >= MAX_ENTRIES { ", the newest of more" } else { "" };
                 let changes = amount(events.len() as i64, "change", "changes");
                 notices.done(format!("{changes} saved as {name}{more}."));
             }
@@ -52,7 +52,7 @@ async fn read(mut query: AuditQuery) -> Result<Vec<AuditEvent>, Failure> {
         let page = api::audit_events(query.clone(), PAGE).send().await?;
         events.extend(page.rows.iter().map(|event| event.as_ref().clone()));
         match page.next {
-            Some(next) if events.len() < MOST => query.place = Place::After(next),
+            Some(next) if events.len() < MAX_ENTRIES => query.place = Place::After(next),
             Some(_) | None => return Ok(events),
         }
     }

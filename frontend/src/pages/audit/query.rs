@@ -201,17 +201,11 @@ pub(super) fn bar(
 
 /// The actors, actions and subjects of the visible entries.
 fn known(events: Listing<AuditEvent>) -> Vec<(&'static str, Vec<String>)> {
-    let of = |take: fn(&AuditEvent) -> &String| {
-        let all = events.load.with(|page| page.rows.iter().map(|row| take(row).clone()).collect());
-        let mut all: Vec<String> = all.unwrap_or_default();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
+    let of = |take: &dyn Fn(&AuditEvent) -> Option<String>| events.distinct(take);
     vec![
-        ("action", of(|event| &event.action)),
-        ("actor", of(|event| &event.actor)),
-        ("subject", of(|event| &event.subject)),
+        ("action", of(&|event| Some(event.action.clone()))),
+        ("actor", of(&|event| Some(event.actor.clone()))),
+        ("subject", of(&|event| Some(event.subject.clone()))),
     ]
 }
 

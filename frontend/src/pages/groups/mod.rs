@@ -23,7 +23,7 @@ use crate::{
 
 const LOOK: Duration = Duration::from_secs(3);
 /// The maximum number of runs that are listed: the oldest ones, which hold the slots or get the next ones.
-const MOST_RUNS: usize = 100;
+const MAX_RUNS: usize = 100;
 
 /// The list of groups.
 #[component]
@@ -142,8 +142,8 @@ fn holders(group: &Group) -> AnyView {
             view! { <h3>{words}</h3><ul class="plain-list">{rows}</ul> }.into_any()
         };
         let (holding, waiting) = (hold.len(), wait.len());
-        let cut = (runs.len() >= MOST_RUNS).then(|| {
-            let words = format!("The oldest {MOST_RUNS} are listed. ");
+        let cut = (runs.len() >= MAX_RUNS).then(|| {
+            let words = format!("The oldest {MAX_RUNS} are listed. ");
             view! { <p class="muted">{words}<a href=all.get_value()>"All live runs of the group"</a></p> }
                 .into_any()
         });

@@ -83,12 +83,13 @@ pub(in crate::pages) fn empty(title: &'static str, words: &'static str) -> AnyVi
 
 /// The note below a list across all namespaces that ends at the server's limit, which no single namespace reaches.
 pub(in crate::pages) fn cut_note(listed: usize) -> AnyView {
-    const MOST: usize = 500;
-    if listed < MOST || !untrack(|| use_address().is_across()) {
+    const MAX_SHOWN: usize = 500;
+    if listed < MAX_SHOWN || !untrack(|| use_address().is_across()) {
         return ().into_any();
     }
-    let words =
-        format!("The first {MOST} by name are listed. Choose a namespace to see all of its own.");
+    let words = format!(
+        "The first {MAX_SHOWN} by name are listed. Choose a namespace to see all of its own."
+    );
     view! { <p class="muted">{words}</p> }.into_any()
 }
 

@@ -225,13 +225,7 @@ pub(super) fn bar(
 
 /// All reasons, and the schedules and zones of the visible rows.
 fn known(fires: Listing<LedgerRow>) -> Vec<(&'static str, Vec<String>)> {
-    let of = |take: &dyn Fn(&LedgerRow) -> Option<String>| {
-        let all = fires.load.with(|page| page.rows.iter().filter_map(|row| take(row)).collect());
-        let mut all: Vec<String> = all.unwrap_or_default();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
+    let of = |take: &dyn Fn(&LedgerRow) -> Option<String>| fires.distinct(take);
     let reasons = ReasonCode::ALL.map(|(_, name, _)| name.to_owned());
     vec![
         (REASON, reasons.to_vec()),

@@ -172,13 +172,7 @@ pub(super) fn bar(runs: Listing<RunRow>, filters: Filters) -> AnyView {
 
 /// The schedules, workflows and nodes of the visible runs, and all tags.
 fn known(runs: Listing<RunRow>, tags: Vec<String>) -> Vec<(&'static str, Vec<String>)> {
-    let of = |take: &dyn Fn(&RunRow) -> Option<String>| {
-        let all = runs.load.with(|page| page.rows.iter().filter_map(|row| take(row)).collect());
-        let mut all: Vec<String> = all.unwrap_or_default();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
+    let of = |take: &dyn Fn(&RunRow) -> Option<String>| runs.distinct(take);
     vec![
         ("schedule", of(&|row| row.schedule.as_ref().map(|schedule| schedule.name.clone()))),
         ("workflow", of(&|row| Some(row.workflow.name.clone()))),

@@ -100,16 +100,10 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
 
 /// All tags, and the workflows and zones of the visible schedules.
 fn known(schedules: Listing<ScheduleRow>, tags: Vec<String>) -> Vec<(&'static str, Vec<String>)> {
-    let of = |take: &dyn Fn(&ScheduleRow) -> Vec<String>| {
-        let all = schedules.load.with(|page| page.rows.iter().flat_map(|row| take(row)).collect());
-        let mut all: Vec<String> = all.unwrap_or_default();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
+    let of = |take: &dyn Fn(&ScheduleRow) -> Option<String>| schedules.distinct(take);
     vec![
         ("tag", tags),
-        ("workflow", of(&|row| vec![row.workflow.name.clone()])),
-        ("zone", of(&|row| vec![row.timing.zone.clone()])),
+        ("workflow", of(&|row| Some(row.workflow.name.clone()))),
+        ("zone", of(&|row| Some(row.timing.zone.clone()))),
     ]
 }

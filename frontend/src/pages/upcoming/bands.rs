@@ -19,9 +19,9 @@ use crate::{
 };
 
 /// The maximum number of calendars that are looked at.
-const MOST_CALENDARS: usize = 200;
+const MAX_CALENDARS: usize = 200;
 /// The maximum number of pauses that are shown.
-const MOST_PAUSES: usize = 10;
+const MAX_PAUSES: usize = 10;
 
 /// One calendar or pause.
 struct Band {
@@ -56,7 +56,7 @@ impl Others {
 pub(super) fn Bands(days: Signal<Vec<Day>>) -> impl IntoView {
     let (address, clock) = (use_address(), use_zone());
     let calendars = use_load(move || {
-        Some(api::planning::calendars(address.namespace(), Place::First, MOST_CALENDARS))
+        Some(api::planning::calendars(address.namespace(), Place::First, MAX_CALENDARS))
     });
     let paused = use_load(move || {
         let query = ScheduleQuery {
@@ -66,7 +66,7 @@ pub(super) fn Bands(days: Signal<Vec<Day>>) -> impl IntoView {
             sort: None,
             place: Place::First,
         };
-        Some(api::schedules(query, MOST_PAUSES))
+        Some(api::schedules(query, MAX_PAUSES))
     });
     let content = move || match (calendars.get(), paused.get()) {
         (Some(calendars), Some(paused)) => {

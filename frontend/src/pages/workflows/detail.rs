@@ -25,7 +25,7 @@ const TABS: &[Tab] = &[
     Tab { name: "versions", words: "Versions" },
 ];
 /// Maximum length of a text that is compared line by line, in lines.
-const MOST_LINES: usize = 2_000;
+const MAX_LINES: usize = 2_000;
 
 /// The page of one workflow.
 #[component]
@@ -198,7 +198,7 @@ fn versions(workflow: &model::Workflow) -> AnyView {
 
 /// The changed lines, with some context.
 fn diff(before: &str, after: &str) -> AnyView {
-    if [before, after].iter().any(|text| text.lines().count() > MOST_LINES) {
+    if [before, after].iter().any(|text| text.lines().count() > MAX_LINES) {
         return view! { <p class="muted">"It is too long to be compared here."</p> }.into_any();
     }
     let lines = between(before, after);

@@ -16,7 +16,7 @@ use crate::{
 /// How many lines a request loads: as many as a page may have.
 const PAGE: usize = 200;
 /// Maximum number of lines of each log that are compared.
-const MOST: usize = 1_000;
+const MAX_LINES: usize = 1_000;
 /// Maximum number of characters of a line that are compared.
 const WIDTH: usize = 1_000;
 
@@ -71,7 +71,7 @@ fn use_head(id: String) -> Head {
             lines.extend(page.rows.iter().cloned());
             lines.len()
         });
-        let is_enough = count.is_none_or(|count| count >= MOST);
+        let is_enough = count.is_none_or(|count| count >= MAX_LINES);
         match page.next.clone().filter(|_| !is_enough) {
             Some(next) => place.set(Place::After(next)),
             None => goes_on.set(Some(page.next.is_some())),
@@ -113,7 +113,7 @@ fn left_out(own: bool, other: bool) -> Option<String> {
         (true, false) => "this run wrote more",
         (false, true) => "the other run wrote more",
     };
-    Some(format!("The first {MOST} lines of each log are compared; {which}."))
+    Some(format!("The first {MAX_LINES} lines of each log are compared; {which}."))
 }
 
 /// Whether the lines come from several tasks.
