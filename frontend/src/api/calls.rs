@@ -2,11 +2,16 @@
 
 pub(crate) mod alerts;
 pub(crate) mod cluster;
+mod foreseen;
 mod orders;
 pub(crate) mod planning;
 pub(crate) mod settings;
 pub(crate) mod workers;
 
+pub(crate) use self::foreseen::{
+    candidate, definition_effect, fire_days, fires_ahead, pause_preview, pause_preview_of_search,
+    paused_fires, preview, resume_preview, slots,
+};
 pub(crate) use self::orders::{
     GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_many,
     pause_schedule, resume_schedule, rollback_schedule, set_favourite, skip_next, test_call,
@@ -21,13 +26,12 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, FireDay, Fleet,
-        HealthReport, LedgerRow, LedgerTotals, Line, LiveRun, Metrics, Minutes, Named,
-        NamespaceTargets, NextSchedule, OverviewAnswer, Page, PauseEffect, PausedFires, Place,
-        Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState,
-        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups,
-        ScheduleHistories, ScheduleImpact, ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen,
-        SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
+        AuditEvent, AuditRow, DeletedSchedule, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
+        Line, LiveRun, Metrics, Minutes, Named, NamespaceTargets, NextSchedule, OverviewAnswer,
+        Page, Place, ReasonCode, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
+        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleHistories,
+        ScheduleImpact, ScheduleRow, ScheduleSortField, Seen, Tallies, Verdict, Viewer,
+        WorkProblem,
     },
     time::Moment,
 };
@@ -373,45 +377,6 @@ pub(crate) fn schedule_figures(
     Ask::new::<operations::ScheduleFigures>(variables)
 }
 
-pub(crate) fn preview(
-    timing: operations::preview::TimingInput,
-    calendars: Vec<String>,
-    namespace: String,
-    schedule_id: Option<String>,
-    count: i64,
-) -> Ask<Preview> {
-    let calendars = Some(calendars);
-    Ask::new::<operations::Preview>(operations::preview::Variables {
-        timing,
-        count,
-        calendars,
-        namespace,
-        schedule_id,
-    })
-}
-
-/// The starts that a timing would add to each minute of the next week, beside those of all other schedules of the
-/// namespace.
-pub(crate) fn candidate(
-    timing: operations::candidate::TimingInput,
-    namespace: String,
-    schedule_id: Option<String>,
-) -> Ask<Candidate> {
-    let variables = operations::candidate::Variables { namespace, timing, schedule_id };
-    Ask::new::<operations::Candidate>(variables)
-}
-
-/// The effect of another timing, with these calendars, on a schedule's fires of the next 30 days.
-pub(crate) fn definition_effect(
-    id: String,
-    timing: operations::definition_effect::TimingInput,
-    calendars: Vec<String>,
-) -> Ask<DefinitionEffect> {
-    let calendars = Some(calendars);
-    let variables = operations::definition_effect::Variables { id, timing, calendars };
-    Ask::new::<operations::DefinitionEffect>(variables)
-}
-
 pub(crate) fn timezones() -> Ask<Vec<String>> {
     Ask::new::<Timezones>(operations::timezones::Variables)
 }
@@ -439,35 +404,10 @@ pub(crate) fn groups(namespace: String) -> Ask<Vec<Named>> {
     Ask::new::<operations::Groups>(operations::groups::Variables { namespace })
 }
 
-/// The effect of resuming a schedule, for each policy for missed fires, with at most this many rows of each.
-pub(crate) fn resume_preview(id: String, first: i64) -> Ask<ResumeEffect> {
-    Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id, first })
-}
-
-/// A schedule's upcoming fires, from an instant on.
-pub(crate) fn fires_ahead(id: String, count: i64, from: Option<Moment>) -> Ask<Vec<PreviewFire>> {
-    Ask::new::<operations::FiresAhead>(operations::fires_ahead::Variables { id, count, from })
-}
-
-/// How often a schedule fires on each of the coming days.
-pub(crate) fn fire_days(id: String, count: i64) -> Ask<Vec<FireDay>> {
-    Ask::new::<operations::FireDays>(operations::fire_days::Variables { id, count })
-}
-
-/// The fires that have fallen into a schedule's pause so far.
-pub(crate) fn paused_fires(id: String, first: i64) -> Ask<PausedFires> {
-    Ask::new::<operations::PausedFires>(operations::paused_fires::Variables { id, first })
-}
-
 /// The runs and waiting fires that the deletion of a schedule affects.
 pub(crate) fn schedule_impact(id: String) -> Ask<ScheduleImpact> {
     let namespace = None;
     Ask::new::<operations::ScheduleImpact>(operations::schedule_impact::Variables { id, namespace })
-}
-
-/// The outcomes of a schedule's instants in the last seven days.
-pub(crate) fn slots(id: String) -> Ask<SlotAccount> {
-    Ask::new::<operations::Slots>(operations::slots::Variables { id })
 }
 
 /// The changes to a schedule and who made them, newest first.
@@ -509,25 +449,6 @@ pub(crate) fn save_view(page: String, name: String, query: String) -> Ask<String
 
 pub(crate) fn delete_view(id: String) -> Ask<String> {
     Ask::new::<operations::DeleteView>(operations::delete_view::Variables { id })
-}
-
-/// The fires that pausing a schedule now would suppress; at most this many of them are listed.
-pub(crate) fn pause_preview(id: String, until: Option<Moment>, first: i64) -> Ask<PauseEffect> {
-    let variables = operations::pause_preview::Variables { ids: vec![id], until, first };
-    Ask::new::<operations::PausePreview>(variables)
-}
-
-/// The fires that pausing all schedules of a search would suppress.
-pub(crate) fn pause_preview_of_search(
-    namespace: String,
-    search: String,
-    until: Option<Moment>,
-) -> Ask<SearchPauseEffect> {
-    Ask::new::<operations::PausePreviewOfSearch>(operations::pause_preview_of_search::Variables {
-        namespace,
-        search,
-        until,
-    })
 }
 
 /// Renames a schedule, based on this version of it.
