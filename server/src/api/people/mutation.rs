@@ -199,15 +199,14 @@ impl PeopleMutation {
         UserPayload::of(cx, id).await
     }
 
-    /// Sets a one-time password for a user, who must choose another one at the next sign-in; in a
-    /// session of your own, your own password, which you keep. Their sessions end. Their API tokens
-    /// continue to work unless `revokeTokens` is true.
+    /// Sets a one-time password for a user, who must choose another one at the next sign-in. Their
+    /// sessions end. Their API tokens continue to work unless `revokeTokens` is true.
     async fn reset_password(
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The user's id.")] user_id: Uuid,
         #[graphql(
-            desc = "The new password: 12 to 256 characters; easily guessed ones are refused."
+            desc = "The one-time password: 12 to 256 characters; easily guessed ones are refused."
         )]
         password: String,
         #[graphql(default, desc = "Whether the user's API tokens are revoked, too.")]

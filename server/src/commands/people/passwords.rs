@@ -25,7 +25,7 @@ pub struct OwnPassword {
     pub reason: Option<String>,
 }
 
-/// A password that an administrator sets for a user.
+/// A one-time password that an administrator sets for a user.
 #[derive(Debug)]
 pub struct NewPassword {
     /// The new password.
@@ -108,8 +108,8 @@ impl Commands {
         Ok(user.id)
     }
 
-    /// Sets a user's password. All of their sessions end. They must choose another password at the
-    /// next sign-in, unless they have set this one themself in a session.
+    /// Sets a user's password, also an administrator's own. All of their sessions end, and they must
+    /// choose another password at the next sign-in.
     pub async fn reset_password(
         &self,
         right: &Owner,
@@ -136,10 +136,8 @@ impl Commands {
                 "no one can sign in as a service account: create a token for it",
             ));
         }
-        let who = right.who();
-        let is_own = who.kind == ViewerKind::User && who.id == id;
-        replace_password(&tx, &user, hash, !is_own, None).await?;
-        let states = [user.must_change_password, !is_own].map(shown);
+        replace_password(&tx, &user, hash, true, None).await?;
+        let (who, states) = (right.who(), [user.must_change_password, true].map(shown));
         self.audit_password(&tx, who, &user, "user.passwd", reason, Some(states)).await?;
         self.revoke_tokens_if(new.tokens, &tx, who, &user, reason).await?;
         self.remember(&tx, who, call, &id).await?;
