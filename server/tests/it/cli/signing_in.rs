@@ -22,7 +22,8 @@ struct Person {
 
 impl Person {
     fn new(database: &TestDatabase) -> Self {
-        let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
+        let add =
+            ["user", "add", "ada", "--role", "operator", "--password-stdin", "--own-password"];
         Command::new(&add).on(database).input(format!("{PASSWORD}\n")).run().done();
         Self { home: tempfile::tempdir().unwrap(), server: Server::start(database) }
     }

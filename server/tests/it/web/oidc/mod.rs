@@ -52,7 +52,10 @@ fn carillon(database: &TestDatabase, args: &[&str]) -> String {
 async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDatabase) {
     // A user with this name exists already. It is not the user whom the provider knows by that
     // name.
-    carillon(&database, &["user", "add", "ada", "--role", "admin", "--password-stdin"]);
+    carillon(
+        &database,
+        &["user", "add", "ada", "--role", "admin", "--password-stdin", "--own-password"],
+    );
     let mut provider = Provider::start();
     let server = start(&database, &mut provider);
     let mut ada = Browser::new();
@@ -346,7 +349,10 @@ async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
     let after = server.post("/graphql").header(header::COOKIE, &cookie);
     assert_eq!(server.who(after).await, Value::Null);
     // Users with passwords can still sign in.
-    carillon(&database, &["user", "add", "bob", "--role", "viewer", "--password-stdin"]);
+    carillon(
+        &database,
+        &["user", "add", "bob", "--role", "viewer", "--password-stdin", "--own-password"],
+    );
     let opened = server.sign_in("bob", "correct horse battery").await;
     assert_eq!(opened.status(), StatusCode::NO_CONTENT);
 }
@@ -357,7 +363,10 @@ async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
     let database = TestDatabase::sqlite().await;
     let mut provider = Provider::start();
     let server = start(&database, &mut provider);
-    carillon(&database, &["user", "add", "bob", "--role", "viewer", "--password-stdin"]);
+    carillon(
+        &database,
+        &["user", "add", "bob", "--role", "viewer", "--password-stdin", "--own-password"],
+    );
     provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
     let mut ada = Browser::new();
     ada.enter(&server, "/").await;
