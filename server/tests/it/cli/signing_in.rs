@@ -9,6 +9,7 @@ use crate::support::{Command, Finished, Server, TestDatabase, on_both};
 
 on_both!(
     a_user_signs_in_with_a_password_and_out_again,
+    a_one_time_password_makes_no_token,
     a_token_is_shown_to_its_own_server_alone,
     a_user_makes_feeds_and_takes_them_back,
 );
@@ -79,6 +80,18 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
     // After signing out, a copy of the token is useless.
     fs::write(person.file(), kept).unwrap();
     assert!(person.run(&["schedules"]).refused(1).contains("sign in with 'carillon login'"));
+}
+
+async fn a_one_time_password_makes_no_token(database: TestDatabase) {
+    let person = Person::new(&database);
+    let add = ["user", "add", "bob", "--role", "operator", "--password-stdin"];
+    Command::new(&add).on(&database).input(format!("{PASSWORD}\n")).run().done();
+    let login = ["login", &person.server.url, "--user", "bob", "--stdin"];
+    let refused = person.command(&login).input(format!("{PASSWORD}\n")).run().refused(1);
+    assert!(refused.contains("one-time password; choose your own first"), "{refused}");
+    assert!(!person.file().exists());
+    let tokens = Command::new(&["token", "list", "--json"]).on(&database).run().done();
+    assert!(!tokens.contains("bob"), "{tokens}");
 }
 
 async fn a_token_is_shown_to_its_own_server_alone(database: TestDatabase) {
