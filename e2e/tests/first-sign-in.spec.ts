@@ -46,7 +46,7 @@ test("a one-time password is replaced before anything else, and then the request
   await expect(old).toBeFocused();
   await old.fill(newcomer.password);
   await set.click();
-  await expect(page.getByRole("heading", { name: "Runs", exact: true })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
   await expect(page).toHaveURL(/\/runs$/);
 
   const theirs = await browser.newContext({ baseURL: server.url });

@@ -116,6 +116,10 @@ async fn everything_else_is_refused(server: &Server, ada: &str) {
     let by_get = server.get("/graphql?query=%7Bschedules%7BtotalCount%7D%7D");
     let by_get = by_get.header(header::COOKIE, ada).send().await.unwrap();
     assert_eq!(code(&by_get.json::<Value>().await.unwrap()), REQUIRED);
+    let introspection = json!({ "query": "{ __schema { queryType { name } } }" });
+    let introspection = server.post("/graphql").header(header::COOKIE, ada).json(&introspection);
+    let refused = introspection.header(header::ACCEPT, "application/graphql-response+json");
+    assert_eq!(refused.send().await.unwrap().status(), StatusCode::FORBIDDEN);
     let export = server.get("/audit/export").header(header::COOKIE, ada).send().await.unwrap();
     assert_eq!(export.status(), StatusCode::FORBIDDEN);
     assert_eq!(export.json::<Value>().await.unwrap()["code"], REQUIRED);
