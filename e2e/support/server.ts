@@ -74,7 +74,15 @@ export class Server {
 
   addPerson(name: string, role: string): Person {
     const password = `correct horse battery ${name}`;
-    this.cli(["user", "add", name, "--role", role, "--sees-payloads", "--password-stdin"], `${password}\n`);
+    const add = ["user", "add", name, "--role", role, "--sees-payloads", "--password-stdin", "--own-password"];
+    this.cli(add, `${password}\n`);
+    return { name, password };
+  }
+
+  /** Adds a person with a one-time password. */
+  addNewcomer(name: string, role: string): Person {
+    const said = this.cli(["user", "add", name, "--role", role, "--random"]);
+    const password = /^password: (\S+)$/m.exec(said)?.[1] ?? "";
     return { name, password };
   }
 
@@ -84,6 +92,8 @@ export class Server {
     const token = this.cli(["token", "create", `for-${name}`, "--role", "admin"]).trim();
     const create = `mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`;
     await this.ask(create, { input: { name, password } }, token);
+    // The password of another person would be for one sign-in.
+    this.cli(["user", "passwd", name, "--password-stdin", "--own-password"], `${password}\n`);
     this.cli(["member", "add", name, "--namespace", namespace, "--role", role]);
     return { name, password };
   }

@@ -73,10 +73,24 @@ export async function follow(page: Page, keys: string, address: RegExp): Promise
 }
 
 /** Fills in the sign-in page, which is shown in place of the requested page. */
-export async function signIn(page: Page, person: Person): Promise<void> {
+export async function enter(page: Page, person: Person): Promise<void> {
   await page.getByLabel("Name").fill(person.name);
   await page.getByLabel("Password").fill(person.password);
   await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Signs in, until the requested page is shown. */
+export async function signIn(page: Page, person: Person): Promise<void> {
+  await enter(page, person);
+  await expect(page.getByRole("button", { name: /^You:/ })).toBeVisible();
+}
+
+/** Signs in with a one-time password and chooses another one, until the requested page is shown. */
+export async function signInFirst(page: Page, person: Person, own: string): Promise<void> {
+  await enter(page, person);
+  await page.getByLabel("New password", { exact: true }).fill(own);
+  await page.getByLabel("New password, again").fill(own);
+  await page.getByRole("button", { name: "Set password" }).click();
   await expect(page.getByRole("button", { name: /^You:/ })).toBeVisible();
 }
 

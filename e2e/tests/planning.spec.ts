@@ -6,7 +6,7 @@ import type { Page, Request } from "@playwright/test";
 
 import { Clicks } from "../support/clicks.ts";
 import { Server } from "../support/server.ts";
-import { expect, openTab, signIn, test } from "../support/test.ts";
+import { expect, openTab, signIn, signInFirst, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 /** A module with an example for every page of Plan, Build and Settings. */
@@ -67,7 +67,7 @@ test("a colleague who may only look is added in 5 clicks and comes in with the p
   const theirs = await browser.newContext({ baseURL: server.url });
   const other = await theirs.newPage();
   await other.goto("/");
-  await signIn(other, { name: "colleague", password });
+  await signInFirst(other, { name: "colleague", password }, "staple battery horse");
   await other.goto("/backfills");
   await expect(other.getByRole("heading", { name: "Backfills" })).toBeVisible();
   await expect(other.getByRole("link", { name: "New backfill" })).toHaveCount(0);

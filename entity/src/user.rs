@@ -73,6 +73,9 @@ pub struct Model {
     pub given_elsewhere: Option<GivenElsewhere>,
     /// When the user last signed in through the identity provider.
     pub given_at: Option<Timestamp>,
+    /// Whether the password is for one use: someone else set it, and a session that was opened with
+    /// it may only change it.
+    pub must_change_password: bool,
 }
 
 /// The permissions that a user has from groups at an identity provider.

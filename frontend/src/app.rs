@@ -1,4 +1,4 @@
-//! The frame around every page, and the sign-in page in front of it.
+//! The frame around every page, and the pages in front of it: signing in, and replacing a one-time password.
 
 use leptos::{prelude::*, task::spawn_local};
 use wasm_bindgen::JsCast;
@@ -26,8 +26,8 @@ pub(crate) fn App() -> impl IntoView {
     }
 }
 
-/// The pages for signed-in users, or the sign-in page. The sign-in page does not change the URL, so the requested
-/// page is shown afterwards.
+/// The pages for signed-in users, or the sign-in page, or the one that replaces a one-time password. The latter two do
+/// not change the URL, so the requested page is shown afterwards.
 #[component]
 fn Door() -> impl IntoView {
     let session = use_session();
@@ -35,6 +35,7 @@ fn Door() -> impl IntoView {
     let inside = Memo::new(move |_| match session.get() {
         SessionState::Asking => Inside::Asking,
         SessionState::SignedOut => Inside::No,
+        SessionState::SignedIn(viewer) if viewer.must_change_password => Inside::NewPassword,
         SessionState::SignedIn(_) => Inside::Yes,
         SessionState::Unknown(failure) => Inside::Unknown(failure),
     });
@@ -43,6 +44,7 @@ fn Door() -> impl IntoView {
             view! { <main id="main" class="boot" aria-busy="true"></main> }.into_any()
         }
         Inside::No => view! { <pages::SignIn/> }.into_any(),
+        Inside::NewPassword => view! { <pages::ChoosePassword/> }.into_any(),
         Inside::Yes => inside_view(),
         Inside::Unknown(failure) => view! {
             <main id="main" class="page page-narrow">
@@ -75,6 +77,8 @@ fn inside_view() -> AnyView {
 enum Inside {
     Asking,
     No,
+    /// Only the page for a password of one's own.
+    NewPassword,
     Yes,
     Unknown(Failure),
 }

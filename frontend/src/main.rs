@@ -20,6 +20,8 @@
 //! Tests find elements as users do, by role and accessible name:
 //!
 //! - sign-in: heading `Sign in`, fields `Name` and `Password`, button `Sign in`
+//! - after a one-time password: heading `Choose your password`, fields `New password` and `New password, again`, button
+//!   `Set password`
 //! - navigation: links `Overview`, `Schedules`, `Runs`; `New schedule`; buttons `Sign out`, `Keyboard shortcuts`
 //! - groups of radios `Time zone of all times` (`UTC`, `Schedule's`, `Mine`) and `Theme` (`System`, `Light`, `Dark`)
 //! - schedule form: fields `Name`, `Expression 1`, `Time zone`, `Script`, `URL`, ..., radios `Command`, `HTTP request`,

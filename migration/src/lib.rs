@@ -50,6 +50,7 @@ mod m0041_ends_of_jobs;
 mod m0042_left_workflows;
 mod m0043_origins_of_namespaces;
 mod m0044_session_browsers;
+mod m0045_one_time_passwords;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
 pub struct Migrator;
@@ -101,6 +102,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0042_left_workflows::Migration),
             Box::new(m0043_origins_of_namespaces::Migration),
             Box::new(m0044_session_browsers::Migration),
+            Box::new(m0045_one_time_passwords::Migration),
         ]
     }
 }

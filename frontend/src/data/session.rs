@@ -41,9 +41,11 @@ pub(crate) fn sign_out(session: Session, notices: Notices) {
 }
 
 /// Ends the session in the console if a request was refused because the server no longer knows the
-/// session.
+/// session. If it was refused because of a one-time password, the user is asked for another one.
 pub(super) fn notice(session: Session, failure: &Failure) {
     if failure.code == Code::Unauthenticated {
         session.end();
+    } else if failure.code == Code::PasswordChangeRequired {
+        ask_session(session);
     }
 }

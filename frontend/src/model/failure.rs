@@ -9,6 +9,8 @@ pub(crate) enum Code {
     NotFound,
     Conflict,
     Unauthenticated,
+    /// The session was opened with a one-time password.
+    PasswordChangeRequired,
     Forbidden,
     RateLimited,
     /// The server did not answer.
@@ -85,6 +87,7 @@ impl Failure {
             Code::NotFound => "It may have been deleted. Go back to the list.",
             Code::Conflict => "Somebody was quicker. Reload the page and look at the newer state.",
             Code::Unauthenticated => "Sign in and try again.",
+            Code::PasswordChangeRequired => "Choose your own password and try again.",
             Code::Forbidden => "Ask an administrator for the role that this requires.",
             Code::RateLimited => "Wait a moment and try again.",
             Code::Unreachable => "Check that it runs and that you are connected, then try again.",
@@ -101,6 +104,7 @@ impl From<WireError> for Failure {
             Some("NOT_FOUND") => Code::NotFound,
             Some("CONFLICT") => Code::Conflict,
             Some("UNAUTHENTICATED") => Code::Unauthenticated,
+            Some("PASSWORD_CHANGE_REQUIRED") => Code::PasswordChangeRequired,
             Some("FORBIDDEN") => Code::Forbidden,
             Some("RATE_LIMITED") => Code::RateLimited,
             Some("UNAVAILABLE") => Code::Unreachable,

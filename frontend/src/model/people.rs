@@ -26,6 +26,8 @@ pub(crate) struct User {
     pub(crate) created_at: Moment,
     pub(crate) disabled_at: Option<Moment>,
     pub(crate) signed_in_at: Option<Moment>,
+    /// Whether the user has a one-time password.
+    pub(crate) must_change_password: bool,
     pub(crate) issuer: Option<String>,
     pub(crate) memberships: Vec<RoleGrant>,
     pub(crate) given_elsewhere: Vec<RoleGrant>,

@@ -13,6 +13,8 @@ pub(crate) struct Viewer {
     pub(crate) role: Role,
     /// The role that applies in every namespace, if any.
     pub(crate) role_everywhere: Option<Role>,
+    /// Whether the session was opened with a one-time password, which must be replaced before anything else.
+    pub(crate) must_change_password: bool,
     pub(crate) grants: Vec<Grant>,
 }
 
@@ -67,6 +69,7 @@ mod tests {
             name: "ada".to_owned(),
             role: Role::Viewer,
             role_everywhere: everywhere,
+            must_change_password: false,
             grants: grants.iter().map(grant).collect(),
         }
     }

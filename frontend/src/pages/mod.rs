@@ -10,6 +10,7 @@ mod audit;
 mod backfills;
 mod bulk;
 mod calendars;
+mod choose_password;
 mod cluster;
 mod feeds;
 mod filters;
@@ -51,6 +52,7 @@ pub(crate) use alerts::Alerts;
 pub(crate) use audit::Audit;
 pub(crate) use backfills::{Backfill, Backfills, NewBackfill};
 pub(crate) use calendars::{Calendars, EditCalendar, NewCalendar};
+pub(crate) use choose_password::ChoosePassword;
 pub(crate) use cluster::Cluster;
 pub(crate) use feeds::Feeds;
 #[cfg(debug_assertions)]

@@ -29,10 +29,13 @@ pub(crate) fn SignIn() -> impl IntoView {
         failure.set(None);
         let (name, password) = (name.get_untracked().trim().to_owned(), password.get_untracked());
         spawn_local(async move {
-            let outcome = api::sign_in(name, password).await;
+            let outcome = api::sign_in(name, password.clone()).await;
             busy.set(false);
             match outcome {
-                Ok(()) => ask_session(session),
+                Ok(()) => {
+                    session.keep_typed_password(password);
+                    ask_session(session);
+                }
                 Err(refused) => failure.set(Some(refused)),
             }
         });

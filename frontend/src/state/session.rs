@@ -23,6 +23,8 @@ pub(crate) enum SessionState {
 pub(crate) struct Session {
     state: RwSignal<SessionState>,
     address: Address,
+    /// The password of the sign-in, until it turns out not to be a one-time password or is replaced.
+    typed: StoredValue<String>,
 }
 
 impl Session {
@@ -31,11 +33,26 @@ impl Session {
     }
 
     pub(crate) fn set(self, state: SessionState) {
+        let must_change =
+            matches!(&state, SessionState::SignedIn(viewer) if viewer.must_change_password);
+        if !must_change {
+            self.typed.set_value(String::new());
+        }
         self.state.set(state);
     }
 
     pub(crate) fn end(self) {
-        self.state.set(SessionState::SignedOut);
+        self.set(SessionState::SignedOut);
+    }
+
+    /// Keeps the password of a sign-in, so that a user with a one-time password need not type it again to replace it.
+    pub(crate) fn keep_typed_password(self, password: String) {
+        self.typed.set_value(password);
+    }
+
+    /// The one-time password with which the user has just signed in; empty if it is not known.
+    pub(crate) fn typed_password(self) -> String {
+        self.typed.get_value()
     }
 
     /// The signed-in user, if any; tracked.
@@ -103,7 +120,8 @@ impl Session {
 }
 
 pub(super) fn provide() {
-    provide_context(Session { state: RwSignal::new(SessionState::Asking), address: use_address() });
+    let (state, typed) = (RwSignal::new(SessionState::Asking), StoredValue::new(String::new()));
+    provide_context(Session { state, address: use_address(), typed });
 }
 
 pub(crate) fn use_session() -> Session {

@@ -51,12 +51,14 @@ pub(crate) use moment::{commit_rights, rights_count};
 pub(crate) use names::{check_name, name_key};
 pub use password::{mark, random_password};
 pub use refused::Refused;
-pub(crate) use refused::forbidden;
+pub(crate) use refused::{PASSWORD_CHANGE, forbidden};
 pub use rights::{
     Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind, WorkerQueues,
 };
 pub use tokens::{NewToken, TokenHolder, create_token, revoke_token, token_hash, token_holder};
-pub use users::{Access, NewUser, Tokens, add_user, set_access, set_password, sign_in};
+pub use users::{
+    Access, NewUser, PasswordSet, PasswordUse, Tokens, add_user, set_access, set_password, sign_in,
+};
 
 use entity::{Timestamp, audit_event};
 use sea_orm::{ConnectionTrait, Set};

@@ -5,6 +5,10 @@ use sea_orm::ActiveEnum;
 
 use crate::model::cut;
 
+/// The refusal of a session that was opened with a one-time password.
+pub(crate) const PASSWORD_CHANGE: &str = "you signed in with a one-time password; choose your own \
+                                          first: in the console, or with changePassword";
+
 /// Why a caller may not do something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
@@ -16,6 +20,9 @@ pub enum Refused {
         /// The key or name that was requested.
         which: String,
     },
+    /// The caller has signed in with a one-time password and has not replaced it yet.
+    #[error("{}", PASSWORD_CHANGE)]
+    PasswordChange,
     /// The caller's token does not give access to this queue.
     #[error("this token does not give access to the queue {name:?}; use one that does")]
     Queue {

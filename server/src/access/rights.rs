@@ -34,6 +34,9 @@ pub struct Viewer {
     pub session: Option<String>,
     /// The queues of a worker's token: it may pull from these, and do nothing else.
     pub queues: Option<WorkerQueues>,
+    /// Whether the session was opened with a one-time password: until the user replaces it, the
+    /// session has no grants, and may only change the password.
+    pub must_change_password: bool,
 }
 
 /// The queues of a worker's token.
@@ -65,11 +68,25 @@ impl Viewer {
             reason: None,
             session: None,
             queues: None,
+            must_change_password: false,
         }
+    }
+
+    /// The viewer of a session that was opened with a one-time password.
+    #[must_use]
+    pub fn before_password_change(self) -> Self {
+        Self { grants: Grants::default(), must_change_password: true, ..self }
+    }
+
+    /// Fails for a session that was opened with a one-time password. All permissions require this,
+    /// except the one to change that password.
+    pub fn may_act(&self) -> Result<(), Refused> {
+        if self.must_change_password { Err(Refused::PasswordChange) } else { Ok(()) }
     }
 
     /// The permission to administer the instance.
     pub fn owner(&self) -> Result<Owner, Refused> {
+        self.may_act()?;
         let has = self.grants.role_everywhere();
         if has == Some(Role::Admin) {
             Ok(Owner(self.clone()))
@@ -81,6 +98,7 @@ impl Viewer {
     /// Fails unless the viewer may pull tasks from these queues of a namespace: a worker's token
     /// from its own queues, other callers as an operator.
     pub fn pulls(&self, namespace: Uuid, queues: &[String]) -> Result<(), Refused> {
+        self.may_act()?;
         let grants = self.queues.as_ref().map_or(&self.grants, |own| &own.grants);
         let Some(grant) = grants.within(namespace) else {
             return Err(Refused::not_found("namespace", namespace));
@@ -178,6 +196,7 @@ macro_rules! right {
         impl Viewer {
             $(#[$doc])*
             pub fn $method(&self) -> Result<$name, Refused> {
+                self.may_act()?;
                 let has = self.grants.strongest();
                 if has >= Some($role) {
                     Ok($name(self.clone()))
@@ -245,6 +264,23 @@ mod tests {
         assert_eq!(refused.to_string(), "there is no schedule \"x\"");
         let refused = admin.owner().unwrap_err().to_string();
         assert_eq!(refused, "this needs the role admin in every namespace; you have none there");
+    }
+
+    #[test]
+    fn a_one_time_password_gives_no_permission() {
+        let admin = viewer(Grants::everywhere(Role::Admin)).before_password_change();
+        assert_eq!(admin.grants, Grants::default());
+        let refused = [
+            admin.viewer().err(),
+            admin.operator().err(),
+            admin.editor().err(),
+            admin.admin().err(),
+            admin.owner().err(),
+            admin.pulls(HOME, &[]).err(),
+        ];
+        for refused in refused {
+            assert_eq!(refused, Some(Refused::PasswordChange));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{PeopleError, check_name, commit_rights, name_key, password, record};
 use crate::{
     access::Owner,
     clock::Clock,
-    store::{Store, StoreError, sessions, tokens, users},
+    store::{DatabaseTransaction, Store, StoreError, sessions, tokens, users},
 };
 
 /// What happens to a user's API tokens when their password changes.
@@ -23,6 +23,29 @@ pub enum Tokens {
     Revoked,
 }
 
+/// How long a user keeps a password that was set beside the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PasswordUse {
+    /// It is the user's own: they keep it.
+    Own,
+    /// It is for the first sign-in: then the user must choose another one.
+    Once,
+    /// The user's own if the server has no other person, who could have set it for them; otherwise
+    /// for the first sign-in.
+    OwnIfAlone,
+}
+
+impl PasswordUse {
+    /// Whether the user with this key must choose another password at the first sign-in.
+    async fn must_change(self, tx: &DatabaseTransaction, user: Uuid) -> Result<bool, StoreError> {
+        match self {
+            Self::Own => Ok(false),
+            Self::Once => Ok(true),
+            Self::OwnIfAlone => users::has_another_person(tx, user).await,
+        }
+    }
+}
+
 /// A person to create.
 #[derive(Debug)]
 pub struct NewUser {
@@ -30,27 +53,33 @@ pub struct NewUser {
     pub name: String,
     /// The password, at least 12 characters long.
     pub password: SecretString,
+    /// How long the user keeps the password.
+    pub password_use: PasswordUse,
     /// The user's role everywhere.
     pub role: Role,
     /// Whether the user may see contexts, outputs and logs; editors always may.
     pub sees_payloads: bool,
 }
 
-/// Adds a user.
+/// Adds a user. Returns whether they must choose another password at the first sign-in.
 pub async fn add_user(
     owner: &Owner,
     store: &Store,
     clock: &Clock,
     user: NewUser,
-) -> Result<Uuid, PeopleError> {
+) -> Result<bool, PeopleError> {
     check_name("name", &user.name)?;
     password::check(&user.password, &user.name)?;
     let id = Uuid::now_v7();
+    let password_hash = password::hash(user.password).await?;
+    let tx = store.begin().await?;
+    let must_change = user.password_use.must_change(&tx, id).await?;
     let row = ActiveModel {
         id: Set(id),
         name: Set(user.name.clone()),
         name_key: Set(name_key(&user.name)),
-        password_hash: Set(password::hash(user.password).await?),
+        password_hash: Set(password_hash),
+        must_change_password: Set(must_change),
         role: Set(Some(user.role)),
         sees_payloads: Set(user.sees_payloads || user.role >= Role::Editor),
         is_service: Set(false),
@@ -60,24 +89,32 @@ pub async fn add_user(
         signed_in_at: Set(None),
         ..ActiveModel::default()
     };
-    let tx = store.begin().await?;
     users::insert(&tx, row).await.map_err(PeopleError::adding("user", &user.name))?;
-    let after = json!({ "role": user.role.to_value() });
+    let after = json!({ "role": user.role.to_value(), "mustChangePassword": must_change });
     record(&tx, clock, owner.who(), "user.add", id, &user.name, Some(after)).await?;
     store.commit(tx).await?;
-    Ok(id)
+    Ok(must_change)
 }
 
-/// Sets a user's password. Their sessions end, and their API tokens if `fate` says so. Returns how
-/// many of their tokens keep working.
+/// The effects of a new password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PasswordSet {
+    /// Whether the user must choose another one at the first sign-in.
+    pub must_change: bool,
+    /// How many of the user's API tokens keep working.
+    pub live_tokens: u64,
+}
+
+/// Sets a user's password. Their sessions end, and their API tokens if `fate` says so.
 pub async fn set_password(
     owner: &Owner,
     store: &Store,
     clock: &Clock,
     name: &str,
     password: SecretString,
+    password_use: PasswordUse,
     fate: Tokens,
-) -> Result<u64, PeopleError> {
+) -> Result<PasswordSet, PeopleError> {
     password::check(&password, name)?;
     let user = named(store, name).await?;
     if user.is_service {
@@ -87,16 +124,18 @@ pub async fn set_password(
     }
     let hash = password::hash(password).await?;
     let tx = store.begin().await?;
-    users::set_password_hash(&tx, user.id, hash).await?;
+    let must_change = password_use.must_change(&tx, user.id).await?;
+    users::set_password_hash(&tx, user.id, hash, must_change).await?;
     sessions::delete_all_of(&tx, user.id, None).await?;
-    record(&tx, clock, owner.who(), "user.passwd", user.id, name, None).await?;
+    let after = json!({ "mustChangePassword": must_change });
+    record(&tx, clock, owner.who(), "user.passwd", user.id, name, Some(after)).await?;
     if fate == Tokens::Revoked {
         tokens::revoke_all_of(&tx, user.id, clock.now().into()).await?;
         record(&tx, clock, owner.who(), "user.revokeTokens", user.id, name, None).await?;
     }
-    let left = tokens::count_of(&tx, user.id).await?;
+    let live_tokens = tokens::count_of(&tx, user.id).await?;
     commit_rights(store, tx).await?;
-    Ok(left)
+    Ok(PasswordSet { must_change, live_tokens })
 }
 
 /// Whether a user may sign in.

@@ -120,7 +120,8 @@ pub fn is_refused(response: &Response) -> bool {
     is_empty && response.errors.iter().all(|error| error.path.is_empty())
 }
 
-fn viewer(request: &Request) -> Option<&Viewer> {
+/// The caller of a request; `None` if unauthenticated.
+pub(super) fn viewer(request: &Request) -> Option<&Viewer> {
     request.data.get(&TypeId::of::<Viewer>())?.downcast_ref()
 }
 

@@ -84,8 +84,17 @@ pub(crate) trait ContextExt {
         if self.sees_payloads(namespace) { payload } else { MASK.into() }
     }
 
-    /// The caller; refuses a request without one.
+    /// The caller; refuses a request without one, and a session that was opened with a one-time
+    /// password.
     fn signed_in(&self) -> Result<&Viewer> {
+        let who = self.identified()?;
+        who.may_act()?;
+        Ok(who)
+    }
+
+    /// The caller, also of a session that was opened with a one-time password: only for replacing
+    /// that password.
+    fn identified(&self) -> Result<&Viewer> {
         Ok(self.who().ok_or(CommandError::Unauthenticated)?)
     }
 

@@ -107,6 +107,7 @@ fn answer(error: CommandError) -> async_graphql::Error {
             }
         }),
         CommandError::Unauthenticated => coded("UNAUTHENTICATED", message, |_| {}),
+        CommandError::PasswordChangeRequired => coded(PASSWORD_CHANGE_REQUIRED, message, |_| {}),
         CommandError::Forbidden { needs, has, .. } => coded("FORBIDDEN", message, |set| {
             let word = |role: Role| role.to_value().to_uppercase();
             set("needs", word(needs).into());
@@ -138,6 +139,9 @@ fn answer(error: CommandError) -> async_graphql::Error {
         | CommandError::Engine(_)) => internal(&error),
     }
 }
+
+/// The code of a call in a session that was opened with a one-time password.
+pub(crate) const PASSWORD_CHANGE_REQUIRED: &str = "PASSWORD_CHANGE_REQUIRED";
 
 /// The error for an invalid value, at its position in the document.
 pub(super) fn refused_value(bad: BadInput, at: Pos) -> ServerError {

@@ -119,6 +119,6 @@ mod workflow_text;
 mod zone_names;
 
 pub use aside::{AnswerPlace, execute, execute_stream, is_mutation, is_refused};
-pub(crate) use error::{RETRY_AFTER_SECONDS, UNAVAILABLE};
+pub(crate) use error::{PASSWORD_CHANGE_REQUIRED, RETRY_AFTER_SECONDS, UNAVAILABLE};
 pub use roots::{Mutation, Query, Subscription};
 pub use schema::{Schema, schema, sdl};

@@ -21,6 +21,9 @@ pub(crate) struct Viewer {
     role: Role,
     /// The caller's role in every namespace.
     role_everywhere: Option<Role>,
+    /// Whether the session was opened with a one-time password. Until `changePassword` replaces
+    /// it, the session has no roles, and all other fields fail with PASSWORD_CHANGE_REQUIRED.
+    must_change_password: bool,
     #[graphql(skip)]
     grants: Vec<NamespaceGrant>,
 }
@@ -95,6 +98,7 @@ impl From<&crate::access::Viewer> for Viewer {
             kind: viewer.kind.into(),
             role: viewer.grants.strongest().unwrap_or(entity::user::Role::Viewer).into(),
             role_everywhere: viewer.grants.role_everywhere().map(Into::into),
+            must_change_password: viewer.must_change_password,
             grants: viewer
                 .grants
                 .namespaces()

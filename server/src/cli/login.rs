@@ -3,7 +3,7 @@
 use clap::Args;
 use entity::user::Role;
 use sea_orm::ActiveEnum;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ use super::{
     client::Server,
     output,
     profiles::{Profile, Profiles},
-    session::{Session, typed},
+    session::{Session, chosen_password, typed},
     token::end,
     user::role,
     when::duration,
@@ -43,7 +43,7 @@ pub(super) struct Login {
         value_parser = duration
     )]
     expires_in: Span,
-    /// Read the token, or with --user the password, from standard input
+    /// Read the token, or with --user the password, from standard input; after a one-time password, the new one from the next line
     #[arg(long)]
     stdin: bool,
 }
@@ -57,6 +57,13 @@ pub(super) struct Logout {
 
 /// The query for the caller's name and role.
 const ME: &str = "{ me { name role } }";
+
+/// The query for whether the caller has signed in with a one-time password.
+const MUST_CHANGE: &str = "{ me { mustChangePassword } }";
+
+const CHANGE: &str = "mutation ($old: String!, $new: String!) {
+    changePassword(oldPassword: $old, newPassword: $new) { user { id } }
+}";
 
 const MAKE: &str = "mutation ($input: CreateApiTokenInput!) {
     made: createApiToken(input: $input) { secret apiToken { id } }
@@ -84,7 +91,7 @@ impl Login {
             Some(user) => {
                 let password = typed("Password: ", self.stdin)?;
                 let session = Session::open(&server, user, &password).await?;
-                let made = self.token(&session).await;
+                let made = self.own_token(&session, &password).await;
                 session.close().await;
                 made?
             }
@@ -98,6 +105,21 @@ impl Login {
         let who = self.user.unwrap_or_else(|| output::cell(&who["me"]["name"]));
         output::line(format!("signed in to {server} as {who}; it is called '{name}' here"))?;
         output::line(format!("the token is kept in {}", file.display()))
+    }
+
+    /// Creates a token for this machine, after the user has replaced a one-time password.
+    async fn own_token(
+        &self,
+        session: &Session<'_>,
+        password: &SecretString,
+    ) -> Result<(SecretString, Option<Uuid>), CliError> {
+        let me = session.ask("ask who you are", MUST_CHANGE, json!({})).await?;
+        if me["me"]["mustChangePassword"] == true {
+            let new = chosen_password(self.stdin)?;
+            let passwords = json!({ "old": password.expose_secret(), "new": new.expose_secret() });
+            session.ask("change your password", CHANGE, passwords).await?;
+        }
+        self.token(session).await
     }
 
     /// Creates a token for this machine; returns it with its id.

@@ -10,7 +10,7 @@ use super::{
     output,
 };
 use crate::{
-    access::{NewUser, add_user, random_password},
+    access::{NewUser, PasswordUse, add_user, random_password},
     app::App,
     clock::Clock,
     commands::{Call, CommandError, DeploymentSource},
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Serve {
     #[command(flatten)]
     settings: Settings,
-    /// Create the user 'admin' with a random password and print it, if there is no user yet
+    /// Create the user 'admin' with a random one-time password and print it, if there is no user yet
     #[arg(long)]
     init_admin: bool,
     /// Deploy this module file; may be given several times
@@ -99,13 +99,14 @@ async fn init_admin(app: &App, clock: &Clock) -> Result<(), CliError> {
     let user = NewUser {
         name: "admin".to_owned(),
         password: password.clone(),
+        password_use: PasswordUse::Once,
         role: Role::Admin,
         sees_payloads: true,
     };
     let owner = local_operator().owner()?;
     add_user(&owner, app.store(), clock, user).await?;
     output::line(format!(
-        "User 'admin' with the password '{}': written nowhere else, so keep it",
+        "User 'admin' with the password '{}': for the first sign-in, at which you choose your own",
         password.expose_secret()
     ))
 }

@@ -13,19 +13,46 @@ use super::{
 
 /// A secret from a prompt, or from the first line of standard input.
 pub(super) fn typed(prompt: &str, stdin: bool) -> Result<SecretString, CliError> {
-    let text = if stdin || !io::stdin().is_terminal() {
-        let mut line = String::new();
-        let read = io::stdin().lock().read_line(&mut line);
-        read.map_err(CliError::io("read standard input"))?;
-        line
-    } else {
-        rpassword::prompt_password(prompt).map_err(CliError::io("ask for it"))?
-    };
-    let text = text.trim_end_matches(['\r', '\n']);
+    let text = if is_piped(stdin) { next_line()? } else { asked(prompt)? };
     if text.is_empty() {
         return Err(CliError::Usage("nothing was given to sign in with".to_owned()));
     }
-    Ok(text.to_owned().into())
+    Ok(text.into())
+}
+
+/// The password that replaces a one-time password: from two prompts, or from the next line of
+/// standard input.
+pub(super) fn chosen_password(stdin: bool) -> Result<SecretString, CliError> {
+    if is_piped(stdin) {
+        let text = next_line()?;
+        if text.is_empty() {
+            let text = "you signed in with a one-time password: give a new one on the second line \
+                        of standard input";
+            return Err(CliError::Usage(text.to_owned()));
+        }
+        return Ok(text.into());
+    }
+    let text = asked("You signed in with a one-time password. New password: ")?;
+    if text != asked("Once more: ")? {
+        return Err(CliError::Usage("the two passwords differ".to_owned()));
+    }
+    Ok(text.into())
+}
+
+fn is_piped(stdin: bool) -> bool {
+    stdin || !io::stdin().is_terminal()
+}
+
+/// The next line of standard input; empty at its end.
+fn next_line() -> Result<String, CliError> {
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.map_err(CliError::io("read standard input"))?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+fn asked(prompt: &str) -> Result<String, CliError> {
+    rpassword::prompt_password(prompt).map_err(CliError::io("ask for it"))
 }
 
 /// A session like a browser's.

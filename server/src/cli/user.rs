@@ -10,7 +10,8 @@ use uuid::Uuid;
 use super::{CliError, flags::Existing, offline::Office, output, user_sessions, why::Why};
 use crate::{
     access::{
-        Access, NewUser, PeopleError, Tokens, add_user, random_password, set_access, set_password,
+        Access, NewUser, PasswordUse, PeopleError, Tokens, add_user, random_password, set_access,
+        set_password,
     },
     commands::Call,
     store::users,
@@ -139,9 +140,12 @@ struct Password {
     /// Read the password from the first line of standard input
     #[arg(long, conflicts_with = "random")]
     password_stdin: bool,
-    /// Generate a random password and print it
+    /// Generate a random one-time password and print it
     #[arg(long)]
     random: bool,
+    /// The user chose this password and keeps it [default: only without another person on the server]
+    #[arg(long, conflicts_with = "random")]
+    own_password: bool,
 }
 
 impl User {
@@ -151,27 +155,33 @@ impl User {
         match self.action {
             Action::Add { name, role, sees_payloads, password, why } => {
                 let owner = why.local_operator().owner()?;
-                let (password, random) = password.read()?;
-                let user =
-                    NewUser { name: name.clone(), password: password.clone(), role, sees_payloads };
-                add_user(&owner, store, clock, user).await?;
+                let (text, password_use) = password.read()?;
+                let user = NewUser {
+                    name: name.clone(),
+                    password: text.clone(),
+                    password_use,
+                    role,
+                    sees_payloads,
+                };
+                let must_change = add_user(&owner, store, clock, user).await?;
                 output::line(format!("added the {} '{name}'", role.to_value()))?;
-                show(random, &password)
+                password.show(&text, &name, must_change)
             }
             Action::Passwd { name, revoke_tokens, password, why } => {
                 let owner = why.local_operator().owner()?;
-                let (password, random) = password.read()?;
+                let (text, password_use) = password.read()?;
                 let tokens = if revoke_tokens { Tokens::Revoked } else { Tokens::Kept };
-                let new = password.clone();
-                let left = set_password(&owner, store, clock, &name, new, tokens).await?;
+                let new = text.clone();
+                let set = set_password(&owner, store, clock, &name, new, password_use, tokens);
+                let set = set.await?;
                 output::line(format!("changed the password of '{name}'"))?;
-                match left {
+                match set.live_tokens {
                     0 => {}
                     left => output::line(format!(
                         "'{name}' has {left} valid API tokens: --revoke-tokens revokes them as well"
                     ))?,
                 }
-                show(random, &password)
+                password.show(&text, &name, set.must_change)
             }
             Action::Sessions { name, end: Some(which), why, .. } => {
                 user_sessions::end(&office, &name, &which, why).await
@@ -220,6 +230,7 @@ fn list(users: &[entity::user::Model], as_json: bool) -> Result<(), CliError> {
                 "created_at": user.created_at.utc(),
                 "disabled_at": user.disabled_at.map(entity::Timestamp::utc),
                 "signed_in_at": user.signed_in_at.map(entity::Timestamp::utc),
+                "must_change_password": user.must_change_password,
             })
         });
         return output::json(&users.collect::<Vec<_>>());
@@ -227,7 +238,11 @@ fn list(users: &[entity::user::Model], as_json: bool) -> Result<(), CliError> {
     let rows: Vec<[String; 4]> = users
         .iter()
         .map(|user| {
-            let state = if user.disabled_at.is_some() { "disabled" } else { "active" };
+            let state = match (user.disabled_at, user.must_change_password) {
+                (Some(_), _) => "disabled",
+                (None, true) => "one-time password",
+                (None, false) => "active",
+            };
             let seen = user.signed_in_at.map_or("never".to_owned(), |at| at.utc().to_rfc3339());
             let role = user.role.map_or("-".to_owned(), |role| role.to_value());
             [user.name.clone(), role, state.to_owned(), seen]
@@ -237,10 +252,10 @@ fn list(users: &[entity::user::Model], as_json: bool) -> Result<(), CliError> {
 }
 
 impl Password {
-    /// The password, and whether this function generated it.
-    fn read(&self) -> Result<(SecretString, bool), CliError> {
+    /// The password, and how long the user keeps it.
+    fn read(&self) -> Result<(SecretString, PasswordUse), CliError> {
         if self.random {
-            return Ok((random_password()?, true));
+            return Ok((random_password()?, PasswordUse::Once));
         }
         let password = if self.password_stdin || !io::stdin().is_terminal() {
             let mut line = String::new();
@@ -257,13 +272,26 @@ impl Password {
             }
             password
         };
-        Ok((password.into(), false))
+        let kept = if self.own_password { PasswordUse::Own } else { PasswordUse::OwnIfAlone };
+        Ok((password.into(), kept))
     }
-}
 
-/// Prints a generated password, which is shown only this once.
-fn show(random: bool, password: &SecretString) -> Result<(), CliError> {
-    if random { output::line(format!("password: {}", password.expose_secret())) } else { Ok(()) }
+    /// Prints a generated password, which is shown only this once, and what its user has to do.
+    fn show(&self, text: &SecretString, name: &str, must_change: bool) -> Result<(), CliError> {
+        if self.random {
+            output::line(format!("password: {}", text.expose_secret()))?;
+        }
+        match (must_change, self.random) {
+            (true, true) => output::line(format!(
+                "it is for one sign-in: '{name}' must then choose another one"
+            )),
+            (true, false) => output::line(format!(
+                "'{name}' must choose another password at the next sign-in; with --own-password \
+                 they keep the one that you set"
+            )),
+            (false, _) => Ok(()),
+        }
+    }
 }
 
 /// Parses a role.

@@ -1,7 +1,7 @@
 use entity::user::Role;
 
 use crate::{
-    access::{Refused, forbidden},
+    access::{PASSWORD_CHANGE, Refused, forbidden},
     engine::EngineError,
     model::{BadInput, cut},
     store::StoreError,
@@ -34,6 +34,9 @@ pub enum CommandError {
     /// The caller is not signed in.
     #[error("sign in, or send a bearer token")]
     Unauthenticated,
+    /// The caller has signed in with a one-time password and has not replaced it yet.
+    #[error("{}", PASSWORD_CHANGE)]
+    PasswordChangeRequired,
     /// The caller is signed in, but lacks the role.
     #[error("{}", forbidden(*needs, *has, *everywhere))]
     Forbidden {
@@ -121,6 +124,7 @@ impl CommandError {
             | Self::NotFound { .. }
             | Self::Conflict { .. }
             | Self::Unauthenticated
+            | Self::PasswordChangeRequired
             | Self::Forbidden { .. }
             | Self::OtherQueue { .. }
             | Self::Denied { .. }
@@ -167,6 +171,7 @@ impl From<Refused> for CommandError {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::NotFound { what, which } => Self::NotFound { what, which },
+            Refused::PasswordChange => Self::PasswordChangeRequired,
             Refused::Queue { name } => Self::OtherQueue { name },
             Refused::Forbidden { needs, has, everywhere } => {
                 Self::Forbidden { needs, has, everywhere }

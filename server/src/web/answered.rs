@@ -102,6 +102,7 @@ fn status(media: Media, answer: &Answer) -> StatusCode {
         (_, Some("RATE_LIMITED")) => StatusCode::TOO_MANY_REQUESTS,
         (Media::Json, _) => StatusCode::OK,
         (Media::Response, Some("UNAUTHENTICATED")) => StatusCode::UNAUTHORIZED,
+        (Media::Response, Some(api::PASSWORD_CHANGE_REQUIRED)) => StatusCode::FORBIDDEN,
         (Media::Response, Some("INTERNAL")) => StatusCode::INTERNAL_SERVER_ERROR,
         (Media::Response, _) => StatusCode::BAD_REQUEST,
     }

@@ -187,6 +187,7 @@ fn refused(error: CommandError) -> Refusal {
         CommandError::BadInput(_) => Refusal::new(StatusCode::BAD_REQUEST, text),
         CommandError::NotFound { .. } => Refusal::new(StatusCode::NOT_FOUND, text),
         CommandError::Unauthenticated => Refusal::unauthenticated(&text),
+        CommandError::PasswordChangeRequired => Refusal::password_change(),
         CommandError::Forbidden { .. }
         | CommandError::OtherQueue { .. }
         | CommandError::Denied { .. } => Refusal::new(StatusCode::FORBIDDEN, text),

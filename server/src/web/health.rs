@@ -142,6 +142,9 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         }
         return Err(watch::closed());
     }
+    if asking.must_change_password() {
+        return Err(Refusal::password_change());
+    }
     let Some(_place) = web.narrowed.try_enter(asking.caller()) else {
         let text = "the health of too many namespaces and tags is requested at once";
         return Err(Refusal::too_many(text, 1));

@@ -6,6 +6,7 @@ use axum::{
 use tower_sessions::{session, session_store};
 
 use crate::{
+    access::PASSWORD_CHANGE,
     api,
     commands::CommandError,
     store::{AWAY, StoreError},
@@ -15,17 +16,25 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct RefusalText(pub(super) String);
 
-/// An error as JSON: `{"error": "..."}`; `/graphql` has `errors` instead.
+/// An error as JSON: `{"error": "..."}`, with `code` where the status does not say it all;
+/// `/graphql` has `errors` instead.
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
     error: String,
+    code: Option<&'static str>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, error: impl Into<String>) -> Self {
-        Self { status, error: error.into(), header: None }
+        Self { status, error: error.into(), code: None, header: None }
+    }
+
+    /// Answers that the session was opened with a one-time password, which must be replaced first.
+    pub(super) fn password_change() -> Self {
+        let refused = Self::new(StatusCode::FORBIDDEN, PASSWORD_CHANGE);
+        Self { code: Some(api::PASSWORD_CHANGE_REQUIRED), ..refused }
     }
 
     /// Answers that the caller is not signed in, or that the credential is invalid.
@@ -87,7 +96,11 @@ fn unavailable(error: &(dyn std::error::Error + 'static)) -> Option<&'static str
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let body = Json(serde_json::json!({ "error": self.error }));
+        let body = match self.code {
+            Some(code) => serde_json::json!({ "error": self.error, "code": code }),
+            None => serde_json::json!({ "error": self.error }),
+        };
+        let body = Json(body);
         let told = Extension(RefusalText(self.error));
         match self.header {
             Some(header) => (self.status, [header], told, body).into_response(),

@@ -71,6 +71,9 @@ pub(super) async fn guard(
 ) -> Response {
     match (asking.knows(None), &asking.viewer) {
         (true, _) => next.run(request).await,
+        (false, Some(_)) if asking.must_change_password() => {
+            Refusal::password_change().into_response()
+        }
         (false, Some(_)) => no_role_everywhere().into_response(),
         (false, None) => closed().into_response(),
     }

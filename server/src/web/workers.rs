@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{Web, auth::Asking, refusal};
 use crate::{
     access::{Viewer, ViewerKind},
+    api,
     commands::{
         CommandError,
         workers::{
@@ -276,6 +277,9 @@ fn of_command(error: &CommandError) -> Response {
         CommandError::NotFound { .. } => told(StatusCode::NOT_FOUND, "NOT_FOUND", &text, None),
         CommandError::Unauthenticated => {
             told(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", &text, None)
+        }
+        CommandError::PasswordChangeRequired => {
+            told(StatusCode::FORBIDDEN, api::PASSWORD_CHANGE_REQUIRED, &text, None)
         }
         CommandError::Forbidden { .. }
         | CommandError::Denied { .. }

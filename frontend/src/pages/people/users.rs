@@ -53,7 +53,7 @@ pub(super) fn Users() -> impl IntoView {
             {button(Look::Primary, None, "Invite", move || new.set(true))}
             {button(Look::Plain, None, "New service account", move || account.set(true))}
         </div>
-        {kit::shown_once(made, "Their first password", "It is shown only once: give it to the user, who can change it under Tokens and sessions.")}
+        {kit::shown_once(made, "Their first password", "It is shown only once: give it to the user, who chooses their own at the first sign-in.")}
         <AsyncView
             loading=loading
             what="people"
@@ -102,9 +102,10 @@ fn line(user: &User, dialogs: Dialogs) -> AnyView {
     let given: Vec<_> = user.given_elsewhere.iter().map(grant).collect();
     let given = (!given.is_empty())
         .then(|| view! { <span class="cell-note">"by their groups"{given}</span> }.into_any());
-    let state = match user.disabled_at {
-        Some(at) => view! { {badge_of("cancelled", "Disabled")}<span class="cell-note">{when_relative(at, None)}</span> }.into_any(),
-        None => badge_of("active", "May sign in"),
+    let state = match (user.disabled_at, user.must_change_password) {
+        (Some(at), _) => view! { {badge_of("cancelled", "Disabled")}<span class="cell-note">{when_relative(at, None)}</span> }.into_any(),
+        (None, true) => view! { {badge_of("active", "May sign in")}{note("has not chosen a password yet")} }.into_any(),
+        (None, false) => badge_of("active", "May sign in"),
     };
     let seen = user.signed_in_at.map_or_else(none, |at| when_relative(at, None));
     view! {

@@ -91,6 +91,7 @@ async fn once(
                 name_key: name_key(&name),
                 name,
                 password_hash: String::new(),
+                must_change_password: false,
                 role: None,
                 sees_payloads: false,
                 is_service: false,

@@ -30,8 +30,16 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
-use super::aside::{self, AnswerPlace};
-use crate::{access::Viewer, clock::Clock, commands::Commands, config::Introspection};
+use super::{
+    aside::{self, AnswerPlace},
+    error::PASSWORD_CHANGE_REQUIRED,
+};
+use crate::{
+    access::{PASSWORD_CHANGE, Viewer},
+    clock::Clock,
+    commands::Commands,
+    config::Introspection,
+};
 
 mod budget;
 mod document;
@@ -184,6 +192,11 @@ impl Extension for RequestJudge {
             let text = "introspection is for callers who have signed in; sign in, send a token, or \
                         read the published schema (the setting api.introspection opens it)";
             return Err(with_code(ServerError::new(text, None), "UNAUTHENTICATED"));
+        }
+        let may_act = aside::viewer(&request).is_none_or(|viewer| viewer.may_act().is_ok());
+        if amount.introspection > 0 && !may_act && !is_open {
+            let refused = ServerError::new(PASSWORD_CHANGE, None);
+            return Err(with_code(refused, PASSWORD_CHANGE_REQUIRED));
         }
         if is_mutation(&mut request) {
             self.is_mutation.store(true, Relaxed);

@@ -22,7 +22,7 @@ pub(crate) struct PeopleMutation;
 
 #[Object]
 impl PeopleMutation {
-    /// Adds a user who signs in with a password.
+    /// Adds a user who signs in with a password, and must choose another one at the first sign-in.
     async fn create_user(
         &self,
         cx: &Context<'_>,
@@ -173,13 +173,15 @@ impl PeopleMutation {
     }
 
     /// Changes your password. Your other sessions end. Your API tokens continue to work unless
-    /// `revokeTokens` is true.
+    /// `revokeTokens` is true. After signing in with a one-time password, this is the only mutation
+    /// that is permitted.
     async fn change_password(
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "Your current password.")] old_password: String,
         #[graphql(
-            desc = "The new password: 12 to 256 characters; easily guessed ones are refused."
+            desc = "The new password: 12 to 256 characters; easily guessed ones are refused, and \
+                    so is the current one."
         )]
         new_password: String,
         #[graphql(default, desc = "Whether your API tokens are revoked, too.")] revoke_tokens: bool,
@@ -187,7 +189,7 @@ impl PeopleMutation {
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
-        let who = cx.signed_in()?;
+        let who = cx.identified()?;
         let arguments = json!([revoke_tokens, reason]).to_string();
         let call = Call::new("changePassword", &arguments, idempotency_key)?;
         let (old, new, tokens) =
@@ -197,14 +199,14 @@ impl PeopleMutation {
         UserPayload::of(cx, id).await
     }
 
-    /// Sets a new password for a user. Their sessions end. Their API tokens continue to work unless
-    /// `revokeTokens` is true.
+    /// Sets a one-time password for a user, who must choose another one at the next sign-in. Their
+    /// sessions end. Their API tokens continue to work unless `revokeTokens` is true.
     async fn reset_password(
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "The user's id.")] user_id: Uuid,
         #[graphql(
-            desc = "The new password: 12 to 256 characters; easily guessed ones are refused."
+            desc = "The one-time password: 12 to 256 characters; easily guessed ones are refused."
         )]
         password: String,
         #[graphql(default, desc = "Whether the user's API tokens are revoked, too.")]

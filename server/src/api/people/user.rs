@@ -54,6 +54,12 @@ impl User {
         self.0.disabled_at.map(Into::into)
     }
 
+    /// Whether the user's password is for one use: someone else set it, and the user has not chosen
+    /// one yet.
+    async fn must_change_password(&self) -> bool {
+        self.0.must_change_password
+    }
+
     /// When they last signed in with a password or an identity provider.
     async fn signed_in_at(&self) -> Option<Instant> {
         self.0.signed_in_at.map(Into::into)
@@ -144,7 +150,8 @@ pub(crate) struct CreateUserInput {
     /// 1 to 64 letters, digits and `.`, `_`, `@`, `+`, `-`. No other user may have it or a name
     /// that looks like it.
     pub(super) name: String,
-    /// 12 to 256 characters; easily guessed passwords are refused.
+    /// The password for the first sign-in, at which the user must choose another one: 12 to 256
+    /// characters; easily guessed passwords are refused.
     pub(super) password: String,
     /// The user's role in every namespace. Without one, the user has only the permissions that
     /// `setMembership` grants.

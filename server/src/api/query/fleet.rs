@@ -31,7 +31,8 @@ pub(crate) struct ReadingFleet;
 /// Queries about the viewer and the health of the cluster.
 #[Object]
 impl ReadingFleet {
-    /// The caller; null without a session or token. All other fields require one.
+    /// The caller; null without a session or token. All other fields require one, and fail with
+    /// PASSWORD_CHANGE_REQUIRED in a session that was opened with a one-time password.
     async fn me(&self, cx: &Context<'_>) -> Option<Viewer> {
         cx.who().map(Into::into)
     }

@@ -1,7 +1,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use entity::user;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{check_reason, locked_user};
@@ -24,7 +25,7 @@ pub struct OwnPassword {
     pub reason: Option<String>,
 }
 
-/// A password that an administrator sets for a user.
+/// A one-time password that an administrator sets for a user.
 #[derive(Debug)]
 pub struct NewPassword {
     /// The new password.
@@ -74,11 +75,16 @@ impl Commands {
             });
         }
         let stored = user.password_hash.clone();
+        let is_same = change.old.expose_secret() == change.new.expose_secret();
         if !password::verify(change.old, Some(stored)).await? {
             let help = "give the one that you signed in with";
             return Err(BadInput::new("oldPassword", "", "is not your password", help).into());
         }
         self.guesses.forgive(&who.name, address).await;
+        if is_same {
+            let problem = "is the password that you have now";
+            return Err(BadInput::new("newPassword", "", problem, "choose another one").into());
+        }
         checked("newPassword", &change.new, &who.name)?;
         let hash = password::hash(change.new.clone()).await?;
 
@@ -92,16 +98,18 @@ impl Commands {
             let help = "sign in with the new one";
             return Err(CommandError::conflict("the password was changed at this moment", help));
         }
-        self.replace_password(&tx, &user, hash, who.session.as_deref()).await?;
+        replace_password(&tx, &user, hash, false, who.session.as_deref()).await?;
         let reason = change.reason.as_deref();
-        self.audit_password(&tx, who, &user, "user.password", reason).await?;
+        let states = [now.must_change_password, false].map(shown);
+        self.audit_password(&tx, who, &user, "user.password", reason, Some(states)).await?;
         self.revoke_tokens_if(change.tokens, &tx, who, &user, reason).await?;
         self.remember(&tx, who, call, &user.id).await?;
         commit_rights(&self.store, tx).await?;
         Ok(user.id)
     }
 
-    /// Sets a user's password. All of their sessions end.
+    /// Sets a user's password, also an administrator's own. All of their sessions end, and they must
+    /// choose another password at the next sign-in.
     pub async fn reset_password(
         &self,
         right: &Owner,
@@ -128,10 +136,11 @@ impl Commands {
                 "no one can sign in as a service account: create a token for it",
             ));
         }
-        self.replace_password(&tx, &user, hash, None).await?;
-        self.audit_password(&tx, right.who(), &user, "user.passwd", reason).await?;
-        self.revoke_tokens_if(new.tokens, &tx, right.who(), &user, reason).await?;
-        self.remember(&tx, right.who(), call, &id).await?;
+        replace_password(&tx, &user, hash, true, None).await?;
+        let (who, states) = (right.who(), [user.must_change_password, true].map(shown));
+        self.audit_password(&tx, who, &user, "user.passwd", reason, Some(states)).await?;
+        self.revoke_tokens_if(new.tokens, &tx, who, &user, reason).await?;
+        self.remember(&tx, who, call, &id).await?;
         commit_rights(&self.store, tx).await?;
         Ok(id)
     }
@@ -154,22 +163,6 @@ impl Commands {
         Err(CommandError::conflict(problem, "use a new key for each call"))
     }
 
-    /// Ends all sessions opened with the old password except `kept`.
-    async fn replace_password(
-        &self,
-        tx: &DatabaseTransaction,
-        user: &user::Model,
-        hash: String,
-        kept: Option<&str>,
-    ) -> Result<(), CommandError> {
-        sessions::delete_all_of(tx, user.id, kept).await?;
-        if let Some(kept) = kept {
-            sessions::set_mark(tx, kept, &mark(&hash)).await?;
-        }
-        users::set_password_hash(tx, user.id, hash).await?;
-        Ok(())
-    }
-
     /// Revokes the user's API tokens, if the caller asked for that.
     async fn revoke_tokens_if(
         &self,
@@ -183,9 +176,10 @@ impl Commands {
             return Ok(());
         }
         tokens::revoke_all_of(tx, user.id, self.clock.now().into()).await?;
-        self.audit_password(tx, who, user, "user.revokeTokens", reason).await
+        self.audit_password(tx, who, user, "user.revokeTokens", reason, None).await
     }
 
+    /// Records a change, with the user's state before and after it.
     async fn audit_password(
         &self,
         tx: &DatabaseTransaction,
@@ -193,11 +187,35 @@ impl Commands {
         user: &user::Model,
         action: &'static str,
         reason: Option<&str>,
+        states: Option<[Value; 2]>,
     ) -> Result<(), CommandError> {
         let (subject_id, subject) = (Some(user.id), &*user.name);
-        let entry = Entry { action, subject_id, subject, reason, ..Entry::default() };
+        let [before, after] = states.map_or([None, None], |states| states.map(Some));
+        let entry =
+            Entry { action, subject_id, subject, reason, before, after, ..Entry::default() };
         Ok(self.audit(tx, who, entry).await?)
     }
+}
+
+/// Ends all sessions opened with the old password except `kept`.
+async fn replace_password(
+    tx: &DatabaseTransaction,
+    user: &user::Model,
+    hash: String,
+    must_change: bool,
+    kept: Option<&str>,
+) -> Result<(), CommandError> {
+    sessions::delete_all_of(tx, user.id, kept).await?;
+    if let Some(kept) = kept {
+        sessions::set_mark(tx, kept, &mark(&hash)).await?;
+    }
+    users::set_password_hash(tx, user.id, hash, must_change).await?;
+    Ok(())
+}
+
+/// A password for the audit log, which says nothing about its text.
+fn shown(must_change: bool) -> Value {
+    json!({ "mustChangePassword": must_change })
 }
 
 fn checked(field: &str, password: &SecretString, name: &str) -> Result<(), CommandError> {

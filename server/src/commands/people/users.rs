@@ -22,7 +22,7 @@ use crate::{
 pub struct NewPerson {
     /// The user's name, unique in the instance.
     pub name: String,
-    /// The password; `None` for a service account.
+    /// The password for the first sign-in; `None` for a service account.
     pub password: Option<SecretString>,
     /// The person's role everywhere.
     pub role: Option<Role>,
@@ -39,11 +39,13 @@ fn shown(row: &Model) -> Value {
         "seesPayloads": row.sees_payloads,
         "disabled": row.disabled_at.is_some(),
         "service": row.is_service,
+        "mustChangePassword": row.must_change_password,
     })
 }
 
 impl Commands {
-    /// Adds a user, or a service account if there is no password.
+    /// Adds a user, who must choose another password at the first sign-in, or a service account if
+    /// there is no password.
     pub async fn create_user(
         &self,
         right: &Owner,
@@ -66,6 +68,8 @@ impl Commands {
             name_key: name_key(&new.name),
             name: new.name,
             password_hash,
+            // The administrator knows the password, too.
+            must_change_password: !is_service,
             role: new.role,
             sees_payloads: new.sees_payloads,
             is_service,

@@ -134,6 +134,16 @@ pub async fn is_empty<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreE
     Ok(Entity::find().limit(1).one(connection).await?.is_none())
 }
 
+/// Whether there is a person besides the user with this key. Service accounts are not persons.
+pub async fn has_another_person<C: ConnectionTrait>(
+    connection: &C,
+    than: Uuid,
+) -> Result<bool, StoreError> {
+    let found =
+        Entity::find().filter(Column::IsService.eq(false)).filter(Column::Id.ne(than)).limit(1);
+    Ok(found.one(connection).await?.is_some())
+}
+
 /// Whether any user has ever signed in.
 pub async fn has_anyone_signed_in<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
     let found = Entity::find().filter(Column::SignedInAt.is_not_null()).limit(1);
@@ -160,13 +170,17 @@ pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), 
     Ok(())
 }
 
-/// Changes the password of the user with this key. Returns false if there is no such user.
+/// Changes the password of the user with this key; `must_change` says that the new one is for one
+/// use. Returns false if there is no such user.
 pub async fn set_password_hash<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
     hash: String,
+    must_change: bool,
 ) -> Result<bool, StoreError> {
-    let update = Entity::update_many().col_expr(Column::PasswordHash, Expr::value(hash));
+    let update = Entity::update_many()
+        .col_expr(Column::PasswordHash, Expr::value(hash))
+        .col_expr(Column::MustChangePassword, Expr::value(must_change));
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 

@@ -51,6 +51,11 @@ impl Asking {
     pub(in crate::web) fn caller(&self) -> Uuid {
         self.viewer.as_ref().map_or(Uuid::nil(), |viewer| viewer.caller)
     }
+
+    /// Whether the caller's session was opened with a one-time password.
+    pub(in crate::web) fn must_change_password(&self) -> bool {
+        self.viewer.as_ref().is_some_and(|viewer| viewer.must_change_password)
+    }
 }
 
 /// A caller's credential, which long-lived connections check again and again.
@@ -82,7 +87,7 @@ impl Credential {
                 let session = Session::new(Some(*id), Arc::new(store), None);
                 // An open connection does not count as use, so this does not extend the session.
                 match standing(web, &session).await? {
-                    Some((user, _)) => Ok(Some(viewer(web, user, address, &session).await?)),
+                    Some(user) => Ok(Some(viewer(web, user, address, &session).await?)),
                     None => Ok(None),
                 }
             }
@@ -178,45 +183,53 @@ async fn from_session(
     session: &Session,
     address: IpAddr,
 ) -> Result<Option<Viewer>, Refusal> {
-    let Some((user, renewed)) = standing(web, session).await? else { return Ok(None) };
-    if let Some(renewed) = renewed {
+    let Some(mut user) = standing(web, session).await? else { return Ok(None) };
+    if let Some(renewed) = user.renewed.take() {
         renewed.save(session).await.map_err(|error| Refusal::internal(&error))?;
     }
     Ok(Some(viewer(web, user, address, session).await?))
 }
 
-/// The user of a session, and its new contents if these must be stored. An expired session is
-/// removed.
-async fn standing(
-    web: &Web,
-    session: &Session,
-) -> Result<Option<(user::Model, Option<SignedIn>)>, Refusal> {
+/// The user of a valid session.
+struct SessionUser {
+    row: user::Model,
+    /// Whether the session was opened with a one-time password.
+    must_change_password: bool,
+    /// The new contents of the session, if these must be stored.
+    renewed: Option<SignedIn>,
+}
+
+/// The user of a session. An expired session is removed.
+async fn standing(web: &Web, session: &Session) -> Result<Option<SessionUser>, Refusal> {
     let failed = |error: tower_sessions::session::Error| Refusal::internal(&error);
     let Some(signed_in) = SignedIn::load(session).await.map_err(failed)? else { return Ok(None) };
     let user = users::by_id(web.store.read(), signed_in.user).await;
     let user = user.map_err(|error: StoreError| Refusal::internal(&error))?;
-    let Some(user) = user else { return Ok(None) };
+    let Some(row) = user else { return Ok(None) };
     let now = web.clock.now();
-    match signed_in.standing(&user, &web.config.session, now) {
-        SessionState::Good => Ok(Some((user, None))),
-        SessionState::Renew => Ok(Some((user, Some(signed_in.renewed(now))))),
+    let must_change_password = signed_in.must_change_password(&row);
+    let renewed = match signed_in.standing(&row, &web.config.session, now) {
+        SessionState::Good => None,
+        SessionState::Renew => Some(signed_in.renewed(now)),
         SessionState::Over => {
             session.flush().await.map_err(failed)?;
-            Ok(None)
+            return Ok(None);
         }
-    }
+    };
+    Ok(Some(SessionUser { row, must_change_password, renewed }))
 }
 
 async fn viewer(
     web: &Web,
-    user: user::Model,
+    user: SessionUser,
     address: IpAddr,
     session: &Session,
 ) -> Result<Viewer, Refusal> {
     let (elsewhere, source) = (Elsewhere::of(&web.config), address.to_string());
-    let viewer = people::user_viewer(&web.store, &web.clock, elsewhere, user, source).await;
+    let viewer = people::user_viewer(&web.store, &web.clock, elsewhere, user.row, source).await;
     let viewer = viewer.map_err(|error| Refusal::internal(&error))?;
-    Ok(Viewer { session: session.id().map(|id| hashed(&id)), ..viewer })
+    let viewer = Viewer { session: session.id().map(|id| hashed(&id)), ..viewer };
+    Ok(if user.must_change_password { viewer.before_password_change() } else { viewer })
 }
 
 /// The reason for a change, if the request gives one for all its mutations.

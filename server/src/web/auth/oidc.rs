@@ -196,7 +196,8 @@ async fn enter(
         if identity.id_token.len() <= MAX_TOKEN {
             session.insert(TOKEN, &identity.id_token).await?;
         }
-        SignedIn::new(&user, address.to_string(), browser, web.clock.now()).save(session).await
+        let signed_in = SignedIn::new(&user, address.to_string(), browser, web.clock.now());
+        signed_in.by_provider().save(session).await
     };
     opened.await.map_err(|error| Refusal::internal(&error))?;
     tracing::info!(name = user.name, %address, "signed in by the identity provider");

@@ -21,6 +21,9 @@ pub(super) struct SignedIn {
     pub(super) address: String,
     /// The client's `User-Agent` header. Sessions of earlier versions have none.
     pub(super) browser: Option<String>,
+    /// Whether an identity provider authenticated the user, without their password.
+    #[serde(default)]
+    pub(super) by_provider: bool,
 }
 
 /// Whether a session is still valid.
@@ -41,7 +44,18 @@ impl SignedIn {
         now: DateTime<Utc>,
     ) -> Self {
         let mark = mark(&user.password_hash);
-        Self { user: user.id, mark, since: now, renewed: now, address, browser }
+        let by_provider = false;
+        Self { user: user.id, mark, since: now, renewed: now, address, browser, by_provider }
+    }
+
+    /// This sign-in as one through an identity provider.
+    pub(super) fn by_provider(self) -> Self {
+        Self { by_provider: true, ..self }
+    }
+
+    /// Whether the user signed in with a one-time password that they have not replaced yet.
+    pub(super) fn must_change_password(&self, user: &user::Model) -> bool {
+        user.must_change_password && !self.by_provider
     }
 
     pub(super) async fn load(session: &Session) -> Result<Option<Self>, session::Error> {
@@ -90,6 +104,7 @@ mod tests {
             name: "ada".to_owned(),
             name_key: "ada".to_owned(),
             password_hash: "$argon2id$1".to_owned(),
+            must_change_password: false,
             role: Some(Role::Viewer),
             sees_payloads: true,
             is_service: false,
@@ -136,6 +151,25 @@ mod tests {
         let session = SignedIn::new(&user, String::new(), None, hour(0));
         user.disabled_at = Some(Timestamp(0));
         assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Over);
+    }
+
+    #[test]
+    fn only_who_signed_in_with_a_one_time_password_must_replace_it() {
+        let mut user = user();
+        let session = SignedIn::new(&user, String::new(), None, hour(0));
+        assert!(!session.must_change_password(&user));
+        user.must_change_password = true;
+        assert!(session.must_change_password(&user));
+        assert!(!session.by_provider().must_change_password(&user));
+    }
+
+    #[test]
+    fn a_session_of_an_earlier_version_is_read_as_one_by_password() {
+        let stored = serde_json::json!({
+            "user": Uuid::nil(), "mark": "m", "since": hour(0), "renewed": hour(0), "address": "a",
+        });
+        let session: SignedIn = serde_json::from_value(stored).unwrap();
+        assert!(!session.by_provider);
     }
 
     #[test]

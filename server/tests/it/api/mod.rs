@@ -28,6 +28,7 @@ mod lists;
 mod looking_up;
 mod nodes;
 mod numbers;
+mod one_time_passwords;
 mod ordering_many;
 mod paging;
 mod pausing;

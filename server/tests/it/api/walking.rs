@@ -40,7 +40,7 @@ pub(super) async fn namespace(desk: &Desk, name: &str) -> Uuid {
 }
 
 /// The first answer to a subscription.
-async fn first_event(desk: &Desk, who: Option<&Viewer>, text: &str) -> Value {
+pub(super) async fn first_event(desk: &Desk, who: Option<&Viewer>, text: &str) -> Value {
     let mut request = async_graphql::Request::new(format!("subscription {{ {text} }}"));
     if let Some(who) = who {
         request = request.data(who.clone());

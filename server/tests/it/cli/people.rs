@@ -12,6 +12,7 @@ use crate::support::{Command, TestDatabase, on_both};
 on_both!(
     users_come_and_go,
     a_role_alone_shows_no_payloads,
+    a_password_is_for_one_sign_in_unless_it_is_the_users_own,
     tokens_outlive_a_password_and_the_answer_says_so,
     sessions_are_listed_and_ended,
     tokens_come_and_go,
@@ -68,6 +69,56 @@ async fn a_role_alone_shows_no_payloads(database: TestDatabase) {
         let row = users::by_name(database.store.read(), name).await.unwrap().unwrap();
         assert_eq!(row.sees_payloads, sees, "{name}");
     }
+}
+
+async fn a_password_is_for_one_sign_in_unless_it_is_the_users_own(database: TestDatabase) {
+    let typed = |args: &[&str]| {
+        let args = [args, &["--password-stdin"]].concat();
+        carillon(&database, &args).input("correct horse battery\n").run().done()
+    };
+    let must_change = |name: &str| {
+        let users = listed(&database, "user");
+        let user = users.iter().find(|user| user["name"] == name).unwrap();
+        user["must_change_password"].as_bool().unwrap()
+    };
+    // The only person on the server has typed their own password.
+    let said = typed(&["user", "add", "root", "--role", "admin"]);
+    assert_eq!(said, "added the admin 'root'\n");
+    assert!(!must_change("root"));
+    typed(&["user", "passwd", "root"]);
+    assert!(!must_change("root"));
+
+    let said = typed(&["user", "add", "ada", "--role", "viewer"]);
+    assert!(said.contains("'ada' must choose another password at the next sign-in"), "{said}");
+    assert!(said.contains("--own-password"), "{said}");
+    assert!(must_change("ada"));
+    let table = carillon(&database, &["user", "list"]).run().done();
+    let line = table.lines().find(|line| line.starts_with("ada ")).unwrap();
+    assert!(line.contains("one-time password"), "{table}");
+    typed(&["user", "passwd", "ada", "--own-password"]);
+    assert!(!must_change("ada"));
+    typed(&["user", "passwd", "ada"]);
+    assert!(must_change("ada"));
+    typed(&["user", "add", "bob", "--role", "viewer", "--own-password"]);
+    assert!(!must_change("bob"));
+
+    // A generated password is never the user's own.
+    let random = ["user", "passwd", "bob", "--random"];
+    let said = carillon(&database, &random).run().done();
+    assert!(said.contains("password: ") && said.contains("it is for one sign-in"), "{said}");
+    assert!(must_change("bob"));
+    let both = [&random[..], &["--own-password"]].concat();
+    assert!(carillon(&database, &both).run().refused(2).contains("--own-password"));
+    let audit = carillon(&database, &["audit", "--action", "user.passwd", "--format", "jsonl"]);
+    let audit = audit.run().done();
+    assert!(audit.contains("mustChangePassword") && !audit.contains("battery"), "{audit}");
+}
+
+#[tokio::test]
+async fn a_generated_password_is_for_one_sign_in_even_of_the_first_user() {
+    let database = TestDatabase::sqlite().await;
+    carillon(&database, &["user", "add", "root", "--role", "admin", "--random"]).run().done();
+    assert_eq!(listed(&database, "user")[0]["must_change_password"], true);
 }
 
 async fn tokens_outlive_a_password_and_the_answer_says_so(database: TestDatabase) {

@@ -9,6 +9,7 @@ use crate::support::{Command, Finished, Server, TestDatabase, on_both};
 
 on_both!(
     a_user_signs_in_with_a_password_and_out_again,
+    a_one_time_password_is_replaced_at_the_first_sign_in,
     a_token_is_shown_to_its_own_server_alone,
     a_user_makes_feeds_and_takes_them_back,
 );
@@ -22,7 +23,8 @@ struct Person {
 
 impl Person {
     fn new(database: &TestDatabase) -> Self {
-        let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
+        let add =
+            ["user", "add", "ada", "--role", "operator", "--password-stdin", "--own-password"];
         Command::new(&add).on(database).input(format!("{PASSWORD}\n")).run().done();
         Self { home: tempfile::tempdir().unwrap(), server: Server::start(database) }
     }
@@ -78,6 +80,29 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
     // After signing out, a copy of the token is useless.
     fs::write(person.file(), kept).unwrap();
     assert!(person.run(&["schedules"]).refused(1).contains("sign in with 'carillon login'"));
+}
+
+async fn a_one_time_password_is_replaced_at_the_first_sign_in(database: TestDatabase) {
+    let person = Person::new(&database);
+    let add = ["user", "add", "bob", "--role", "operator", "--password-stdin"];
+    Command::new(&add).on(&database).input(format!("{PASSWORD}\n")).run().done();
+    let feeds = ["feeds", "list", "--server", &person.server.url, "--user", "bob", "--stdin"];
+    let refused = person.command(&feeds).input(format!("{PASSWORD}\n")).run().refused(1);
+    assert!(refused.contains("one-time password; choose your own first"), "{refused}");
+
+    let login = ["login", &person.server.url, "--user", "bob", "--stdin"];
+    let without = person.command(&login).input(format!("{PASSWORD}\n")).run().refused(2);
+    assert!(without.contains("give a new one on the second line"), "{without}");
+    let same = person.command(&login).input(format!("{PASSWORD}\n{PASSWORD}\n")).run().refused(1);
+    assert!(same.contains("is the password that you have now"), "{same}");
+    assert!(!person.file().exists());
+    let own = "staple battery horse";
+    let said = person.command(&login).input(format!("{PASSWORD}\n{own}\n")).run().done();
+    assert!(said.contains(" as bob; "), "{said}");
+    assert!(person.run(&["schedules"]).done().starts_with("SCHEDULE"));
+    // From now on, the new password is asked for alone.
+    let again = person.command(&login).input(format!("{own}\n")).run().done();
+    assert!(again.contains(" as bob; "), "{again}");
 }
 
 async fn a_token_is_shown_to_its_own_server_alone(database: TestDatabase) {

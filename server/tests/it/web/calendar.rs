@@ -17,7 +17,7 @@ on_both!(
 const PASSWORD: &str = "correct horse battery";
 
 async fn signed_in(server: &Server, database: &TestDatabase, name: &str, role: &str) -> String {
-    let add = ["user", "add", name, "--role", role, "--password-stdin"];
+    let add = ["user", "add", name, "--role", role, "--password-stdin", "--own-password"];
     Command::new(&add).on(database).input(format!("{PASSWORD}\n")).run().done();
     cookie(&server.sign_in(name, PASSWORD).await)
 }

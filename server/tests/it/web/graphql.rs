@@ -81,7 +81,7 @@ async fn a_list_of_requests_is_refused_as_a_whole() {
 async fn a_socket_knows_who_opened_it() {
     let database = TestDatabase::sqlite().await;
     let token = token(&database, "ci");
-    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin"];
+    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin", "--own-password"];
     Command::new(&add).on(&database).input("correct horse battery").run().done();
     let server = Server::start(&database);
 
@@ -112,7 +112,7 @@ async fn a_socket_knows_who_opened_it() {
 async fn a_socket_has_the_current_rights_of_its_opener() {
     let database = TestDatabase::sqlite().await;
     let token = token(&database, "ci");
-    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin"];
+    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin", "--own-password"];
     Command::new(&add).on(&database).input("correct horse battery").run().done();
     let server = Server::start(&database);
     let cookie = cookie(&server.sign_in("ada", "correct horse battery").await);

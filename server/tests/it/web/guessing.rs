@@ -17,7 +17,7 @@ on_both!(
 );
 
 fn add_ada(database: &TestDatabase) {
-    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
+    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin", "--own-password"];
     Command::new(&add).on(database).input(PASSWORD).run().done();
 }
 
@@ -77,7 +77,7 @@ async fn two_nodes_count_the_same_guesses() {
 
 async fn a_browser_that_signed_in_before_is_not_locked_out_by_guesses(database: TestDatabase) {
     add_ada(&database);
-    let add = ["user", "add", "bob", "--role", "operator", "--password-stdin"];
+    let add = ["user", "add", "bob", "--role", "operator", "--password-stdin", "--own-password"];
     Command::new(&add).on(&database).input(PASSWORD).run().done();
     let server = Server::start(&database);
     let known = device_cookie(&server.sign_in("ada", PASSWORD).await);

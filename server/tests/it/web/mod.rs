@@ -12,6 +12,7 @@ mod guessing;
 mod hosts;
 mod instruments;
 pub(crate) mod oidc;
+mod one_time_passwords;
 mod other_sites;
 mod own_threads;
 mod rights;

@@ -5,7 +5,7 @@ use crate::support::{Command, Server, Socket, TestDatabase, cookie};
 
 async fn signed_in() -> (TestDatabase, Server, String) {
     let database = TestDatabase::sqlite().await;
-    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin"];
+    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin", "--own-password"];
     Command::new(&add).on(&database).input("correct horse battery").run().done();
     let server = Server::start(&database);
     let cookie = cookie(&server.sign_in("ada", "correct horse battery").await);

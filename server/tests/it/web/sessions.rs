@@ -22,7 +22,7 @@ on_both!(
 );
 
 fn add(database: &TestDatabase, name: &str, role: &str) {
-    let add = ["user", "add", name, "--role", role, "--password-stdin"];
+    let add = ["user", "add", name, "--role", role, "--password-stdin", "--own-password"];
     Command::new(&add).on(database).input(PASSWORD).run().done();
 }
 

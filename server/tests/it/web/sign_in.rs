@@ -14,7 +14,7 @@ on_both!(
 );
 
 fn add_ada(database: &TestDatabase) {
-    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
+    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin", "--own-password"];
     Command::new(&add).on(database).input(PASSWORD).run().done();
 }
 
@@ -27,7 +27,7 @@ async fn the_first_visitor_is_told_who_may_sign_in(database: TestDatabase) {
     assert_eq!(first_visit().await, json!({ "administrator": null }));
     add_ada(&database);
     assert_eq!(first_visit().await, json!({ "administrator": null }), "ada is an operator");
-    let add = ["user", "add", "grace", "--role", "admin", "--password-stdin"];
+    let add = ["user", "add", "grace", "--role", "admin", "--password-stdin", "--own-password"];
     Command::new(&add).on(&database).input(PASSWORD).run().done();
     assert_eq!(first_visit().await, json!({ "administrator": "grace" }));
     assert_eq!(server.sign_in("ada", PASSWORD).await.status(), StatusCode::NO_CONTENT);
@@ -125,7 +125,7 @@ async fn no_name_costs_less_than_another() {
     let database = TestDatabase::sqlite().await;
     add_ada(&database);
     for name in ["gone", "program", "elsewhere"] {
-        let add = ["user", "add", name, "--role", "viewer", "--password-stdin"];
+        let add = ["user", "add", name, "--role", "viewer", "--password-stdin", "--own-password"];
         Command::new(&add).on(&database).input(PASSWORD).run().done();
     }
     Command::new(&["user", "disable", "gone"]).on(&database).run().done();

@@ -80,7 +80,7 @@ async fn missed_fires_make_it_unhealthy(database: TestDatabase) {
 
 async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
     const PASSWORD: &str = "correct horse battery";
-    let add = ["user", "add", "ada", "--role", "viewer", "--password-stdin"];
+    let add = ["user", "add", "ada", "--role", "viewer", "--password-stdin", "--own-password"];
     Command::new(&add).on(&database).input(PASSWORD).run().done();
     let token = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);
     let token = token.run().done().trim().to_owned();

@@ -10,7 +10,7 @@ on_both!(a_token_limited_to_queues_allows_nothing_else, a_refusal_names_the_fiel
 
 async fn a_token_limited_to_queues_allows_nothing_else(database: TestDatabase) {
     let desk = Desk::open(&database);
-    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
+    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin", "--own-password"];
     Command::new(&add).on(&database).input("correct horse battery\n").run().done();
     let signed_in = desk.server.sign_in("ada", "correct horse battery").await;
     let cookie = crate::support::cookie(&signed_in);

@@ -52,7 +52,10 @@ fn carillon(database: &TestDatabase, args: &[&str]) -> String {
 async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDatabase) {
     // A user with this name exists already. It is not the user whom the provider knows by that
     // name.
-    carillon(&database, &["user", "add", "ada", "--role", "admin", "--password-stdin"]);
+    carillon(
+        &database,
+        &["user", "add", "ada", "--role", "admin", "--password-stdin", "--own-password"],
+    );
     let mut provider = Provider::start();
     let server = start(&database, &mut provider);
     let mut ada = Browser::new();
@@ -346,9 +349,40 @@ async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
     let after = server.post("/graphql").header(header::COOKIE, &cookie);
     assert_eq!(server.who(after).await, Value::Null);
     // Users with passwords can still sign in.
-    carillon(&database, &["user", "add", "bob", "--role", "viewer", "--password-stdin"]);
+    carillon(
+        &database,
+        &["user", "add", "bob", "--role", "viewer", "--password-stdin", "--own-password"],
+    );
     let opened = server.sign_in("bob", "correct horse battery").await;
     assert_eq!(opened.status(), StatusCode::NO_CONTENT);
+}
+
+/// A user of the provider may have a password, too; the provider does not know whether it is for one
+/// sign-in.
+#[tokio::test]
+async fn who_comes_by_the_provider_does_not_replace_a_one_time_password() {
+    let database = TestDatabase::sqlite().await;
+    let mut provider = Provider::start();
+    let server = start(&database, &mut provider);
+    provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
+    let mut ada = Browser::new();
+    ada.enter(&server, "/").await;
+    let name = ada.me(&server).await["name"].as_str().unwrap().to_owned();
+    let made = carillon(&database, &["user", "passwd", &name, "--random"]);
+    let password = made.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
+
+    let opened = crate::support::cookie(&server.sign_in(&name, password).await);
+    let query = json!({ "query": "{ me { mustChangePassword } }" });
+    let asked = server.post("/graphql").header(header::COOKIE, &opened).json(&query);
+    let answer: Value = asked.send().await.unwrap().json().await.unwrap();
+    assert_eq!(answer["data"]["me"]["mustChangePassword"], true, "{answer}");
+    // The new password has ended the session of before.
+    assert_eq!(ada.me(&server).await, Value::Null);
+    ada.enter(&server, "/").await;
+    let me = ada.me(&server).await;
+    assert_eq!(me["grants"], json!([{ "namespace": "default", "role": "OPERATOR" }]), "{me}");
+    let listed = ada.ask(&server, "{ schedules { totalCount } }").await;
+    assert_eq!(listed["data"]["schedules"]["totalCount"], 0, "{listed}");
 }
 
 /// Two users share a browser: the second one signs in before the first one has signed out.
@@ -357,7 +391,10 @@ async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
     let database = TestDatabase::sqlite().await;
     let mut provider = Provider::start();
     let server = start(&database, &mut provider);
-    carillon(&database, &["user", "add", "bob", "--role", "viewer", "--password-stdin"]);
+    carillon(
+        &database,
+        &["user", "add", "bob", "--role", "viewer", "--password-stdin", "--own-password"],
+    );
     provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
     let mut ada = Browser::new();
     ada.enter(&server, "/").await;
