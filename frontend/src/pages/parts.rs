@@ -79,16 +79,21 @@ macro_rules! parts {
     };
 }
 
-// The build puts code that two parts share into a separate file, so each further part adds requests to all parts.
+// A page that is opened first should load little besides its own code, so large pages are parts of their own. What two
+// parts share is in the files of both (scripts/console.py), so small pages that are used together are one part.
 parts! {
     overview { Overview }
-    lists { Schedules, Runs, Ledger, Audit }
-    details { Schedule(id), Run(id) }
-    plan { Upcoming, Backfills, NewBackfill, Backfill(id), Calendars, NewCalendar, EditCalendar(id) }
-    build {
-        NewSchedule, EditSchedule(id), NewWorkflow, EditWorkflow(id), Workflows, Workflow(id), Groups, Modules,
-        DeployModule, Module(name),
-    }
-    operate { Alerts, AlertRules, NewAlertRule, EditAlertRule(id), Metrics, Cluster, Health }
+    schedules { Schedules }
+    runs { Runs }
+    ledger { Ledger }
+    audit { Audit }
+    schedule { Schedule(id) }
+    run { Run(id) }
+    upcoming { Upcoming }
+    plan { Backfills, NewBackfill, Backfill(id), Calendars, NewCalendar, EditCalendar(id) }
+    form { NewSchedule, EditSchedule(id) }
+    build { NewWorkflow, EditWorkflow(id), Workflows, Workflow(id), Groups, Modules, DeployModule, Module(name) }
+    alerts { Alerts, AlertRules, NewAlertRule, EditAlertRule(id) }
+    operate { Metrics, Cluster, Health }
     settings { Profile, People, Tokens, Secrets, Namespaces, Feeds }
 }
