@@ -2,12 +2,16 @@
 
 pub(crate) mod alerts;
 pub(crate) mod cluster;
+mod figures;
 mod foreseen;
 mod orders;
 pub(crate) mod planning;
 pub(crate) mod settings;
 pub(crate) mod workers;
 
+pub(crate) use self::figures::{
+    SeriesQuery, metrics, namespace_stats, run_stats, schedule_figures,
+};
 pub(crate) use self::foreseen::{
     candidate, definition_effect, fire_days, fires_ahead, pause_preview, pause_preview_of_search,
     paused_fires, preview, resume_preview, slots,
@@ -27,11 +31,10 @@ use super::{
 use crate::{
     model::{
         AuditEvent, AuditRow, DeletedSchedule, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
-        Line, LiveRun, Metrics, Minutes, Named, NamespaceTargets, NextSchedule, OverviewAnswer,
-        Page, Place, ReasonCode, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
-        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleHistories,
-        ScheduleImpact, ScheduleRow, ScheduleSortField, Seen, Tallies, Verdict, Viewer,
-        WorkProblem,
+        Line, LiveRun, Minutes, Named, NamespaceTargets, NextSchedule, OverviewAnswer, Page, Place,
+        ReasonCode, RunDetail, RunRow, RunSortField, RunState, SavedView, ScheduleDetail,
+        ScheduleGrouping, ScheduleGroups, ScheduleHistories, ScheduleImpact, ScheduleRow,
+        ScheduleSortField, Seen, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -330,51 +333,6 @@ pub(crate) fn next_schedules(namespace: String) -> Ask<Vec<NextSchedule>> {
 /// The instant up to which the signed-in user has seen the events.
 pub(crate) fn seen() -> Ask<Seen> {
     Ask::new::<operations::Seen>(operations::seen::Variables)
-}
-
-/// Selects the series that a chart shows.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SeriesQuery {
-    pub(crate) namespace: String,
-    pub(crate) from: Moment,
-    /// The end of the range; now if `None`.
-    pub(crate) until: Option<Moment>,
-    /// The length of a step, in seconds.
-    pub(crate) step: i64,
-    pub(crate) tag: Option<String>,
-    /// A schedule's key.
-    pub(crate) schedule: Option<String>,
-}
-
-pub(crate) fn run_stats(query: SeriesQuery) -> Ask<RunStats> {
-    let SeriesQuery { namespace, from, until, step, tag, schedule } = query;
-    let (from, step) = (Some(from), Some(step));
-    let variables = operations::run_stats::Variables {
-        namespace: within(namespace),
-        from,
-        until,
-        step,
-        tag,
-        schedule_id: schedule,
-    };
-    Ask::new::<operations::RunStats>(variables)
-}
-
-pub(crate) fn metrics(namespace: String) -> Ask<Metrics> {
-    let namespace = within(namespace);
-    Ask::new::<operations::Metrics>(operations::metrics::Variables { namespace })
-}
-
-/// The schedules that a search finds, slowest first, with their figures over a range.
-pub(crate) fn schedule_figures(
-    namespace: String,
-    search: Option<String>,
-    from: Option<Moment>,
-    until: Option<Moment>,
-) -> Ask<Vec<ScheduleFigures>> {
-    let namespace = within(namespace);
-    let variables = operations::schedule_figures::Variables { namespace, search, from, until };
-    Ask::new::<operations::ScheduleFigures>(variables)
 }
 
 pub(crate) fn timezones() -> Ask<Vec<String>> {

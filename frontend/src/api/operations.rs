@@ -96,6 +96,7 @@ operations! {
     TestCall = "graphql/test_call.graphql", "/testCall" => crate::model::TestCall;
     AuditEvents = "graphql/audit_events.graphql", "/auditEvents" => Page<AuditEvent>;
     RunStats = "graphql/run_stats.graphql", "/runStats" => crate::model::RunStats;
+    NamespaceStats = "graphql/namespace_stats.graphql", "/namespaceStats" => crate::model::NamespaceComparison;
     Metrics = "graphql/metrics.graphql", "/metrics" => crate::model::Metrics;
     ScheduleFigures = "graphql/schedule_figures.graphql", "/schedules/nodes" => Vec<crate::model::ScheduleFigures>;
     Ledger = "graphql/ledger.graphql", "/ledger" => Page<LedgerRow>;

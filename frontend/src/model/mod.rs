@@ -78,7 +78,10 @@ pub(crate) use history::{RecentFire, ScheduleHistories, ScheduleHistory, Tally};
 pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
 pub(crate) use many::{ManyOutcome, Match};
-pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
+pub(crate) use metrics::{
+    FireTrace, Metrics, NamespaceComparison, NamespaceFigures, Percentiles, RunStats,
+    ScheduleFigures, SettledFigures, StatPoint,
+};
 pub(crate) use namespace::{
     Figure, Namespace, NamespaceTargets, Quota, Retention, RetentionPreview,
 };
