@@ -34,7 +34,7 @@ use crate::{
         Line, LiveRun, Minutes, Named, NamespaceTargets, NextSchedule, OverviewAnswer, Page, Place,
         ReasonCode, RunDetail, RunRow, RunSortField, RunState, SavedView, ScheduleDetail,
         ScheduleGrouping, ScheduleGroups, ScheduleHistories, ScheduleImpact, ScheduleRow,
-        ScheduleSortField, Seen, Tallies, Verdict, Viewer, WorkProblem,
+        ScheduleSortField, Seen, TagNames, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -143,6 +143,12 @@ pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask
     let (namespace, search) = (within(query.namespace), query.search);
     let variables = operations::schedule_groups::Variables { namespace, by, filter, search };
     Ask::new::<operations::ScheduleGroups>(variables)
+}
+
+/// The 200 most frequent tags; with `text`, of those that contain it.
+pub(crate) fn tags(namespace: String, text: Option<String>) -> Ask<TagNames> {
+    let namespace = within(namespace);
+    Ask::new::<operations::Tags>(operations::tags::Variables { namespace, text })
 }
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
@@ -339,9 +345,9 @@ pub(crate) fn timezones() -> Ask<Vec<String>> {
     Ask::new::<Timezones>(operations::timezones::Variables)
 }
 
-/// The first hundred workflows.
-pub(crate) fn workflows(namespace: String) -> Ask<Vec<Named>> {
-    Ask::new::<Workflows>(operations::workflows::Variables { namespace })
+/// The first hundred workflows; with `text`, of those whose names contain it.
+pub(crate) fn workflows(namespace: String, text: Option<String>) -> Ask<Page<Named>> {
+    Ask::new::<Workflows>(operations::workflows::Variables { namespace, text })
 }
 
 /// The deleted schedules of a namespace that can be restored, the last deleted first.

@@ -86,6 +86,7 @@ operations! {
     ScheduleCount = "graphql/schedule_count.graphql", "/schedules/totalCount" => i64;
     ScheduleHistories = "graphql/schedule_histories.graphql", "/nodes" => crate::model::ScheduleHistories;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
+    Tags = "graphql/tags.graphql", "/scheduleGroups" => crate::model::TagNames;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;
     Runs = "graphql/runs.graphql", "/runs" => Page<RunRow>;
@@ -110,7 +111,7 @@ operations! {
     MarkSeen = "graphql/mark_seen.graphql", "/updateMySettings/settings/seenUntil" => String;
     HealthEvents = "graphql/health_events.graphql", "/healthEvents" => HealthEvent;
     Timezones = "graphql/timezones.graphql", "/timezones" => Vec<String>;
-    Workflows = "graphql/workflows.graphql", "/workflows/nodes" => Vec<Named>;
+    Workflows = "graphql/workflows.graphql", "/workflows" => Page<Named>;
     CreateSchedule = "graphql/create_schedule.graphql", "/createSchedule/schedule/id" => String;
     UpdateSchedule = "graphql/update_schedule.graphql", "/updateSchedule/schedule/id" => String;
     PauseSchedule = "graphql/pause_schedule.graphql", "/pauseSchedule/schedule/id" => String;

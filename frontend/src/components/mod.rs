@@ -73,7 +73,7 @@ pub(crate) use picker::{Fill, Suggestions, filter_field};
 pub(crate) use plain_table::{Heading, heading, silent_heading, table};
 pub(crate) use query::{
     FieldTerm, OwnViews, QueryBar, QueryField, QueryView, SplitQuery, field_term, has_term,
-    plain_words, split_query, toggled,
+    plain_words, split_query, toggled, typed_value,
 };
 pub(crate) use reason::{is_id, reason_text};
 pub(crate) use run_table::{run_columns, run_name, trigger_words};

@@ -101,7 +101,7 @@ pub(crate) use run::{
 pub(crate) use schedule::{
     CalendarLink, DeletedSchedule, FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire,
     PausedFires, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups,
-    ScheduleRow, SearchPauseEffect, Version,
+    ScheduleRow, SearchPauseEffect, TagNames, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{

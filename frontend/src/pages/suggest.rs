@@ -1,26 +1,25 @@
 //! What fields suggest: the names of what exists on the server.
 //!
-//! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them; schedules, of which there
-//! may be many, are searched by the server.
+//! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them. What there may be more of, such
+//! as tags and workflows, is searched by the server as soon as its list is not complete; schedules are always searched.
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use leptos::prelude::*;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    api::{self, Ask, ScheduleQuery},
-    components::{Fill, QueryField, Suggestions},
-    data::use_load,
-    model::{
-        Membership, Named, Page, Place, Pulling, ScheduleGrouping, ScheduleGroups, ScheduleName,
-        User,
-    },
+    api::{self, Ask},
+    components::{Fill, QueryField, Suggestions, typed_value},
+    data::{Load, use_load},
+    model::{Membership, Named, Page, Place, Pulling, ScheduleName, TagNames, User},
     state::{use_address, use_session},
 };
 
 /// The server's maximum for one page of a list.
 const MAX_NAMES: usize = 200;
+/// The server's maximum for a text that names are searched for, in characters.
+const MAX_TEXT: usize = 200;
 
 type Sought = RwSignal<Option<String>>;
 type Names = Signal<Vec<String>>;
@@ -63,20 +62,56 @@ where
     Memo::new(move |_| load.with(names).unwrap_or_default()).into()
 }
 
+/// The names in an answer, and whether there are more.
+struct FoundNames {
+    names: Vec<String>,
+    is_cut: bool,
+}
+
+/// Suggestions that come from a list which may have more entries than the server returns at once. `ask` lists all, or
+/// those whose names contain a text.
+fn searched<T>(
+    sought: Sought,
+    ask: impl Fn(Option<String>) -> Option<Ask<T>> + 'static,
+    read: fn(&T) -> FoundNames,
+) -> Names
+where
+    T: DeserializeOwned + Send + Sync + 'static,
+{
+    let is_used = Memo::new(move |_| sought.with(Option::is_some));
+    let ask = Rc::new(ask);
+    let ask_all = ask.clone();
+    let all = use_load(move || if is_used.get() { ask_all(None) } else { None });
+    // A list that contains everything need not be searched.
+    let is_cut = Memo::new(move |_| all.with(|found| read(found).is_cut).unwrap_or_default());
+    let found = use_load(move || {
+        let text = sought.get().filter(|text| is_searchable(text))?;
+        if is_cut.get() { ask(Some(text)) } else { None }
+    });
+    let names = move |load: Load<T>| load.with(|found| read(found).names).unwrap_or_default();
+    Memo::new(move |_| merged(names(all), names(found))).into()
+}
+
+fn is_searchable(text: &str) -> bool {
+    !text.is_empty() && text.chars().count() <= MAX_TEXT
+}
+
+/// The names of two lists, each once.
+fn merged(mut names: Vec<String>, more: Vec<String>) -> Vec<String> {
+    names.extend(more);
+    names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
+    names.dedup();
+    names
+}
+
 fn named<T: AsRef<[Named]>>(all: &T) -> Vec<String> {
     all.as_ref().iter().map(|named| named.name.clone()).collect()
 }
 
-/// The tags that schedules have: the 200 most frequent ones.
+/// The tags that schedules have.
 fn tags_of(sought: Sought, namespace: Signal<String>) -> Names {
-    let ask = move || {
-        let query = ScheduleQuery { namespace: namespace.get(), ..ScheduleQuery::default() };
-        Some(api::schedule_groups(query, ScheduleGrouping::Tag))
-    };
-    let names = |found: &ScheduleGroups| -> Vec<String> {
-        found.groups.iter().map(|group| group.name.clone()).collect()
-    };
-    list(sought, ask, names)
+    let names = |found: &TagNames| FoundNames { names: named(&found.groups), is_cut: found.is_cut };
+    searched(sought, move |text| Some(api::tags(namespace.get(), text)), names)
 }
 
 /// Tags, separated by commas.
@@ -95,13 +130,13 @@ pub(super) fn search(fields: &'static [QueryField]) -> Suggestions {
     Suggestions { fill: Fill::Search(fields), ..tags() }
 }
 
-/// The tags that a search may name, once the user has typed a term that asks for one.
+/// The tags that a search may name, once the user types a term that asks for one.
 pub(super) fn tags_in(search: Signal<String>) -> Names {
     let sought = RwSignal::new(None);
     Effect::new(move |before: Option<()>| {
-        let has_tag = search.with(|search| search.contains("tag:"));
-        if before.is_some() && has_tag && sought.with_untracked(Option::is_none) {
-            sought.set(Some(String::new()));
+        let typed = search.with(|search| typed_value(search, "tag").map(str::to_owned));
+        if before.is_some() && typed.is_some() {
+            sought.set(typed);
         }
     });
     tags_of(sought, here())
@@ -134,9 +169,15 @@ pub(super) fn calendars() -> Suggestions {
     from_list(Fill::Words, move || one(namespace).map(api::calendars), named)
 }
 
+/// One workflow.
 pub(super) fn workflows() -> Suggestions {
-    let namespace = here();
-    from_list(Fill::Whole, move || one(namespace).map(api::workflows), named)
+    let (sought, namespace) = (RwSignal::new(None), here());
+    let ask = move |text| one(namespace).map(|namespace| api::workflows(namespace, text));
+    let names = |page: &Page<Named>| FoundNames {
+        names: page.rows.iter().map(|workflow| workflow.name.clone()).collect(),
+        is_cut: page.next.is_some(),
+    };
+    Suggestions { fill: Fill::Whole, known: searched(sought, ask, names), sought }
 }
 
 pub(super) fn zones() -> Suggestions {
@@ -248,11 +289,25 @@ pub(super) fn people() -> Suggestions {
 
 #[cfg(test)]
 mod tests {
-    use super::name_search;
+    use super::{is_searchable, merged, name_search};
 
     #[test]
     fn a_name_is_searched_as_it_is_written() {
         assert_eq!(name_search(" a \"b\" \\ "), Some("name:\"a \\\"b\\\" \\\\\"".to_owned()));
         assert_eq!(name_search("  "), None);
+    }
+
+    #[test]
+    fn the_names_of_a_list_and_of_a_search_are_each_suggested_once() {
+        let names =
+            |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let all = merged(names(&["Alpha", "gamma"]), names(&["alpha", "beta", "gamma"]));
+        assert_eq!(all, ["Alpha", "alpha", "beta", "gamma"]);
+    }
+
+    #[test]
+    fn the_server_is_not_asked_for_what_it_would_refuse() {
+        assert!(is_searchable("eu") && is_searchable(&"ü".repeat(200)));
+        assert!(!is_searchable("") && !is_searchable(&"x".repeat(201)));
     }
 }
