@@ -2,27 +2,26 @@
 //!
 //! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them. What there may be more of, such
 //! as tags and workflows, is searched by the server as soon as its list is not complete; schedules are always searched.
+//!
+//! - `names`: where the names come from: a list, or a list and searches
 
-use std::{rc::Rc, sync::Arc};
+mod names;
+
+use std::sync::Arc;
 
 use leptos::prelude::*;
-use serde::de::DeserializeOwned;
 
+use self::names::{FoundNames, Names, Sought, from_list, list, named, searched};
 use crate::{
-    api::{self, Ask},
+    api,
     components::{Fill, QueryField, Suggestions, typed_value},
-    data::{Load, use_load},
+    data::use_load,
     model::{Membership, Named, Page, Place, Pulling, ScheduleName, TagNames, User},
     state::{use_address, use_session},
 };
 
 /// The server's maximum for one page of a list.
 const MAX_NAMES: usize = 200;
-/// The server's maximum for a text that names are searched for, in characters.
-const MAX_TEXT: usize = 200;
-
-type Sought = RwSignal<Option<String>>;
-type Names = Signal<Vec<String>>;
 
 /// The namespace of the page; empty across all namespaces.
 fn here() -> Signal<String> {
@@ -33,79 +32,6 @@ fn here() -> Signal<String> {
 /// The namespace of a request that needs exactly one; `None` across all namespaces.
 fn one(namespace: Signal<String>) -> Option<String> {
     Some(namespace.get()).filter(|namespace| !namespace.is_empty())
-}
-
-/// Suggestions that come from a list, which is loaded once the field is used.
-fn from_list<T>(
-    fill: Fill,
-    ask: impl Fn() -> Option<Ask<T>> + 'static,
-    names: fn(&T) -> Vec<String>,
-) -> Suggestions
-where
-    T: DeserializeOwned + Send + Sync + 'static,
-{
-    let sought = RwSignal::new(None);
-    Suggestions { fill, known: list(sought, ask, names), sought }
-}
-
-fn list<T>(
-    sought: Sought,
-    ask: impl Fn() -> Option<Ask<T>> + 'static,
-    names: fn(&T) -> Vec<String>,
-) -> Names
-where
-    T: DeserializeOwned + Send + Sync + 'static,
-{
-    // What is typed further does not load the list again.
-    let is_used = Memo::new(move |_| sought.with(Option::is_some));
-    let load = use_load(move || if is_used.get() { ask() } else { None });
-    Memo::new(move |_| load.with(names).unwrap_or_default()).into()
-}
-
-/// The names in an answer, and whether there are more.
-struct FoundNames {
-    names: Vec<String>,
-    is_cut: bool,
-}
-
-/// Suggestions that come from a list which may have more entries than the server returns at once. `ask` lists all, or
-/// those whose names contain a text.
-fn searched<T>(
-    sought: Sought,
-    ask: impl Fn(Option<String>) -> Option<Ask<T>> + 'static,
-    read: fn(&T) -> FoundNames,
-) -> Names
-where
-    T: DeserializeOwned + Send + Sync + 'static,
-{
-    let is_used = Memo::new(move |_| sought.with(Option::is_some));
-    let ask = Rc::new(ask);
-    let ask_all = ask.clone();
-    let all = use_load(move || if is_used.get() { ask_all(None) } else { None });
-    // A list that contains everything need not be searched.
-    let is_cut = Memo::new(move |_| all.with(|found| read(found).is_cut).unwrap_or_default());
-    let found = use_load(move || {
-        let text = sought.get().filter(|text| is_searchable(text))?;
-        if is_cut.get() { ask(Some(text)) } else { None }
-    });
-    let names = move |load: Load<T>| load.with(|found| read(found).names).unwrap_or_default();
-    Memo::new(move |_| merged(names(all), names(found))).into()
-}
-
-fn is_searchable(text: &str) -> bool {
-    !text.is_empty() && text.chars().count() <= MAX_TEXT
-}
-
-/// The names of two lists, each once.
-fn merged(mut names: Vec<String>, more: Vec<String>) -> Vec<String> {
-    names.extend(more);
-    names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
-    names.dedup();
-    names
-}
-
-fn named<T: AsRef<[Named]>>(all: &T) -> Vec<String> {
-    all.as_ref().iter().map(|named| named.name.clone()).collect()
 }
 
 /// The tags that schedules have.
@@ -289,25 +215,11 @@ pub(super) fn people() -> Suggestions {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_searchable, merged, name_search};
+    use super::name_search;
 
     #[test]
     fn a_name_is_searched_as_it_is_written() {
         assert_eq!(name_search(" a \"b\" \\ "), Some("name:\"a \\\"b\\\" \\\\\"".to_owned()));
         assert_eq!(name_search("  "), None);
-    }
-
-    #[test]
-    fn the_names_of_a_list_and_of_a_search_are_each_suggested_once() {
-        let names =
-            |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let all = merged(names(&["Alpha", "gamma"]), names(&["alpha", "beta", "gamma"]));
-        assert_eq!(all, ["Alpha", "alpha", "beta", "gamma"]);
-    }
-
-    #[test]
-    fn the_server_is_not_asked_for_what_it_would_refuse() {
-        assert!(is_searchable("eu") && is_searchable(&"ü".repeat(200)));
-        assert!(!is_searchable("") && !is_searchable(&"x".repeat(201)));
     }
 }
