@@ -159,6 +159,7 @@ impl Steps {
 fn instant(seconds: i64) -> Timestamp {
     Timestamp(seconds.saturating_mul(1_000))
 }
+
 /// Default step lengths in seconds, chosen so that a chart is easy to read.
 const USUAL: [i64; 7] = [60, 5 * 60, 15 * 60, 3_600, 6 * 3_600, 24 * 3_600, 7 * 24 * 3_600];
 
