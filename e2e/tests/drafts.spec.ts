@@ -13,6 +13,21 @@ function kept(page: Page): Promise<string> {
   return page.evaluate(() => JSON.stringify(localStorage));
 }
 
+/** Lets the server make a change, and holds its answer back until it is released. */
+async function holdAnswer(page: Page, mutation: string) {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const sends = (request: Request) =>
+    request.url().endsWith("/graphql") && String(request.postDataJSON()?.query).includes(`${mutation}(`);
+  await page.route("**/graphql", async (route) => {
+    if (!sends(route.request())) return route.fallback();
+    const response = await route.fetch();
+    await released;
+    await route.fulfill({ response });
+  });
+  return { sent: page.waitForRequest(sends), release: () => release() };
+}
+
 test("an alert rule that is half typed survives a reload, and starts afresh once one asks", async ({ page, admin }) => {
   await page.goto("/ns/default/settings/alerts/new");
   await signIn(page, admin);
@@ -132,6 +147,70 @@ test("a refusal that arrives after the form was left is shown as a notice", asyn
   await expect(page).toHaveURL(/calendars$/);
   release();
   await expect(page.locator(".notice[data-state=failed]")).toContainText("a character that is not allowed in names");
+});
+
+test("a draft is forgotten once it is saved, also if its form was left before the answer came", async ({ page, admin }) => {
+  await page.goto("/ns/default/calendars/new");
+  await signIn(page, admin);
+  const answer = await holdAnswer(page, "createCalendar");
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("left-in-flight");
+  await expect.poll(() => kept(page)).toContain("left-in-flight");
+  await page.getByRole("button", { name: "Create calendar" }).click();
+  await answer.sent;
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await page.getByRole("link", { name: "Ledger", exact: true }).first().click();
+  await expect(page).toHaveURL(/\/ledger$/);
+  answer.release();
+  await expect(page.locator(".notice").filter({ hasText: "left-in-flight is saved." })).toBeVisible();
+  expect(await kept(page)).not.toContain("left-in-flight");
+  // The answer does not take the user away from the page that is shown by now.
+  await expect(page).toHaveURL(/\/ledger$/);
+  await page.goto("/ns/default/calendars/new");
+  await expect(name).toHaveValue("");
+  await expect(note(page)).toHaveCount(0);
+});
+
+test("a draft of a closed dialog is forgotten once it is saved", async ({ page, admin }) => {
+  await page.goto("/ns/default/settings/feeds");
+  await signIn(page, admin);
+  const answer = await holdAnswer(page, "createCalendarFeed");
+  const dialog = page.getByRole("dialog", { name: "New feed" });
+  const name = dialog.getByLabel("Name", { exact: true });
+  await page.getByRole("button", { name: "New feed" }).click();
+  await name.fill("closed-in-flight");
+  await expect.poll(() => kept(page)).toContain("closed-in-flight");
+  await dialog.getByRole("button", { name: "Create feed" }).click();
+  await answer.sent;
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  answer.release();
+  await expect(page.getByTestId("feed-row").filter({ hasText: "closed-in-flight" })).toBeVisible();
+  expect(await kept(page)).not.toContain("closed-in-flight");
+  await page.getByRole("button", { name: "New feed" }).click();
+  await expect(name).toHaveValue("");
+  await expect(note(dialog)).toHaveCount(0);
+});
+
+test("what is typed into a form after the other one was sent stays", async ({ page, admin }) => {
+  await page.goto("/ns/default/calendars/new");
+  await signIn(page, admin);
+  const answer = await holdAnswer(page, "createCalendar");
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("sent-first");
+  await page.getByRole("button", { name: "Create calendar" }).click();
+  await answer.sent;
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await expect(page).toHaveURL(/calendars$/);
+  await page.goBack();
+  await expect(note(page)).toBeVisible();
+  await name.fill("typed-later");
+  await expect.poll(() => kept(page)).toContain("typed-later");
+  answer.release();
+  await expect(page.locator(".notice").filter({ hasText: "sent-first is saved." })).toBeVisible();
+  expect(await kept(page)).toContain("typed-later");
+  await expect(name).toHaveValue("typed-later");
+  await page.getByRole("button", { name: "Start afresh" }).click();
 });
 
 test("a planned backfill survives leaving the page", async ({ page, admin }) => {

@@ -17,6 +17,26 @@ schedules:
   picker-two: { when: "@yearly", tags: [picker-red], workflow: picker-flow }
 `;
 
+/** More tags and workflows than the server lists at once. */
+function crowd(): string {
+  const numbers = (count: number) => [...Array(count).keys()].map((number) => String(number).padStart(3, "0"));
+  const flows = numbers(120).map((number) => `  flow-${number}: { tasks: [{ name: only, target: { noop: {} } }] }`);
+  const tags = numbers(224).map((number) => `common-${number}`);
+  const schedules = numbers(7).map((number, at) => {
+    const own = tags.slice(at * 32, at * 32 + 32).join(", ");
+    return `  many-${number}: { when: "@yearly", tags: [${own}], workflow: flow-000 }`;
+  });
+  return [
+    "module: crowd",
+    "namespace: crowd",
+    "workflows:",
+    ...flows,
+    "schedules:",
+    ...schedules,
+    `  few: { when: "@yearly", tags: [zz-rare], workflow: flow-000 }`,
+  ].join("\n");
+}
+
 function suggestions(page: Page): Locator {
   return page.getByRole("listbox", { name: "Suggestions" });
 }
@@ -133,6 +153,35 @@ test("the metrics' filters suggest tags and schedules, and apply what is taken o
   await tag.press("Enter");
   await expect(page).toHaveURL(/tag=picker-&schedule=picker-two/);
   await expect(suggestions(page)).toHaveCount(0);
+});
+
+test("tags and workflows beyond those that the server lists at once are found by typing", async ({
+  page,
+  server,
+  admin,
+}) => {
+  server.cli(["namespace", "create", "crowd"]);
+  deploy(server, "crowd", crowd());
+  await page.goto("/ns/crowd/metrics");
+  await signIn(page, admin);
+  const tag = page.getByRole("combobox", { name: "Tag", exact: true });
+  await tag.pressSequentially("zz-r");
+  await suggestion(page, "zz-rare").click();
+  await expect(page).toHaveURL(/tag=zz-rare/);
+
+  await page.goto("/ns/crowd/schedules");
+  const search = page.getByLabel("Search schedules");
+  await search.pressSequentially("tag:zz");
+  await page.getByRole("listbox", { name: "Completions" }).getByRole("option", { name: /tag:zz-rare/ }).click();
+  await expect(search).toHaveValue("tag:zz-rare");
+  await expect(page.getByTestId("schedule-row")).toHaveCount(1);
+
+  await page.goto("/ns/crowd/schedules/new");
+  await page.getByRole("radio", { name: "An existing workflow" }).check();
+  const workflow = page.getByRole("combobox", { name: "Workflow" });
+  await workflow.pressSequentially("w-119");
+  await suggestion(page, "flow-119").click();
+  await expect(workflow).toHaveValue("flow-119");
 });
 
 for (const colorScheme of ["light", "dark"] as const) {

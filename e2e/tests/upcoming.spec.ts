@@ -52,3 +52,23 @@ test("a week is seen by the work of its hours, too", async ({ page, server, admi
   await page.getByRole("link", { name: "Starts", exact: true }).click();
   await expect(page.getByRole("heading", { name: "Starts in the next 7 days" })).toBeVisible();
 });
+
+test("a fire is shown in its hour of a clock that is half an hour off", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "halves"]);
+  const daily = `daily: { when: "15 9 * * *", zone: Asia/Kolkata, task: { target: { noop: {} } } }`;
+  deploy(server, "halves", `module: halves\nnamespace: halves\nschedules:\n  ${daily}\n`);
+  await page.addInitScript(() => localStorage.setItem("carillon.zone", "Asia/Kolkata"));
+  await page.goto("/ns/halves/upcoming");
+  await signIn(page, admin);
+  const hour = (hour: string) => page.getByRole("button", { name: `${hour}: 1 starts of 1 schedules` });
+  await expect(hour("09:00").first()).toBeVisible();
+  await expect(hour("08:00")).toHaveCount(0);
+  await expect(page.getByRole("img", { name: "1 starts in 1 minutes, 1 in the busiest" })).toBeVisible();
+
+  await page.getByRole("link", { name: "Day", exact: true }).click();
+  await page.getByRole("link", { name: "The day after" }).click();
+  const row = (hour: string) => page.getByTestId("day-hour").filter({ hasText: hour });
+  await expect(row("09:00").locator("td.number").first()).toHaveText("1");
+  await expect(row("08:00").locator("td.number").first()).toHaveText("0");
+  await expect(page.getByTestId("day-hour")).toHaveCount(24);
+});

@@ -120,7 +120,7 @@ pub use fires::Fires;
 pub use lint::{ClockChange, Warning, WarningCode};
 pub use pieces::{Piece, Pieces};
 pub use timetable::Timetable;
-pub use wall::{first_instant, wall_clock};
+pub use wall::{clock_hour, first_instant, wall_clock};
 pub use zone::{
     ZoneData, ZoneDataError, ZoneSource, is_later_release, use_zone_data, zone_data, zone_names,
 };

@@ -30,6 +30,18 @@ pub fn first_instant(zone: &str, local: NaiveDateTime) -> Option<DateTime<Utc>> 
     }
 }
 
+/// The hour of a zone's clock that contains an instant: its begin, and its end. An hour that a clock
+/// change cuts is two: one up to the change and one from the change on, so the clock shows the same
+/// hour during all of it. `None` for an unknown zone.
+pub fn clock_hour(zone: &str, at: DateTime<Utc>) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+    const HOUR: i64 = 3_600;
+    let at = at.timestamp();
+    let span = Zone::named(zone).ok()?.span_at(at);
+    let begin = at - (at + span.offset).rem_euclid(HOUR);
+    let (begin, end) = (begin.max(span.start), (begin + HOUR).min(span.end));
+    Some((DateTime::from_timestamp(begin, 0)?, DateTime::from_timestamp(end, 0)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +66,51 @@ mod tests {
             assert_eq!(first(zone, local).as_deref(), Some(expected), "{zone} {local}");
         }
         assert_eq!(first("Mars/Base", "2026-03-29T02:30:00"), None);
+    }
+
+    fn hour(zone: &str, at: &str) -> Option<String> {
+        let (begin, end) = clock_hour(zone, at.parse().unwrap())?;
+        Some(format!("{} {}", begin.format("%FT%H:%MZ"), end.format("%FT%H:%MZ")))
+    }
+
+    #[test]
+    fn an_hour_begins_when_the_clock_shows_a_whole_hour() {
+        for (zone, at, expected) in [
+            ("UTC", "2026-11-21T09:15:30.5Z", "2026-11-21T09:00Z 2026-11-21T10:00Z"),
+            ("Europe/Berlin", "2026-11-21T09:15:00Z", "2026-11-21T09:00Z 2026-11-21T10:00Z"),
+            // +05:30, +05:45 and -03:30.
+            ("Asia/Kolkata", "2026-11-21T09:15:00Z", "2026-11-21T08:30Z 2026-11-21T09:30Z"),
+            ("Asia/Kolkata", "2026-11-21T09:30:00Z", "2026-11-21T09:30Z 2026-11-21T10:30Z"),
+            ("Asia/Kathmandu", "2026-11-21T09:14:59Z", "2026-11-21T08:15Z 2026-11-21T09:15Z"),
+            ("America/St_Johns", "2026-11-21T09:15:00Z", "2026-11-21T08:30Z 2026-11-21T09:30Z"),
+            // The clock goes from 01:59 (+10:30) to 02:30 (+11:00), and in April from 01:59 back to
+            // 01:30.
+            ("Australia/Lord_Howe", "2026-10-03T15:29:00Z", "2026-10-03T14:30Z 2026-10-03T15:30Z"),
+            ("Australia/Lord_Howe", "2026-10-03T15:30:00Z", "2026-10-03T15:30Z 2026-10-03T16:00Z"),
+            ("Australia/Lord_Howe", "2026-10-03T16:00:00Z", "2026-10-03T16:00Z 2026-10-03T17:00Z"),
+            ("Australia/Lord_Howe", "2026-04-04T14:59:00Z", "2026-04-04T14:00Z 2026-04-04T15:00Z"),
+            ("Australia/Lord_Howe", "2026-04-04T15:00:00Z", "2026-04-04T15:00Z 2026-04-04T15:30Z"),
+            ("Australia/Lord_Howe", "2026-04-04T15:30:00Z", "2026-04-04T15:30Z 2026-04-04T16:30Z"),
+        ] {
+            assert_eq!(hour(zone, at).as_deref(), Some(expected), "{zone} {at}");
+        }
+        assert_eq!(hour("Mars/Base", "2026-11-21T09:15:00Z"), None);
+    }
+
+    #[test]
+    fn the_hours_of_a_clock_follow_each_other_and_show_one_hour_each() {
+        let reading = |zone, at| wall_clock(zone, at).unwrap().0.format("%F %H").to_string();
+        for zone in ["Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "Asia/Kathmandu"] {
+            let mut at = DateTime::from_timestamp(1_767_225_600, 0).unwrap();
+            for _ in 0..24 * 365 {
+                let (begin, end) = clock_hour(zone, at).unwrap();
+                let last = end - TimeDelta::seconds(1);
+                assert_eq!(clock_hour(zone, last), Some((begin, end)), "{zone} {at}");
+                assert_eq!(reading(zone, begin), reading(zone, last), "{zone} {at}");
+                assert!(begin <= at && at < end, "{zone} {at}");
+                at = end;
+            }
+        }
     }
 
     #[test]

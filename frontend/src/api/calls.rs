@@ -2,12 +2,16 @@
 
 pub(crate) mod alerts;
 pub(crate) mod cluster;
+mod figures;
 mod foreseen;
 mod orders;
 pub(crate) mod planning;
 pub(crate) mod settings;
 pub(crate) mod workers;
 
+pub(crate) use self::figures::{
+    SeriesQuery, metrics, namespace_stats, run_stats, schedule_figures,
+};
 pub(crate) use self::foreseen::{
     candidate, definition_effect, fire_days, fires_ahead, pause_preview, pause_preview_of_search,
     paused_fires, preview, resume_preview, slots,
@@ -27,11 +31,10 @@ use super::{
 use crate::{
     model::{
         AuditEvent, AuditRow, DeletedSchedule, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
-        Line, LiveRun, Metrics, Minutes, Named, NamespaceTargets, NextSchedule, OverviewAnswer,
-        Page, Place, ReasonCode, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
-        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleHistories,
-        ScheduleImpact, ScheduleRow, ScheduleSortField, Seen, Tallies, Verdict, Viewer,
-        WorkProblem,
+        Line, LiveRun, Minutes, Named, NamespaceTargets, NextSchedule, OverviewAnswer, Page, Place,
+        ReasonCode, RunDetail, RunRow, RunSortField, RunState, SavedView, ScheduleDetail,
+        ScheduleGrouping, ScheduleGroups, ScheduleHistories, ScheduleImpact, ScheduleRow,
+        ScheduleSortField, Seen, TagNames, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -140,6 +143,12 @@ pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask
     let (namespace, search) = (within(query.namespace), query.search);
     let variables = operations::schedule_groups::Variables { namespace, by, filter, search };
     Ask::new::<operations::ScheduleGroups>(variables)
+}
+
+/// The 200 most frequent tags; with `text`, of those that contain it.
+pub(crate) fn tags(namespace: String, text: Option<String>) -> Ask<TagNames> {
+    let namespace = within(namespace);
+    Ask::new::<operations::Tags>(operations::tags::Variables { namespace, text })
 }
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
@@ -332,58 +341,13 @@ pub(crate) fn seen() -> Ask<Seen> {
     Ask::new::<operations::Seen>(operations::seen::Variables)
 }
 
-/// Selects the series that a chart shows.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SeriesQuery {
-    pub(crate) namespace: String,
-    pub(crate) from: Moment,
-    /// The end of the range; now if `None`.
-    pub(crate) until: Option<Moment>,
-    /// The length of a step, in seconds.
-    pub(crate) step: i64,
-    pub(crate) tag: Option<String>,
-    /// A schedule's key.
-    pub(crate) schedule: Option<String>,
-}
-
-pub(crate) fn run_stats(query: SeriesQuery) -> Ask<RunStats> {
-    let SeriesQuery { namespace, from, until, step, tag, schedule } = query;
-    let (from, step) = (Some(from), Some(step));
-    let variables = operations::run_stats::Variables {
-        namespace: within(namespace),
-        from,
-        until,
-        step,
-        tag,
-        schedule_id: schedule,
-    };
-    Ask::new::<operations::RunStats>(variables)
-}
-
-pub(crate) fn metrics(namespace: String) -> Ask<Metrics> {
-    let namespace = within(namespace);
-    Ask::new::<operations::Metrics>(operations::metrics::Variables { namespace })
-}
-
-/// The schedules that a search finds, slowest first, with their figures over a range.
-pub(crate) fn schedule_figures(
-    namespace: String,
-    search: Option<String>,
-    from: Option<Moment>,
-    until: Option<Moment>,
-) -> Ask<Vec<ScheduleFigures>> {
-    let namespace = within(namespace);
-    let variables = operations::schedule_figures::Variables { namespace, search, from, until };
-    Ask::new::<operations::ScheduleFigures>(variables)
-}
-
 pub(crate) fn timezones() -> Ask<Vec<String>> {
     Ask::new::<Timezones>(operations::timezones::Variables)
 }
 
-/// The first hundred workflows.
-pub(crate) fn workflows(namespace: String) -> Ask<Vec<Named>> {
-    Ask::new::<Workflows>(operations::workflows::Variables { namespace })
+/// The first hundred workflows; with `text`, of those whose names contain it.
+pub(crate) fn workflows(namespace: String, text: Option<String>) -> Ask<Page<Named>> {
+    Ask::new::<Workflows>(operations::workflows::Variables { namespace, text })
 }
 
 /// The deleted schedules of a namespace that can be restored, the last deleted first.

@@ -86,6 +86,7 @@ operations! {
     ScheduleCount = "graphql/schedule_count.graphql", "/schedules/totalCount" => i64;
     ScheduleHistories = "graphql/schedule_histories.graphql", "/nodes" => crate::model::ScheduleHistories;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
+    Tags = "graphql/tags.graphql", "/scheduleGroups" => crate::model::TagNames;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;
     Runs = "graphql/runs.graphql", "/runs" => Page<RunRow>;
@@ -96,6 +97,7 @@ operations! {
     TestCall = "graphql/test_call.graphql", "/testCall" => crate::model::TestCall;
     AuditEvents = "graphql/audit_events.graphql", "/auditEvents" => Page<AuditEvent>;
     RunStats = "graphql/run_stats.graphql", "/runStats" => crate::model::RunStats;
+    NamespaceStats = "graphql/namespace_stats.graphql", "/namespaceStats" => crate::model::NamespaceComparison;
     Metrics = "graphql/metrics.graphql", "/metrics" => crate::model::Metrics;
     ScheduleFigures = "graphql/schedule_figures.graphql", "/schedules/nodes" => Vec<crate::model::ScheduleFigures>;
     Ledger = "graphql/ledger.graphql", "/ledger" => Page<LedgerRow>;
@@ -109,7 +111,7 @@ operations! {
     MarkSeen = "graphql/mark_seen.graphql", "/updateMySettings/settings/seenUntil" => String;
     HealthEvents = "graphql/health_events.graphql", "/healthEvents" => HealthEvent;
     Timezones = "graphql/timezones.graphql", "/timezones" => Vec<String>;
-    Workflows = "graphql/workflows.graphql", "/workflows/nodes" => Vec<Named>;
+    Workflows = "graphql/workflows.graphql", "/workflows" => Page<Named>;
     CreateSchedule = "graphql/create_schedule.graphql", "/createSchedule/schedule/id" => String;
     UpdateSchedule = "graphql/update_schedule.graphql", "/updateSchedule/schedule/id" => String;
     PauseSchedule = "graphql/pause_schedule.graphql", "/pauseSchedule/schedule/id" => String;

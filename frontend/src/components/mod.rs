@@ -73,15 +73,15 @@ pub(crate) use picker::{Fill, Suggestions, filter_field};
 pub(crate) use plain_table::{Heading, heading, silent_heading, table};
 pub(crate) use query::{
     FieldTerm, OwnViews, QueryBar, QueryField, QueryView, SplitQuery, field_term, has_term,
-    plain_words, split_query, toggled,
+    plain_words, split_query, toggled, typed_value,
 };
 pub(crate) use reason::{is_id, reason_text};
 pub(crate) use run_table::{run_columns, run_name, trigger_words};
 pub(crate) use save::{copy_text, save_text};
 pub(crate) use selection::Selection;
 pub(crate) use shapes::{
-    Band, BarColumn, Chosen, DagNode, DagView, Drag, GanttBar, GanttRow, SparkBar, Week,
-    band_chart, dag, gantt, heat_map, sparkline, stacked_bars, use_dag_view, use_drag,
+    Band, BarColumn, Chosen, DagNode, DagView, Drag, GanttBar, GanttRow, SparkBar, TrendLayer,
+    Week, band_chart, dag, gantt, heat_map, sparkline, stacked_bars, trend, use_dag_view, use_drag,
 };
 pub(crate) use switches::ThemeSwitch;
 pub(crate) use table::{Column, Kept, RowName, Table};

@@ -8,8 +8,8 @@ use crate::time::Moment;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Forecast {
-    pub(crate) to: Moment,
     pub(crate) is_complete: bool,
+    /// The hours of a zone's clock, or of UTC.
     pub(crate) hours: Vec<ForecastHour>,
     /// The number of frequent schedules: those that start at least once a minute, equally often in
     /// each hour.
@@ -72,7 +72,7 @@ pub(crate) struct UpcomingSchedule {
     pub(crate) namespace: String,
 }
 
-/// One hour of UTC.
+/// One hour.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ForecastHour {
@@ -164,8 +164,7 @@ mod tests {
     }
 
     fn week(hours: Vec<ForecastHour>, frequent_schedules: i64) -> Forecast {
-        let to = Moment::from_millis(9);
-        Forecast { to, is_complete: true, hours, frequent_schedules, fires: vec![] }
+        Forecast { is_complete: true, hours, frequent_schedules, fires: vec![] }
     }
 
     #[test]

@@ -46,6 +46,74 @@ impl Percentiles {
     }
 }
 
+/// The namespaces that the user may see, with what settled in them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NamespaceComparison {
+    pub(crate) from: Moment,
+    pub(crate) until: Moment,
+    /// The namespaces, the busiest first.
+    pub(crate) namespaces: Vec<NamespaceFigures>,
+    /// Whether there are more namespaces than these.
+    pub(crate) is_cut: bool,
+}
+
+/// What settled in one namespace.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct NamespaceFigures {
+    pub(crate) namespace: String,
+    /// The figures of the whole range.
+    pub(crate) total: SettledFigures,
+    /// The figures of each step.
+    pub(crate) points: Vec<SettledFigures>,
+}
+
+/// What settled in a period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SettledFigures {
+    succeeded: i64,
+    failed: i64,
+    timed_out: i64,
+    cancelled: i64,
+    missed: i64,
+    abandoned: i64,
+    durations: Option<P95>,
+    latenesses: Option<P95>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+struct P95 {
+    p95: i64,
+}
+
+impl SettledFigures {
+    /// Runs that ended.
+    pub(crate) fn ended(&self) -> i64 {
+        self.succeeded + self.cancelled + self.failed()
+    }
+
+    /// Runs that failed or timed out.
+    pub(crate) fn failed(&self) -> i64 {
+        self.failed + self.timed_out
+    }
+
+    /// Fires that were missed or given up.
+    pub(crate) fn lost(&self) -> i64 {
+        self.missed + self.abandoned
+    }
+
+    /// The 95th percentile of the durations, in milliseconds.
+    pub(crate) fn p95_duration(&self) -> Option<i64> {
+        self.durations.map(|durations| durations.p95)
+    }
+
+    /// The 95th percentile of the latenesses, in milliseconds.
+    pub(crate) fn p95_lateness(&self) -> Option<i64> {
+        self.latenesses.map(|latenesses| latenesses.p95)
+    }
+}
+
 /// The current figures.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -78,7 +78,10 @@ pub(crate) use history::{RecentFire, ScheduleHistories, ScheduleHistory, Tally};
 pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
 pub(crate) use many::{ManyOutcome, Match};
-pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
+pub(crate) use metrics::{
+    FireTrace, Metrics, NamespaceComparison, NamespaceFigures, Percentiles, RunStats,
+    ScheduleFigures, SettledFigures, StatPoint,
+};
 pub(crate) use namespace::{
     Figure, Namespace, NamespaceTargets, Quota, Retention, RetentionPreview,
 };
@@ -98,7 +101,7 @@ pub(crate) use run::{
 pub(crate) use schedule::{
     CalendarLink, DeletedSchedule, FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire,
     PausedFires, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups,
-    ScheduleRow, SearchPauseEffect, Version,
+    ScheduleRow, SearchPauseEffect, TagNames, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{

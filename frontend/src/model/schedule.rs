@@ -36,6 +36,15 @@ pub(crate) struct ScheduleGroup {
     pub(crate) schedules: i64,
 }
 
+/// The most frequent tags of schedules.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TagNames {
+    pub(crate) groups: Vec<Named>,
+    /// Whether there are more tags.
+    pub(crate) is_cut: bool,
+}
+
 /// A schedule in a list or an event.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::{
     components::{
         AsyncView, Band, BarColumn, DagNode, Field, Fill, GanttBar, GanttRow, Glyph, Look, Mark,
-        Sameness, SparkBar, Suggestions, Waiting, When, badge, band_chart, button, dag, diff,
-        diff_lines, empty, expressions, gantt, heading, heat_map, icon_button, meter, panel,
-        sparkline, stacked_bars, table, use_dag_view, use_drag,
+        Sameness, SparkBar, Suggestions, TrendLayer, Waiting, When, badge, band_chart, button, dag,
+        diff, diff_lines, empty, expressions, gantt, heading, heat_map, icon_button, meter, panel,
+        sparkline, stacked_bars, table, trend, use_dag_view, use_drag,
     },
     model::{AlertKind, Code, Failure, NodeState, RunForecast, RunState, ScheduleState, Verdict},
     state::use_title,
@@ -34,6 +34,7 @@ pub(crate) fn Gallery() -> impl IntoView {
             {panel("Empty", (), waiting(true, None, true))}
             {panel("Table", (), rows())}
             {panel("Sparklines", (), sparklines())}
+            {panel("Trends", (), trends())}
             {panel("Meters", (), meters())}
             {panel("Stacked bars", (), bars(48))}
             {panel("Stacked bars without data", (), bars(0))}
@@ -171,6 +172,20 @@ fn rows() -> AnyView {
     };
     let rows = [("nightly", RunState::Succeeded, "12 s"), ("hourly", RunState::Failed, "1 min")];
     table("Schedules", "table", headings, Vec::from(rows.map(row)).into_any())
+}
+
+fn trends() -> AnyView {
+    let layer =
+        |state, of: fn(i64) -> Option<i64>| TrendLayer { state, values: (0..30).map(of).collect() };
+    let ended = layer("succeeded", |step| Some(step * 37 % 90));
+    let failed = layer("failed", |step| (step % 7 == 0).then_some(step));
+    let times = layer("queued", |step| (step % 5 != 0).then_some(step * 41 % 70));
+    view! {
+        {trend("Runs, of which some failed".to_owned(), &[ended, failed])}
+        {trend("Durations, with gaps".to_owned(), &[times])}
+        {trend("Nothing".to_owned(), &[])}
+    }
+    .into_any()
 }
 
 fn sparklines() -> AnyView {

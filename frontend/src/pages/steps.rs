@@ -17,16 +17,23 @@ const LENGTHS: [i64; 13] = [
     360 * MINUTE,
     720 * MINUTE,
     1_440 * MINUTE,
-    10_080 * MINUTE,
+    WEEK,
 ];
+const WEEK: i64 = 10_080 * MINUTE;
 /// Approximate number of steps that a reader can distinguish.
 const STEPS: i64 = 90;
 
 /// The step, in seconds, that suits a range of this many milliseconds best.
 pub(super) fn step(millis: i64) -> i64 {
+    step_of(millis, STEPS)
+}
+
+/// The shortest step, in seconds, that divides a range of this many milliseconds into at most as
+/// many steps as given.
+pub(super) fn step_of(millis: i64, most: i64) -> i64 {
     let seconds = millis / 1_000;
-    let fits = |length: &&i64| seconds / **length <= STEPS;
-    LENGTHS.iter().find(fits).copied().unwrap_or(10_080 * MINUTE)
+    let fits = |length: &&i64| seconds / **length <= most;
+    LENGTHS.iter().find(fits).copied().unwrap_or_else(|| (seconds / most / WEEK + 1) * WEEK)
 }
 
 /// The label of a step: `Wed 25 Nov 14:00`.
@@ -101,6 +108,11 @@ mod tests {
     fn a_step_is_one_that_a_clock_has_a_mark_for() {
         let hours = [1, 6, 24, 168, 720, 8_760].map(|hours| step(hours * 3_600_000) / MINUTE);
         assert_eq!(hours, [1, 5, 30, 120, 720, 10_080]);
+        let hours = [1, 24, 168, 720].map(|hours| step_of(hours * 3_600_000, 40) / MINUTE);
+        assert_eq!(hours, [2, 60, 360, 1_440]);
+        // Ten years are still as many steps as the server permits.
+        let years = step_of(3_650 * 86_400_000, 40);
+        assert_eq!((years % WEEK, 3_650 * 86_400 / years), (0, 37));
     }
 
     #[test]

@@ -1,29 +1,27 @@
 //! What fields suggest: the names of what exists on the server.
 //!
-//! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them; schedules, of which there
-//! may be many, are searched by the server.
+//! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them. What there may be more of, such
+//! as tags and workflows, is searched by the server as soon as its list is not complete; schedules are always searched.
+//!
+//! - `names`: where the names come from: a list, or a list and searches
+
+mod names;
 
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use serde::de::DeserializeOwned;
 
+use self::names::{FoundNames, Names, Sought, from_list, list, named, searched};
 use crate::{
-    api::{self, Ask, ScheduleQuery},
-    components::{Fill, QueryField, Suggestions},
+    api,
+    components::{Fill, QueryField, Suggestions, typed_value},
     data::use_load,
-    model::{
-        Membership, Named, Page, Place, Pulling, ScheduleGrouping, ScheduleGroups, ScheduleName,
-        User,
-    },
+    model::{Membership, Named, Page, Place, Pulling, ScheduleName, TagNames, User},
     state::{use_address, use_session},
 };
 
 /// The server's maximum for one page of a list.
 const MAX_NAMES: usize = 200;
-
-type Sought = RwSignal<Option<String>>;
-type Names = Signal<Vec<String>>;
 
 /// The namespace of the page; empty across all namespaces.
 fn here() -> Signal<String> {
@@ -36,47 +34,10 @@ fn one(namespace: Signal<String>) -> Option<String> {
     Some(namespace.get()).filter(|namespace| !namespace.is_empty())
 }
 
-/// Suggestions that come from a list, which is loaded once the field is used.
-fn from_list<T>(
-    fill: Fill,
-    ask: impl Fn() -> Option<Ask<T>> + 'static,
-    names: fn(&T) -> Vec<String>,
-) -> Suggestions
-where
-    T: DeserializeOwned + Send + Sync + 'static,
-{
-    let sought = RwSignal::new(None);
-    Suggestions { fill, known: list(sought, ask, names), sought }
-}
-
-fn list<T>(
-    sought: Sought,
-    ask: impl Fn() -> Option<Ask<T>> + 'static,
-    names: fn(&T) -> Vec<String>,
-) -> Names
-where
-    T: DeserializeOwned + Send + Sync + 'static,
-{
-    // What is typed further does not load the list again.
-    let is_used = Memo::new(move |_| sought.with(Option::is_some));
-    let load = use_load(move || if is_used.get() { ask() } else { None });
-    Memo::new(move |_| load.with(names).unwrap_or_default()).into()
-}
-
-fn named<T: AsRef<[Named]>>(all: &T) -> Vec<String> {
-    all.as_ref().iter().map(|named| named.name.clone()).collect()
-}
-
-/// The tags that schedules have: the 200 most frequent ones.
+/// The tags that schedules have.
 fn tags_of(sought: Sought, namespace: Signal<String>) -> Names {
-    let ask = move || {
-        let query = ScheduleQuery { namespace: namespace.get(), ..ScheduleQuery::default() };
-        Some(api::schedule_groups(query, ScheduleGrouping::Tag))
-    };
-    let names = |found: &ScheduleGroups| -> Vec<String> {
-        found.groups.iter().map(|group| group.name.clone()).collect()
-    };
-    list(sought, ask, names)
+    let names = |found: &TagNames| FoundNames { names: named(&found.groups), is_cut: found.is_cut };
+    searched(sought, move |text| Some(api::tags(namespace.get(), text)), names)
 }
 
 /// Tags, separated by commas.
@@ -95,13 +56,13 @@ pub(super) fn search(fields: &'static [QueryField]) -> Suggestions {
     Suggestions { fill: Fill::Search(fields), ..tags() }
 }
 
-/// The tags that a search may name, once the user has typed a term that asks for one.
+/// The tags that a search may name, once the user types a term that asks for one.
 pub(super) fn tags_in(search: Signal<String>) -> Names {
     let sought = RwSignal::new(None);
     Effect::new(move |before: Option<()>| {
-        let has_tag = search.with(|search| search.contains("tag:"));
-        if before.is_some() && has_tag && sought.with_untracked(Option::is_none) {
-            sought.set(Some(String::new()));
+        let typed = search.with(|search| typed_value(search, "tag").map(str::to_owned));
+        if before.is_some() && typed.is_some() {
+            sought.set(typed);
         }
     });
     tags_of(sought, here())
@@ -134,9 +95,15 @@ pub(super) fn calendars() -> Suggestions {
     from_list(Fill::Words, move || one(namespace).map(api::calendars), named)
 }
 
+/// One workflow.
 pub(super) fn workflows() -> Suggestions {
-    let namespace = here();
-    from_list(Fill::Whole, move || one(namespace).map(api::workflows), named)
+    let (sought, namespace) = (RwSignal::new(None), here());
+    let ask = move |text| one(namespace).map(|namespace| api::workflows(namespace, text));
+    let names = |page: &Page<Named>| FoundNames {
+        names: page.rows.iter().map(|workflow| workflow.name.clone()).collect(),
+        is_cut: page.next.is_some(),
+    };
+    Suggestions { fill: Fill::Whole, known: searched(sought, ask, names), sought }
 }
 
 pub(super) fn zones() -> Suggestions {

@@ -15,6 +15,14 @@ pub(crate) struct Kept {
     blank: StoredValue<String>,
 }
 
+/// A draft as it was when its form was sent. It consists of plain values, because the form, and with it all that belongs
+/// to the form, may be gone when the server answers.
+pub(crate) struct SentDraft {
+    key: String,
+    text: Option<String>,
+    is_restored: RwSignal<bool>,
+}
+
 /// Restores the earlier input, and saves further input. `read` returns the form as a text and tracks its fields;
 /// `write` puts such a text into the form.
 pub(crate) fn use_draft(
@@ -51,9 +59,26 @@ impl Kept {
         self.key.with_value(|key| memory::remember(key, if is_blank { "" } else { text }));
     }
 
-    /// Deletes the draft because it was sent or discarded.
+    /// Deletes the draft because it is discarded.
     pub(crate) fn forget(self) {
-        let _gone = self.key.try_with_value(|key| memory::remember(key, ""));
-        let _gone = self.is_restored.try_set(false);
+        self.key.with_value(|key| memory::remember(key, ""));
+        self.is_restored.set(false);
+    }
+
+    /// The draft as it is now, to delete it once the server has saved what the form sends.
+    pub(crate) fn sent(self) -> SentDraft {
+        let key = self.key.get_value();
+        SentDraft { text: memory::recall(&key), key, is_restored: self.is_restored }
+    }
+}
+
+impl SentDraft {
+    /// Deletes the draft because it was saved. If the form was left since, what was typed into another one with the same
+    /// draft stays.
+    pub(crate) fn forget(self) {
+        let is_left = self.is_restored.try_set(false).is_some();
+        if !is_left || memory::recall(&self.key) == self.text {
+            memory::remember(&self.key, "");
+        }
     }
 }

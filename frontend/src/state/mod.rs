@@ -43,7 +43,7 @@ mod zone;
 pub(crate) use address::{Address, use_address};
 pub(crate) use clock::use_now;
 pub(crate) use density::use_density;
-pub(crate) use drafts::{Kept as Draft, use_draft};
+pub(crate) use drafts::{Kept as Draft, SentDraft, use_draft};
 pub(crate) use every::use_every;
 pub(crate) use held::Held;
 pub(crate) use hold::{Hold, use_hold};

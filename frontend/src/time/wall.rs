@@ -64,6 +64,19 @@ pub(crate) fn browser_zone() -> String {
     BROWSER_ZONE.with(String::clone)
 }
 
+/// The zone by whose clock hours are to be counted between two instants. `None` if its hours are those of UTC, as they
+/// are in most zones.
+pub(crate) fn zone_of_hours(zone: &str, from: Moment, until: Moment) -> Option<String> {
+    let is_between = |at: Moment| offset(at, zone).is_some_and(|offset| !is_whole(&offset));
+    let is_other = zone != "UTC" && (is_between(from) || is_between(until));
+    is_other.then(|| zone.to_owned())
+}
+
+/// Whether an offset is a whole number of hours.
+fn is_whole(offset: &str) -> bool {
+    seconds(offset).is_none_or(|seconds| seconds % 3_600 == 0)
+}
+
 fn zone_of(format: &Intl::DateTimeFormat) -> Option<String> {
     Reflect::get(&format.resolved_options(), &"timeZone".into()).ok()?.as_string()
 }
@@ -129,6 +142,16 @@ mod tests {
         assert_eq!(shown(-1, "-00:44:30"), "1969-12-31 23:15:29 -00:44:30");
         let utc = Wall::read(Moment::from_millis(leap_day), "UTC");
         assert_eq!(utc, Wall::ahead(Moment::from_millis(leap_day), ""));
+    }
+
+    #[test]
+    fn hours_of_most_zones_begin_with_those_of_utc() {
+        assert!(["", "+01:00", "-11:00", "+13:00"].into_iter().all(is_whole));
+        for between in ["+05:30", "+05:45", "-03:30", "\u{2212}09:30", "+10:30"] {
+            assert!(!is_whole(between), "{between}");
+        }
+        let now = Moment::from_millis(0);
+        assert_eq!(zone_of_hours("UTC", now, now), None);
     }
 
     #[test]

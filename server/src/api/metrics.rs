@@ -7,6 +7,8 @@ use super::{
     context::ContextExt,
     error::Result,
     loaders::ScheduleRow,
+    namespace_stats::{self, MAX_NAMESPACES, NamespaceComparison},
+    page::{bounded_by, cost_by},
     query::{usual, within},
     run_stats::{Percentiles, RunStats},
     scalar::{Instant, Long},
@@ -93,6 +95,33 @@ impl ReadingFigures {
         let until = until.map_or(now, |until| until.0);
         let from = from.map_or_else(|| until - TimeDelta::hours(1), |from| from.0);
         RunStats::read(cx.store(), &of, from, until, step, now).await
+    }
+
+    /// What settled in each namespace that you may see, summed for the range and for each of its
+    /// steps. Counted as `runStats` counts.
+    #[graphql(
+        complexity = "namespace_stats::COST + cost_by(first, MAX_NAMESPACES, child_complexity)"
+    )]
+    async fn namespace_stats(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "A day before `until` if absent.")] from: Option<Instant>,
+        #[graphql(desc = "Now if absent.")] until: Option<Instant>,
+        #[graphql(
+            desc = "Step length in seconds, a multiple of 60; by default one that makes at most 60 \
+                    steps, which is also the maximum. Roll-ups older than two days are hourly: a \
+                    range that includes them has steps of whole hours, whatever is requested."
+        )]
+        step: Option<i32>,
+        #[graphql(default = 50, desc = "The number of namespaces, 1 to 100.")] first: i32,
+    ) -> Result<NamespaceComparison> {
+        cx.viewer()?;
+        let most = bounded_by("first", first, MAX_NAMESPACES)?;
+        let within = within(cx, None).await?;
+        let now = cx.commands().clock.now();
+        let until = until.map_or(now, |until| until.0);
+        let from = from.map_or_else(|| until - TimeDelta::days(1), |from| from.0);
+        NamespaceComparison::read(cx.store(), &within, from, until, step, most, now).await
     }
 }
 

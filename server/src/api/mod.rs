@@ -37,8 +37,8 @@
 //! - `run_forecast`: how a live run compares with its schedule's usual runs; `slots`: the outcome
 //!   of a schedule's instants
 //! - `schedule_group`: schedules by tag or module; `workflow_text`: workflows as text
-//! - `metrics`, `run_stats`, `schedule_stats`: figures; `watching`: subscriptions to metrics and
-//!   health; `answer_cache`: answers that stay valid for a short time
+//! - `metrics`, `run_stats`, `schedule_stats`, `namespace_stats`: figures; `watching`: subscriptions
+//!   to metrics and health; `answer_cache`: answers that stay valid for a short time
 //! - `sentence`: why a fire has its verdict, in words
 //! - `worker`: programs that pull tasks, and their queues
 //! - `values`: reads scalar values early, so that errors name their path
@@ -75,6 +75,7 @@ mod metrics;
 mod minutes;
 mod module;
 mod mutation;
+mod namespace_stats;
 mod node;
 mod overview;
 mod page;

@@ -106,10 +106,60 @@ impl Percentiles {
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = HOUR_MS / 1_000;
-/// Maximum number of steps.
-const MAX_STEPS: i64 = 1_500;
-/// Maximum number of steps if the caller specifies no step length.
-const USUAL_STEPS: i64 = 400;
+
+/// How many steps a range may have.
+pub(super) struct StepLimits {
+    /// Maximum number of steps.
+    pub(super) max: i64,
+    /// Maximum number of steps if the caller specifies no step length.
+    pub(super) usual: i64,
+}
+
+/// The steps of a chart.
+const CHART: StepLimits = StepLimits { max: 1_500, usual: 400 };
+
+/// A range divided into steps, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Steps {
+    /// The start of the first step.
+    first: i64,
+    /// The end of the last step.
+    last: i64,
+    /// The length of a step.
+    pub(super) length: i64,
+}
+
+impl Steps {
+    /// The start of the first step.
+    pub(super) fn begin(self) -> Timestamp {
+        instant(self.first)
+    }
+
+    /// The end of the last step.
+    pub(super) fn end(self) -> Timestamp {
+        instant(self.last)
+    }
+
+    pub(super) fn length_ms(self) -> i64 {
+        self.length * 1_000
+    }
+
+    /// The figures of all steps, from the roll-ups of those that have any, in order.
+    pub(super) fn points(self, found: Vec<(i64, Rollup)>) -> Vec<RunStat> {
+        let mut found = found.into_iter().peekable();
+        (0..(self.last - self.first) / self.length)
+            .map(|index| {
+                let rollup = found.next_if(|(step, _)| *step == index).unwrap_or_default().1;
+                RunStat::of(instant(self.first + index * self.length), &rollup)
+            })
+            .collect()
+    }
+}
+
+fn instant(seconds: i64) -> Timestamp {
+    Timestamp(seconds.saturating_mul(1_000))
+}
+
 /// Default step lengths in seconds, chosen so that a chart is easy to read.
 const USUAL: [i64; 7] = [60, 5 * 60, 15 * 60, 3_600, 6 * 3_600, 24 * 3_600, 7 * 24 * 3_600];
 
@@ -124,30 +174,25 @@ impl RunStats {
         now: DateTime<Utc>,
     ) -> Result<Self> {
         let by_minute = if of.is_whole() { by_minute_since(now) } else { Timestamp(i64::MIN) };
-        let (first, last, step) = steps(from, until, step, by_minute)?;
-        let at = |seconds: i64| Timestamp(seconds.saturating_mul(1_000));
-        let (begin, end, step_ms) = (at(first), at(last), step * 1_000);
+        let steps = CHART.steps(from, until, step, by_minute)?;
+        let (begin, end, step_ms) = (steps.begin(), steps.end(), steps.length_ms());
         let (found, is_complete) = if of.is_whole() {
             (stats::steps(store, &of.within, begin, end, step_ms).await?, true)
         } else {
             let series = run_series::steps(store, of, begin, end, step_ms).await?;
             (series.steps, series.is_complete)
         };
-        let mut found = found.into_iter().peekable();
-        let count = (last - first) / step;
-        let points = (0..count)
-            .map(|index| {
-                let rollup = found.next_if(|(step, _)| *step == index).unwrap_or_default().1;
-                RunStat::of(at(first + index * step), &rollup)
-            })
-            .collect();
+        let points = steps.points(found);
         let (from, until) = (begin.into(), end.into());
-        Ok(Self { from, until, step_seconds: step, points, is_complete })
+        Ok(Self { from, until, step_seconds: steps.length, points, is_complete })
     }
 }
 
 impl RunStat {
-    fn of(at: Timestamp, Rollup { counts: sums, durations, latenesses }: &Rollup) -> Self {
+    pub(super) fn of(
+        at: Timestamp,
+        Rollup { counts: sums, durations, latenesses }: &Rollup,
+    ) -> Self {
         Self {
             at: at.into(),
             ended: sums.ended().into(),
@@ -169,43 +214,46 @@ impl RunStat {
     }
 }
 
-/// The start of the first step, the end of the last, and the length of a step in seconds. No step
-/// is shorter than an hour before `by_minute`, because roll-ups from that time are hourly.
-fn steps(
-    from: DateTime<Utc>,
-    until: DateTime<Utc>,
-    step: Option<i32>,
-    by_minute: Timestamp,
-) -> std::result::Result<(i64, i64, i64), BadInput> {
-    let (from_s, until_s) = (from.timestamp(), until.timestamp());
-    if from_s >= until_s {
-        let help = "give an instant before 'until'";
-        return Err(BadInput::new("from", from.to_rfc3339(), "is not before 'until'", help));
-    }
-    let length = until_s - from_s;
-    let step = match step.map(i64::from) {
-        Some(step) if step < MINUTE || step % MINUTE != 0 => {
-            let help = "give a multiple of 60: roll-ups are by minute";
-            return Err(BadInput::new("step", step, "is not a whole number of minutes", help));
+impl StepLimits {
+    /// Divides a range into steps. No step is shorter than an hour before `by_minute`, because
+    /// roll-ups from that time are hourly.
+    pub(super) fn steps(
+        &self,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+        step: Option<i32>,
+        by_minute: Timestamp,
+    ) -> std::result::Result<Steps, BadInput> {
+        let (from_s, until_s) = (from.timestamp(), until.timestamp());
+        if from_s >= until_s {
+            let help = "give an instant before 'until'";
+            return Err(BadInput::new("from", from.to_rfc3339(), "is not before 'until'", help));
         }
-        Some(step) => step,
-        None => {
-            let fits = |step: &&i64| length / **step <= USUAL_STEPS;
-            let longest = length / USUAL_STEPS / MINUTE * MINUTE + MINUTE;
-            USUAL.iter().find(fits).copied().unwrap_or(longest)
+        let range = until_s - from_s;
+        let step = match step.map(i64::from) {
+            Some(step) if step < MINUTE || step % MINUTE != 0 => {
+                let help = "give a multiple of 60: roll-ups are by minute";
+                return Err(BadInput::new("step", step, "is not a whole number of minutes", help));
+            }
+            Some(step) => step,
+            None => {
+                let fits = |step: &&i64| range / **step <= self.usual;
+                let longest = range / self.usual / MINUTE * MINUTE + MINUTE;
+                USUAL.iter().find(fits).copied().unwrap_or(longest)
+            }
+        };
+        if range / step > self.max {
+            let problem = format!("makes {} steps", range / step);
+            let help = format!("give at least {}", (range / self.max / MINUTE + 1) * MINUTE);
+            return Err(BadInput::new("step", step, problem, help));
         }
-    };
-    if length / step > MAX_STEPS {
-        let problem = format!("makes {} steps", length / step);
-        let help = format!("give at least {}", (length / MAX_STEPS / MINUTE + 1) * MINUTE);
-        return Err(BadInput::new("step", step, problem, help));
+        let first = |step: i64| from_s.div_euclid(step) * step;
+        let is_by_hour = first(step).saturating_mul(1_000) < by_minute.0;
+        let length = if is_by_hour { (step + HOUR - 1) / HOUR * HOUR } else { step };
+        let last = until_s.div_euclid(length) * length;
+        let last = if last < until_s { last + length } else { last };
+        Ok(Steps { first: first(length), last, length })
     }
-    let first = |step: i64| from_s.div_euclid(step) * step;
-    let is_by_hour = first(step).saturating_mul(1_000) < by_minute.0;
-    let step = if is_by_hour { (step + HOUR - 1) / HOUR * HOUR } else { step };
-    let first = first(step);
-    let last = until_s.div_euclid(step) * step;
-    Ok((first, if last < until_s { last + step } else { last }, step))
 }
 
 #[cfg(test)]
@@ -218,6 +266,16 @@ mod tests {
 
     /// For roll-ups that are all by the minute.
     const AGES_AGO: Timestamp = Timestamp(i64::MIN);
+
+    fn steps(
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+        step: Option<i32>,
+        by_minute: Timestamp,
+    ) -> std::result::Result<(i64, i64, i64), BadInput> {
+        let steps = CHART.steps(from, until, step, by_minute)?;
+        Ok((steps.first, steps.last, steps.length))
+    }
 
     #[test]
     fn old_statistics_have_steps_of_hours() {
@@ -244,7 +302,7 @@ mod tests {
             Ok(6 * 3_600)
         );
         let (first, last, step) = steps(at(0), at(40_000 * day), None, AGES_AGO).unwrap();
-        assert!((last - first) / step <= USUAL_STEPS + 1 && step % 60 == 0, "{step}");
+        assert!((last - first) / step <= CHART.usual + 1 && step % 60 == 0, "{step}");
     }
 
     #[test]

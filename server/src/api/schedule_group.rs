@@ -7,7 +7,7 @@ use super::{
     error::Result,
     filters::ScheduleFilter,
     page::{DECLARED, search_cost},
-    query::{usual, within},
+    query::{name_text, usual, within},
     scalar::Long,
 };
 use crate::store::reads::schedule_groups::{self, Grouping};
@@ -32,18 +32,28 @@ impl ReadingScheduleGroups {
         #[graphql(desc = "What to group by.")] by: ScheduleGrouping,
         #[graphql(desc = "Only schedules that match this filter.")] filter: Option<ScheduleFilter>,
         #[graphql(desc = "A search, as for `schedules`.")] search: Option<String>,
+        #[graphql(
+            desc = "Only groups whose names contain this text, ignoring case; at most 200 characters."
+        )]
+        text: Option<String>,
     ) -> Result<ScheduleGroups> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
         let filter = filter.unwrap_or_default().narrowed(cx, &within, search).await?;
-        let found = schedule_groups::groups(cx.store(), &within, &filter, by.into()).await?;
+        let (text, by) = (name_text(text)?, Grouping::from(by));
+        let store = cx.store();
+        let found = schedule_groups::groups(store, &within, &filter, by, text.as_deref()).await?;
+        let without = match cx.look_ahead().field("without").exists() {
+            true => schedule_groups::ungrouped(store, &within, &filter, by).await?,
+            false => 0,
+        };
         let group = |group: schedule_groups::Group| ScheduleGroup {
             name: group.name,
             schedules: group.schedules.into(),
         };
         Ok(ScheduleGroups {
             groups: found.groups.into_iter().map(group).collect(),
-            without: found.without.into(),
+            without: without.into(),
             is_cut: found.is_cut,
         })
     }
@@ -62,10 +72,11 @@ pub(crate) enum ScheduleGrouping {
 /// The groups of a list of schedules.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleGroups {
-    /// The 200 largest groups, by name.
+    /// The 200 largest groups, by name. With `text`, those that begin with it count as larger than
+    /// all others.
     #[graphql(complexity = "DECLARED * child_complexity")]
     groups: Vec<ScheduleGroup>,
-    /// The number of schedules that are in no group; counting stops at 10,000.
+    /// The number of schedules that are in no group, whatever `text` is; counting stops at 10,000.
     without: Long,
     /// Whether there are more groups.
     is_cut: bool,

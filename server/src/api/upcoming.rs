@@ -7,10 +7,10 @@ use std::{
 };
 
 use async_graphql::{Context, Object, SimpleObject};
-use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule::Model};
 use futures::future::join_all;
-use timetable::Timetable;
+use timetable::{Timetable, clock_hour};
 use uuid::Uuid;
 
 use super::{
@@ -78,6 +78,10 @@ impl ReadingAhead {
             desc = "Whether `fires` lists those of frequent schedules, too."
         )]
         frequent: bool,
+        #[graphql(
+            desc = "The IANA name of the zone by whose clock the hours are counted; UTC if absent."
+        )]
+        zone: Option<String>,
     ) -> Result<Forecast> {
         cx.viewer()?;
         let wanted = usize::try_from(bounded("first", first)?).unwrap_or_default();
@@ -85,9 +89,8 @@ impl ReadingAhead {
         let within = within(cx, namespace.as_deref()).await?;
         let now = cx.commands().clock.now();
         let from = begin(cx, from)?;
+        let mut grid = Grid::new(from, hours, zone.as_deref().unwrap_or("UTC"))?;
         let (rows, mut is_complete) = soonest_rows(cx, &within, search).await?;
-
-        let mut grid = Grid::new(from, hours);
         if is_work_requested(cx) {
             grid.durations = usual_durations(cx, &rows, now).await?;
         }
@@ -179,7 +182,8 @@ pub(crate) struct Forecast {
     from: Instant,
     /// The end of the window, exclusive.
     to: Instant,
-    /// Each hour of the window in UTC, in order.
+    /// Each hour of the window by the clock of `zone`, in order. An hour that a clock change cuts is
+    /// two shorter ones.
     hours: Vec<ForecastHour>,
     /// How many schedules are frequent: each starts at least 60 times in every one of the next 168
     /// whole hours, and equally often in each of them. They hide which hours are busy.
@@ -253,7 +257,6 @@ pub(super) fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime
 /// The window's hours, filled while fires are counted.
 struct Grid {
     hours: Vec<ForecastHour>,
-    begin: DateTime<Utc>,
     to: DateTime<Utc>,
     looks: usize,
     /// How long a run of each schedule takes; empty if no work is to be counted.
@@ -261,14 +264,17 @@ struct Grid {
 }
 
 impl Grid {
-    fn new(from: DateTime<Utc>, hours: u64) -> Self {
-        let hour = TimeDelta::hours(1);
-        let begin = from.duration_trunc(hour).unwrap_or(from);
+    /// This many hours of a zone's clock, beginning with the one that contains `from`.
+    fn new(from: DateTime<Utc>, hours: u64, zone: &str) -> std::result::Result<Self, BadInput> {
         let mut all = Vec::with_capacity(usize::try_from(hours).unwrap_or_default());
-        let mut to = begin;
+        let mut to = from;
         for _ in 0..hours {
+            let (at, end) = clock_hour(zone, to).ok_or_else(|| {
+                let help = "use an IANA name such as Europe/Berlin; `timezones` lists them";
+                BadInput::new("zone", zone, "is not a time zone", help)
+            })?;
             all.push(ForecastHour {
-                at: to.into(),
+                at: at.into(),
                 fires: 0,
                 schedules: 0,
                 frequent_fires: 0,
@@ -276,9 +282,16 @@ impl Grid {
                 work_ms: Long(0),
                 frequent_work_ms: Long(0),
             });
-            to += hour;
+            to = end;
         }
-        Self { hours: all, begin, to, looks: LOOKS, durations: HashMap::new() }
+        Ok(Self { hours: all, to, looks: LOOKS, durations: HashMap::new() })
+    }
+
+    /// The number of the hour that contains an instant of the window, and its end.
+    fn hour_of(&self, at: DateTime<Utc>) -> Option<(usize, DateTime<Utc>)> {
+        let after = self.hours.partition_point(|hour| hour.at.0 <= at);
+        let end = self.hours.get(after).map_or(self.to, |next| next.at.0);
+        Some((after.checked_sub(1)?, end)).filter(|_| at < end)
     }
 
     /// Counts a schedule's fires; false if that would cost too much.
@@ -298,9 +311,9 @@ impl Grid {
             let cost = if is_frequent { 1 } else { 2 };
             let Some(looks) = self.looks.checked_sub(cost) else { return false };
             self.looks = looks;
-            let index = usize::try_from((next - self.begin).num_hours()).unwrap_or(usize::MAX);
+            let Some((index, end)) = self.hour_of(next) else { break };
             let Some(hour) = self.hours.get_mut(index) else { break };
-            let end = hour.at.0 + TimeDelta::hours(1) - moment;
+            let end = end - moment;
             let fires = count(&one.timetable, next - moment, end).min(left);
             let schedules = u64::from(fires > 0);
             let work = duration.saturating_mul(i64::try_from(fires).unwrap_or(i64::MAX));

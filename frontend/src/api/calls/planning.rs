@@ -280,14 +280,18 @@ pub(crate) fn upcoming(
     from: Option<Moment>,
     hours: i64,
     frequent: bool,
+    zone: Option<String>,
 ) -> Ask<crate::model::Forecast> {
     let namespace = within(namespace);
-    Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200, frequent })
+    Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200, frequent, zone })
 }
 
-/// The work of the coming week, by the hour.
-pub(crate) fn work_ahead(namespace: String) -> Ask<Vec<crate::model::HourWork>> {
-    Ask::new::<WorkAhead>(work_ahead::Variables { namespace: within(namespace) })
+/// The work of the coming week, by the hour of a zone, or of UTC.
+pub(crate) fn work_ahead(
+    namespace: String,
+    zone: Option<String>,
+) -> Ask<Vec<crate::model::HourWork>> {
+    Ask::new::<WorkAhead>(work_ahead::Variables { namespace: within(namespace), zone })
 }
 
 /// The clock changes of the coming year that affect schedules.

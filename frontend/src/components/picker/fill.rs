@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::query::{QueryField, complete};
+use super::super::query::{QueryField, complete, typed_value};
 
 /// Maximum number of suggestions that are shown at once.
 const SHOWN: usize = 8;
@@ -49,7 +49,9 @@ struct Part {
 /// What is looked for at the cursor; `None` where nothing can be suggested.
 pub(super) fn sought(fill: Fill, text: &str, cursor: usize) -> Option<String> {
     match fill {
-        Fill::Search(_) => Some(String::new()),
+        Fill::Search(_) => {
+            Some(typed_value(text.get(..cursor)?, "tag").unwrap_or_default().to_owned())
+        }
         Fill::Whole | Fill::Words | Fill::Secret | Fill::Template => {
             part(fill, text, cursor).map(|part| part.typed)
         }
@@ -266,6 +268,14 @@ mod tests {
             first(fill, "tag:bi state:active", 6),
             Some(("tag:billing state:active".to_owned(), 11))
         );
+    }
+
+    #[test]
+    fn a_source_is_asked_for_what_is_typed_at_the_cursor() {
+        assert_eq!(sought(Fill::Words, "eu, bi", 6), Some("bi".to_owned()));
+        let search = Fill::Search(&FIELDS);
+        assert_eq!(sought(search, "tag:bi state:active", 6), Some("bi".to_owned()));
+        assert_eq!(sought(search, "state:active", 12), Some(String::new()));
     }
 
     #[test]

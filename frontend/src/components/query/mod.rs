@@ -12,7 +12,7 @@ mod terms;
 
 pub(crate) use split::{FieldTerm, SplitQuery, field_term, plain_words, split_query};
 pub(super) use terms::complete;
-pub(crate) use terms::{QueryField, has_term, toggled};
+pub(crate) use terms::{QueryField, has_term, toggled, typed_value};
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 

@@ -77,17 +77,26 @@ pub(super) fn without(query: &str, at: usize) -> String {
     rest.join(" ")
 }
 
+/// The term that is being typed at the end of a query; empty after a space.
+fn last_term(query: &str) -> &str {
+    if query.ends_with(char::is_whitespace) { "" } else { terms(query).pop().unwrap_or_default() }
+}
+
+/// The value that is being typed at the end of a query, if it is one of this field.
+pub(crate) fn typed_value<'a>(query: &'a str, field: &str) -> Option<&'a str> {
+    let last = last_term(query);
+    let term = last.strip_prefix('-').unwrap_or(last);
+    let values = term.strip_prefix(field)?.strip_prefix(':')?;
+    values.rsplit(',').next()
+}
+
 /// The completions of the last term: fields that begin with it, or values of its field.
 pub(in crate::components) fn complete(
     query: &str,
     fields: &[QueryField],
     known: &[(&'static str, Vec<String>)],
 ) -> Vec<Offer> {
-    let last = if query.ends_with(char::is_whitespace) {
-        ""
-    } else {
-        terms(query).pop().unwrap_or_default()
-    };
+    let last = last_term(query);
     let head = query.strip_suffix(last).unwrap_or(query);
     let (minus, term) = match last.strip_prefix('-') {
         Some(term) => ("-", term),
@@ -174,5 +183,17 @@ mod tests {
         assert_eq!(texts("state:active").len(), 0);
         assert_eq!(texts("no:tag,m"), ["no:tag,module"]);
         assert_eq!(texts("x ").len(), 4);
+    }
+
+    #[test]
+    fn a_value_is_typed_at_the_end_only() {
+        for (query, typed) in
+            [("tag:", ""), ("x tag:bi", "bi"), ("-tag:ops,bi", "bi"), ("tag:ops,", "")]
+        {
+            assert_eq!(typed_value(query, "tag"), Some(typed), "{query}");
+        }
+        for other in ["", "tag", "tag:bi ", "tag:bi state:a", "tagged:bi", "bi"] {
+            assert_eq!(typed_value(other, "tag"), None, "{other}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Shapes in SVG. Their geometry is pure and tested; the style sheet sets the colours by `data-state`. Each shape has
 //! a text twin for screen readers: a name that sums up the shape, and a table if there are more details.
 //!
-//! - `sparkline`: the last runs as bars
+//! - `sparkline`: the last runs as bars; `trend`: values over time as bars
 //! - `stacked_bars`: counts over time
 //! - `band_chart`: durations over time
 //! - `heat_map`: a week by the hour
@@ -21,6 +21,7 @@ mod heat_map;
 mod scale;
 mod sparkline;
 mod stacked_bars;
+mod trend;
 mod twin;
 
 pub(crate) use band_chart::{Band, band_chart};
@@ -32,3 +33,4 @@ pub(crate) use heat_map::{Week, heat_map};
 pub(super) use sparkline::{HEIGHT, outlines, slots, view_box};
 pub(crate) use sparkline::{SparkBar, sparkline};
 pub(crate) use stacked_bars::{BarColumn, stacked_bars};
+pub(crate) use trend::{TrendLayer, trend};

@@ -9,7 +9,7 @@ pub(in crate::components) const HEIGHT: f64 = 20.0;
 /// The minimum height of a bar, so that a run that took no time is still visible.
 const LEAST: f64 = 4.0;
 /// The width of a bar and the gap after it.
-const STEP: usize = 5;
+pub(super) const STEP: usize = 5;
 /// Number of bars that fit. If there are fewer, each still has the same width.
 const SLOTS: usize = 40;
 
@@ -66,7 +66,8 @@ pub(in crate::components) fn outlines(bars: &[(&'static str, f64)], first: usize
 
 fn paths(bars: &[(&'static str, f64)], first: usize) -> Vec<(&'static str, String)> {
     let mut paths: Vec<(&'static str, String)> = Vec::new();
-    for (index, (state, height)) in bars.iter().enumerate() {
+    let drawn = bars.iter().enumerate().filter(|(_, (_, height))| *height > 0.0);
+    for (index, (state, height)) in drawn {
         let (x, width, height) = ((first + index) * STEP, STEP - 1, short(*height));
         let bar = format!("M{x} {HEIGHT}v-{height}h{width}v{height}z");
         match paths.iter_mut().find(|(known, _)| known == state) {
@@ -78,7 +79,12 @@ fn paths(bars: &[(&'static str, f64)], first: usize) -> Vec<(&'static str, Strin
 }
 
 fn height(value: Option<i64>, top: i64) -> f64 {
-    value.map_or(HEIGHT, |value| LEAST + share(value, top, HEIGHT - LEAST))
+    value.map_or(HEIGHT, |value| visible(value, top))
+}
+
+/// The height of a bar, which is visible however small its value is.
+pub(super) fn visible(value: i64, top: i64) -> f64 {
+    LEAST + share(value, top, HEIGHT - LEAST)
 }
 
 fn sum(what: &str, bars: &[SparkBar]) -> String {
@@ -114,6 +120,7 @@ mod tests {
         let succeeded = "M185 20v-20h4v20zM195 20v-12.25h4v12.25z".to_owned();
         assert_eq!(drawn, [("succeeded", succeeded), ("failed", "M190 20v-4h4v4z".to_owned())]);
         assert!(paths(&[], 40).is_empty());
+        assert!(paths(&[("failed", 0.0)], 0).is_empty());
         assert_eq!([view_box(3), view_box(60)], ["0 0 200 20", "0 0 300 20"]);
     }
 

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{
     super::{
-        kit::{Change, KeptFields, Wrong, form, of},
+        kit::{Change, KeptFields, Wrong, kept_form, of},
         suggest,
     },
     channels::{Tests, kind_word},
@@ -120,11 +120,10 @@ pub(super) fn new(
         Ok(Change { ask: api::alerts::create_channel(input, key), said: String::new() })
     };
     let done = move |id: String| {
-        kept.forget();
         loading.refresh();
         tests.start(id);
     };
-    form(open, (Look::Primary, "Create and test"), wrong, fields.into_any(), plan, done)
+    kept_form(kept, open, (Look::Primary, "Create and test"), wrong, fields.into_any(), plan, done)
 }
 
 pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Loading) -> AnyView {
@@ -152,11 +151,8 @@ pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Load
             said: "The channel is saved.".to_owned(),
         })
     };
-    let done = move |_| {
-        kept.forget();
-        loading.refresh();
-    };
-    form(open, (Look::Primary, "Save changes"), wrong, fields.into_any(), plan, done)
+    let done = move |_| loading.refresh();
+    kept_form(kept, open, (Look::Primary, "Save changes"), wrong, fields.into_any(), plan, done)
 }
 
 /// The address fields of a kind.

@@ -97,15 +97,16 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
                         once.key(),
                     ),
                 };
+                let sent = kept.map(KeptForm::sent);
                 actor.send(ask, move |outcome| {
                     once.heard(&outcome);
-                    let _gone = busy.try_set(false);
+                    let is_left = busy.try_set(false).is_some();
                     match outcome {
                         Ok(_) => {
-                            if let Some(kept) = kept {
-                                kept.forget();
+                            if let Some(sent) = sent {
+                                sent.forget();
                             }
-                            saved(actor, address);
+                            saved(actor, address, is_left);
                         }
                         Err(failure) => kit::refuse(wrong, actor, failure),
                     }
@@ -159,9 +160,11 @@ fn draft_key(rule: Option<&AlertRule>, namespace: Memo<String>) -> String {
     format!("alert-rule.{}.{}", rule.id, rule.version)
 }
 
-fn saved(actor: Actor, address: Address) {
+fn saved(actor: Actor, address: Address, is_left: bool) {
     actor.say("The rule is saved. It reports what happens from now on.".to_owned());
-    address.go(&Route::AlertRules.path());
+    if !is_left {
+        address.go(&Route::AlertRules.path());
+    }
 }
 
 /// Selects the channel if there is only one.

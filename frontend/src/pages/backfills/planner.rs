@@ -182,14 +182,17 @@ fn form(
         match plan(once.key()) {
             Ok(ask) => {
                 busy.set(true);
+                let sent = kept.sent();
                 actor.send(ask, move |outcome| {
                     once.heard(&outcome);
-                    let _gone = busy.try_set(false);
+                    let is_left = busy.try_set(false).is_some();
                     match outcome {
                         Ok(id) => {
-                            kept.forget();
+                            sent.forget();
                             actor.say("The backfill is starting.".to_owned());
-                            address.go(&Route::Backfill(id).path());
+                            if !is_left {
+                                address.go(&Route::Backfill(id).path());
+                            }
                         }
                         Err(failure) => kit::refuse(wrong, actor, failure),
                     }

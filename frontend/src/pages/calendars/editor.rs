@@ -80,16 +80,19 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
                 api::planning::create_calendar(input, once.key())
             }
         };
+        let sent = kept.map(KeptForm::sent);
         actor.send(ask, move |outcome| {
             once.heard(&outcome);
-            let _gone = busy.try_set(false);
+            let is_left = busy.try_set(false).is_some();
             match outcome {
                 Ok(_) => {
-                    if let Some(kept) = kept {
-                        kept.forget();
+                    if let Some(sent) = sent {
+                        sent.forget();
                     }
                     actor.say(said);
-                    address.go(&Route::Calendars.path());
+                    if !is_left {
+                        address.go(&Route::Calendars.path());
+                    }
                 }
                 Err(failure) => kit::refuse(wrong, actor, failure),
             }

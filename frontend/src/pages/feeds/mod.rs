@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    kit::{self, Asked, Change, KeptFields, empty, form, none, of, use_asked},
+    kit::{self, Asked, Change, KeptFields, empty, form, kept_form, none, of, use_asked},
     schedules::SEARCH_FIELDS,
     suggest,
 };
@@ -136,11 +136,10 @@ fn new_form(
         Ok(Change { ask: api::settings::create_feed(input), said: String::new() })
     };
     let done = move |path: String| {
-        kept.forget();
         made.set(Some(format!("{}{path}", window().origin())));
         loading.reload();
     };
-    form(open, (Look::Primary, "Create feed"), wrong, fields.into_any(), plan, done)
+    kept_form(kept, open, (Look::Primary, "Create feed"), wrong, fields.into_any(), plan, done)
 }
 
 fn revoke_form(feed: &CalendarFeed, revoke: Asked<CalendarFeed>, loading: Loading) -> AnyView {

@@ -3,6 +3,7 @@
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
+use super::kept::KeptForm;
 use crate::{
     api::Ask,
     components::{Look, button},
@@ -23,6 +24,31 @@ pub(in crate::pages) type Wrong = RwSignal<Option<Failure>>;
 /// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
 /// error. On success, `open` is set to false, and `done` is called with the server's answer.
 pub(in crate::pages) fn form(
+    open: RwSignal<bool>,
+    action: (Look, &'static str),
+    wrong: Wrong,
+    fields: AnyView,
+    plan: impl Fn(String) -> Result<Change, Failure> + 'static,
+    done: impl Fn(String) + Clone + 'static,
+) -> AnyView {
+    sending(None, open, action, wrong, fields, plan, done)
+}
+
+/// A form whose fields are kept. On success, what is kept is deleted, even if the form is gone by then.
+pub(in crate::pages) fn kept_form(
+    kept: KeptForm,
+    open: RwSignal<bool>,
+    action: (Look, &'static str),
+    wrong: Wrong,
+    fields: AnyView,
+    plan: impl Fn(String) -> Result<Change, Failure> + 'static,
+    done: impl Fn(String) + Clone + 'static,
+) -> AnyView {
+    sending(Some(kept), open, action, wrong, fields, plan, done)
+}
+
+fn sending(
+    kept: Option<KeptForm>,
     open: RwSignal<bool>,
     (look, action): (Look, &'static str),
     wrong: Wrong,
@@ -45,12 +71,15 @@ pub(in crate::pages) fn form(
             Err(failure) => return wrong.set(Some(failure)),
         };
         busy.set(true);
-        let done = done.clone();
+        let (done, sent) = (done.clone(), kept.map(KeptForm::sent));
         actor.send(ask, move |outcome| {
             once.heard(&outcome);
             let _gone = busy.try_set(false);
             match outcome {
                 Ok(answer) => {
+                    if let Some(sent) = sent {
+                        sent.forget();
+                    }
                     open.set(false);
                     if !said.is_empty() {
                         actor.say(said);

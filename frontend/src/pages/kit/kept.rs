@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::restored::restored_by;
 use crate::{
     pages::task_form::{is_open, lost_sentence},
-    state::{Draft, use_draft},
+    state::{Draft, SentDraft, use_draft},
 };
 
 /// The entry for the names of the fields whose text was not kept.
@@ -166,9 +166,9 @@ pub(in crate::pages) struct KeptForm {
 }
 
 impl KeptForm {
-    /// Deletes what is kept, because it was sent.
-    pub(in crate::pages) fn forget(self) {
-        self.draft.forget();
+    /// What is kept when the form is sent, to delete it once the server has saved it.
+    pub(in crate::pages) fn sent(self) -> SentDraft {
+        self.draft.sent()
     }
 
     /// The note above the form that says that its fields were restored.

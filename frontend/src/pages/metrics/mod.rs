@@ -1,12 +1,14 @@
-//! Figures over a range of time, for everything or for a tag or a schedule. Dragging over a chart lists the counted
-//! objects.
+//! Figures over a range of time, for everything or for a tag or a schedule, or for each namespace. Dragging over a chart
+//! lists the counted objects.
 //!
 //! - `charts`: runs that ended, instants without a run, durations, latenesses
 //! - `figures`: the sums of the range, and the current figures
 //! - `schedules`: the schedules whose runs take longest
+//! - `namespaces`: the namespaces beside each other
 
 pub(super) mod charts;
 mod figures;
+mod namespaces;
 mod schedules;
 
 use std::{sync::Arc, time::Duration};
@@ -21,7 +23,7 @@ use super::{
 };
 use crate::{
     api::{self, SeriesQuery},
-    components::{AsyncView, Week, heat_map, live, panel, use_drag},
+    components::{AsyncView, Tab, Week, heat_map, live, panel, tab_of, tabs, use_drag},
     data::{Load, use_load},
     model::{Page, RunStats, ScheduleName},
     route::Route,
@@ -32,11 +34,45 @@ use crate::{
 const NAMES: [&str; 2] = ["tag", "schedule"];
 const LOOK: Duration = Duration::from_secs(10);
 const WEEK: i64 = 7 * 86_400_000;
+const NAMESPACES: &str = "namespaces";
+const TABS: &[Tab] =
+    &[Tab { name: "", words: "Over time" }, Tab { name: NAMESPACES, words: "By namespace" }];
 
 /// The page of the metrics.
 #[component]
 pub(crate) fn Metrics() -> impl IntoView {
     use_title(|| "Metrics".to_owned());
+    let address = use_address();
+    let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
+    view! {
+        <header class="page-head">
+            <h1>"Metrics"</h1>
+        </header>
+        {choice(tab)}
+        {live(move || match tab.get() {
+            NAMESPACES => namespaces::by_namespace(),
+            _ => view! { <OverTime/> }.into_any(),
+        })}
+    }
+}
+
+/// The tabs. Someone who sees a single namespace has nothing to compare.
+fn choice(tab: Memo<&'static str>) -> AnyView {
+    let address = use_address();
+    let known = use_load(|| Some(api::namespaces()));
+    let has_choice = Memo::new(move |_| known.with(|known| known.len() > 1).unwrap_or_default());
+    live(move || {
+        if !has_choice.get() {
+            return ().into_any();
+        }
+        let href = move |name: &'static str| address.href(&[("tab", name)]);
+        tabs("Metrics", TABS, tab.into(), href)
+    })
+}
+
+/// The charts.
+#[component]
+fn OverTime() -> impl IntoView {
     let filters = use_filters(Route::Metrics, &NAMES);
     let range = use_range(&Route::Metrics);
     let (address, zone) = (use_address(), use_zone());
@@ -77,9 +113,6 @@ pub(crate) fn Metrics() -> impl IntoView {
         })
     };
     view! {
-        <header class="page-head">
-            <h1>"Metrics"</h1>
-        </header>
         <search class="filter-line" aria-label="What is measured">
             {picker(filters)}
         </search>

@@ -103,14 +103,17 @@ fn result(
             return;
         }
         busy.set(true);
+        let sent = kept.sent();
         actor.send(api::planning::deploy(source, prune, adopt, once.key()), move |outcome| {
             once.heard(&outcome);
-            let _gone = busy.try_set(false);
+            let is_left = busy.try_set(false).is_some();
             match outcome {
                 Ok(name) => {
-                    kept.forget();
+                    sent.forget();
                     actor.say(format!("{name} is deployed."));
-                    address.go(&Route::module(&name).path());
+                    if !is_left {
+                        address.go(&Route::module(&name).path());
+                    }
                 }
                 Err(failure) => actor.complain(&failure),
             }

@@ -12,13 +12,15 @@ use crate::{
     data::{Load, use_load},
     model::{RunStats, ScheduleDetail, StatPoint},
     state::{Address, use_address, use_every, use_zone},
-    time::{Moment, Wall, day_words, grouped},
+    time::{Moment, Wall, day_words, grouped, zone_of_hours},
 };
 
 /// Number of days, and the time that is counted: one day more, because the first one is incomplete.
 const DAYS: usize = 7;
 const COUNTED_MS: i64 = 8 * 86_400_000;
 const HOUR: i64 = 3_600;
+/// Every clock shows a whole hour at the begin of a quarter of an hour in UTC.
+const QUARTER: i64 = HOUR / 4;
 /// How often it is counted again. Counting reads each run and each fire of these days.
 const LOOK: Duration = Duration::from_secs(60);
 /// The width of an hour in the drawing, with the gap after it.
@@ -58,11 +60,14 @@ pub(super) fn Strips(id: String, load: Load<ScheduleDetail>) -> impl IntoView {
         clock.get().zone(own.as_deref())
     });
     let stats = use_load(move || {
+        let now = Moment::now();
+        let from = now.earlier(COUNTED_MS);
+        let is_by_quarter = zone.with(|zone| zone_of_hours(zone, from, now).is_some());
         Some(api::run_stats(SeriesQuery {
             namespace: address.namespace(),
-            from: Moment::now().earlier(COUNTED_MS),
+            from,
             until: None,
-            step: HOUR,
+            step: if is_by_quarter { QUARTER } else { HOUR },
             tag: None,
             schedule: Some(id.clone()),
         }))

@@ -187,14 +187,17 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
         errors.clear();
         busy.set(true);
         let (change, said) = save(plan, once.key());
+        let sent = kept.sent();
         actor.send(change, move |outcome| {
             let is_left = busy.try_set(false).is_some();
             once.heard(&outcome);
             match outcome {
                 Ok(id) => {
-                    kept.forget();
+                    sent.forget();
                     actor.say(said);
-                    address.go(&Route::Schedule(id).path());
+                    if !is_left {
+                        address.go(&Route::Schedule(id).path());
+                    }
                 }
                 Err(wrong) if is_left => actor.complain(&wrong),
                 Err(wrong) => fail(errors, wrong),

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::super::{
-    kit::{self, Change, KeptFields, check, form, of},
+    kit::{self, Change, KeptFields, check, kept_form, of},
     suggest,
 };
 use crate::{
@@ -88,9 +88,8 @@ pub(super) fn new_token(
         Ok(Change { ask: api::settings::create_token(input), said: String::new() })
     };
     let done = move |secret: String| {
-        kept.forget();
         made.set(Some(secret));
         loading.reload();
     };
-    form(open, (Look::Primary, "Create token"), wrong, fields.into_any(), plan, done)
+    kept_form(kept, open, (Look::Primary, "Create token"), wrong, fields.into_any(), plan, done)
 }

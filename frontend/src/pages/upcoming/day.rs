@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 
 use super::{
-    HOUR_MS, LOOK,
+    LOOK,
     bands::Bands,
-    busiest, cut, frequent_choice,
+    busiest, counted_by, cut, frequent_choice,
     heat::{Measure, by_day},
     minutes, nothing, today, use_frequent,
 };
@@ -32,15 +32,17 @@ pub(super) fn OneDay() -> impl IntoView {
     });
     let forecast = use_load(move || {
         let from = zone.with(|zone| midnight(day.get(), zone));
-        Some(api::planning::upcoming(address.namespace(), from, HOURS, true))
+        let by = zone.with(|zone| counted_by(zone, from, HOURS));
+        Some(api::planning::upcoming(address.namespace(), from, HOURS, true, by))
     });
     use_every(LOOK, move || forecast.loading.refresh());
     let frequent = use_frequent(forecast);
     let hours = Memo::new(move |_| {
         let (day, zone, with) = (day.get(), zone.get(), frequent.get());
         // Until the answer for another day arrives, the last one may have an hour of it.
-        let counted = forecast
-            .with(|forecast| begins_on(forecast.to, day, &zone).then(|| forecast.counted(with)));
+        let counted = forecast.with(|forecast| {
+            begins_on(&forecast.hours, day, &zone).then(|| forecast.counted(with))
+        });
         of_day(&counted.flatten().unwrap_or_default(), day, &zone)
     });
     let chosen = RwSignal::new(None::<Moment>);
@@ -114,15 +116,10 @@ fn midnight(day: Day, zone: &str) -> Option<Moment> {
     at(at(utc)?)
 }
 
-/// Whether a forecast of `HOURS` whole hours up to `to` begins on a day.
-fn begins_on(to: Moment, day: Day, zone: &str) -> bool {
-    let begin = to.later(-HOURS * HOUR_MS);
-    let first_hour =
-        |day: Day| midnight(day, zone).map(|at| at.earlier(at.millis().rem_euclid(HOUR_MS)));
-    match (first_hour(day), first_hour(day.plus(1))) {
-        (Some(first), Some(next)) => first <= begin && begin < next,
-        (None, _) | (_, None) => true,
-    }
+/// Whether the hours of a forecast begin on a day. That of today begins with the current hour.
+fn begins_on(hours: &[ForecastHour], day: Day, zone: &str) -> bool {
+    let begin = hours.first().and_then(|hour| Wall::read(hour.at, zone));
+    begin.is_none_or(|begin| begin.date == day.to_string())
 }
 
 /// The hours of a day by the clock of a zone.
@@ -217,10 +214,9 @@ mod tests {
 
     #[test]
     fn a_forecast_of_another_day_is_not_shown() {
-        let begins = |to: &str| begins_on(Moment::parse(to).unwrap(), Day::new(2026, 12, 2), "UTC");
-        // That of today begins with the current hour.
-        assert!(begins("2026-12-03T01:00:00Z") && begins("2026-12-04T00:00:00Z"));
-        assert!(!begins("2026-12-02T01:00:00Z") && !begins("2026-12-04T01:00:00Z"));
+        let begins = |at: &str| begins_on(&[hour(at)], Day::new(2026, 12, 2), "UTC");
+        assert!(begins("2026-12-02T00:00:00Z") && begins("2026-12-02T23:00:00Z"));
+        assert!(!begins("2026-12-01T23:00:00Z") && !begins("2026-12-03T00:00:00Z"));
     }
 
     #[test]

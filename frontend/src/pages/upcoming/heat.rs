@@ -135,8 +135,8 @@ pub(super) fn heat(
     .into_any()
 }
 
-/// Groups hours by day and wall-clock hour of a zone. Two hours with the same wall-clock time (when
-/// a clock goes back) are added up.
+/// Groups hours by day and wall-clock hour of a zone, each of which is within one such hour. Two with
+/// the same wall-clock time (when a clock goes back) are added up.
 pub(super) fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
     let mut days = Days::new();
     for hour in hours {

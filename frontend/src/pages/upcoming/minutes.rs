@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use leptos::prelude::*;
 
+use super::counted_by;
 use crate::{
     api,
     components::{AsyncView, heading, panel, silent_heading, table, when},
@@ -11,12 +12,11 @@ use crate::{
     model::{Forecast, Upcoming, UpcomingSchedule},
     pages::kit::place_note,
     route::Route,
-    state::{use_address, use_session},
+    state::{use_address, use_session, use_zone},
     time::Moment,
 };
 
 const MINUTE_MS: i64 = 60_000;
-const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// The fires of a minute.
 struct Minute<'a> {
@@ -42,9 +42,11 @@ impl Minute<'_> {
 /// The hour from `at` on, with or without frequent schedules. The schedules of `minute` are listed in any case.
 #[component]
 pub(super) fn Minutes(at: Moment, minute: Option<Moment>, frequent: bool) -> impl IntoView {
-    let address = use_address();
-    let hour =
-        use_load(move || Some(api::planning::upcoming(address.namespace(), Some(at), 1, frequent)));
+    let (address, clock) = (use_address(), use_zone());
+    let hour = use_load(move || {
+        let by = counted_by(&clock.get().zone(None), Some(at), 1);
+        Some(api::planning::upcoming(address.namespace(), Some(at), 1, frequent, by))
+    });
     let content = view! {
         <AsyncView loading=hour.loading what="the hour">{hour.draw(move |hour| draw(hour, at, minute, frequent))}</AsyncView>
     };
@@ -73,8 +75,8 @@ fn draw(hour: &Forecast, at: Moment, named: Option<Moment>, frequent: bool) -> A
         ];
         table("Collisions", "table", headings, collisions.into_any())
     };
-    let hour = at.earlier(at.millis().rem_euclid(HOUR_MS));
-    view! { {bars(&minutes, hour)}{cut}{list} }.into_any()
+    let begin = hour.hours.first().map_or(at, |hour| hour.at);
+    view! { {bars(&minutes, begin)}{cut}{list} }.into_any()
 }
 
 fn by_minute(fires: &[Upcoming]) -> Vec<Minute<'_>> {

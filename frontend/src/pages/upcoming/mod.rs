@@ -29,7 +29,7 @@ use crate::{
     model::{Forecast, ForecastHour},
     route::Route,
     state::{use_address, use_every, use_title, use_zone},
-    time::{Day, Moment, Wall, grouped},
+    time::{Day, Moment, Wall, grouped, zone_of_hours},
 };
 
 const LOOK: Duration = Duration::from_secs(60);
@@ -92,6 +92,12 @@ fn today(zone: &str) -> Day {
     wall.and_then(|wall| Day::parse(&wall.date)).unwrap_or(Day::new(1970, 1, 1))
 }
 
+/// The zone by whose hours a forecast is counted that begins now or at a later instant.
+fn counted_by(zone: &str, from: Option<Moment>, hours: i64) -> Option<String> {
+    let from = from.unwrap_or_else(Moment::now);
+    zone_of_hours(zone, from, from.later(hours * HOUR_MS))
+}
+
 /// The view of a span in which nothing starts.
 fn nothing(title: &'static str) -> AnyView {
     empty(title, "Schedules that are paused or finished do not count.")
@@ -110,8 +116,10 @@ fn use_frequent(forecast: data::Load<Forecast>) -> Memo<bool> {
 #[component]
 fn Load() -> impl IntoView {
     let (address, clock) = (use_address(), use_zone());
+    let zone = Memo::new(move |_| clock.get().zone(None));
     let week = use_load(move || {
-        Some(api::planning::upcoming(address.namespace(), None, WEEK_HOURS, true))
+        let by = zone.with(|zone| counted_by(zone, None, WEEK_HOURS));
+        Some(api::planning::upcoming(address.namespace(), None, WEEK_HOURS, true, by))
     });
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
@@ -120,7 +128,8 @@ fn Load() -> impl IntoView {
     let measure = Memo::new(move |_| Measure::of(&address.query("measure")));
     let work = use_load(move || {
         let is_shown = measure.get() == Measure::Work;
-        is_shown.then(|| api::planning::work_ahead(address.namespace()))
+        let by = zone.with(|zone| counted_by(zone, None, WEEK_HOURS));
+        is_shown.then(|| api::planning::work_ahead(address.namespace(), by))
     });
     use_every(LOOK, move || work.loading.refresh());
     let hours = Memo::new(move |_| match measure.get() {
@@ -165,7 +174,7 @@ fn Load() -> impl IntoView {
         week.with(|week| week.hours.iter().all(|hour| hour.fires == 0)).unwrap_or_default()
     });
     let days = Signal::derive(move || {
-        let today = today(&clock.get().zone(None));
+        let today = zone.with(|zone| today(zone));
         (0..WEEK_DAYS).map(|days| today.plus(days)).collect::<Vec<_>>()
     });
     view! {

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::{
     HOUR_MS, LOOK,
     bands::Bands,
-    cut_note, frequent_choice,
+    counted_by, cut_note, frequent_choice,
     heat::{by_day, level, short},
     nothing, today, together, use_frequent,
 };
@@ -22,8 +22,9 @@ use crate::{
 
 /// The number of days that are shown.
 const DAYS: usize = 35;
-/// The hours after now at which each request begins, and how many it covers: the server counts two weeks at once.
-const PARTS: [(i64, i64); 3] = [(0, 336), (336, 336), (672, 168)];
+/// The hours after now at which each request begins, and how many it covers: the server counts two weeks at once. The
+/// first hour of a request may be incomplete, so it is also the last of the request before.
+const PARTS: [(i64, i64); 3] = [(0, 336), (334, 336), (668, 173)];
 
 /// The five weeks.
 #[component]
@@ -33,7 +34,10 @@ pub(super) fn Month() -> impl IntoView {
     let hour = now.earlier(now.millis().rem_euclid(HOUR_MS));
     let parts = PARTS.map(|(ahead, hours)| {
         let from = Some(hour.later(ahead * HOUR_MS));
-        use_load(move || Some(api::planning::upcoming(address.namespace(), from, hours, true)))
+        use_load(move || {
+            let by = counted_by(&clock.get().zone(None), from, hours);
+            Some(api::planning::upcoming(address.namespace(), from, hours, true, by))
+        })
     });
     let [first, ..] = parts;
     use_every(LOOK, move || parts.iter().for_each(|part| part.loading.refresh()));
@@ -80,8 +84,10 @@ fn all_hours(parts: &[Load<Forecast>], frequent: bool) -> Option<Vec<ForecastHou
     let mut all = BTreeMap::new();
     for part in parts {
         let hours = part.with(|part| part.counted(frequent))?;
-        // The first request moves on with the time, and so runs into the second.
-        all.extend(hours.into_iter().map(|hour| (hour.at, hour)));
+        for hour in hours {
+            // The requests overlap, and an hour is complete in the first one that has it.
+            all.entry(hour.at).or_insert(hour);
+        }
     }
     Some(all.into_values().collect())
 }

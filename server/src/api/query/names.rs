@@ -54,6 +54,21 @@ pub(crate) async fn within(cx: &Context<'_>, name: Option<&str>) -> Result<Withi
     Ok(grants.role_everywhere().map_or_else(some, |_| Within::All))
 }
 
+/// Maximum length of a text that names are searched for, in characters.
+const MAX_TEXT: usize = 200;
+
+/// A text that names are searched for; None if it is empty.
+pub(crate) fn name_text(text: Option<String>) -> Result<Option<String>> {
+    let text = text.filter(|text| !text.is_empty());
+    match text {
+        Some(text) if text.chars().count() > MAX_TEXT => {
+            let help = format!("give at most {MAX_TEXT} characters");
+            Err(BadInput::new("text", &text, "is too long", help).into())
+        }
+        text => Ok(text),
+    }
+}
+
 /// The cursor of a list by name: the id, and the name as the list orders it.
 pub(crate) fn name_cursor(id: Uuid, name: &str) -> String {
     format!("{}{}", id.simple(), name.to_lowercase())

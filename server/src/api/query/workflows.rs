@@ -3,7 +3,9 @@
 use async_graphql::{Context, Object};
 use uuid::Uuid;
 
-use super::names::{IdOrName, ROOT, name_cursor, name_key, namespace_id, one_of, usual, within};
+use super::names::{
+    IdOrName, ROOT, name_cursor, name_key, name_text, namespace_id, one_of, usual, within,
+};
 use crate::{
     api::{
         calendar::Calendar,
@@ -13,12 +15,9 @@ use crate::{
         page::{Connection, Paging, connection, cost, cost_by, search_cost},
         workflow::Workflow,
     },
-    commands::{BadInput, groups::MAX_GROUPS},
+    commands::groups::MAX_GROUPS,
     store::{calendars, groups, workflows},
 };
-
-/// Maximum length of a text that names are searched for, in characters.
-const MAX_TEXT: usize = 200;
 
 /// Queries of workflows, calendars and concurrency groups.
 #[derive(Default)]
@@ -45,11 +44,7 @@ impl ReadingShared {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(name_key)?;
-        let text = text.filter(|text| !text.is_empty());
-        if let Some(text) = text.as_ref().filter(|text| text.chars().count() > MAX_TEXT) {
-            let help = format!("give at most {MAX_TEXT} characters");
-            return Err(BadInput::new("text", text, "is too long", help).into());
-        }
+        let text = name_text(text)?;
         let page = workflows::page(cx.store().read(), &within, text.as_deref(), &window).await?;
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Workflow::current))
     }

@@ -14,7 +14,7 @@ use super::{
     spread::Spread,
     stats::NamespaceMinute,
 };
-use crate::store::{DatabaseTransaction, Dialect, Store, StoreError};
+use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::within::Within};
 
 /// An hour in milliseconds. The statements below and their index contain it as a literal.
 pub const HOUR_MS: i64 = 3_600_000;
@@ -103,11 +103,59 @@ pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
     );
     let mut values = vec![from.0.into(), until.0.into(), step_ms.max(1).into()];
     values.extend(namespace.map(Into::into));
-    let rows = Row::find_by_statement(dialect.statement(sql, values));
-    let spread = |text: &str| Spread::read(text).map_err(|error| DbErr::Type(error.to_string()));
-    let rolled_up = |row: Row| -> Result<_, StoreError> {
-        let (durations, latenesses) = (spread(&row.durations)?, spread(&row.latenesses)?);
-        Ok((row.step, Rollup { counts: row.counts, durations, latenesses }))
+    let rows = Row::find_by_statement(dialect.statement(sql, values)).all(connection).await?;
+    let step = |row: Row| -> Result<_, StoreError> {
+        Ok((row.step, rollup(row.counts, &row.durations, &row.latenesses)?))
     };
-    rows.all(connection).await?.into_iter().map(rolled_up).collect()
+    rows.into_iter().map(step).collect()
+}
+
+/// A step of a period in one namespace, and its totals.
+pub(in crate::store) struct NamespaceStep {
+    pub(in crate::store) namespace_id: Uuid,
+    pub(in crate::store) step: i64,
+    pub(in crate::store) rollup: Rollup,
+}
+
+/// The totals for each step of a period in each of several namespaces, by one statement.
+pub(in crate::store) async fn steps_of_each<C: ConnectionTrait>(
+    connection: &C,
+    dialect: &Dialect,
+    within: &Within,
+    from: Timestamp,
+    until: Timestamp,
+    step_ms: i64,
+) -> Result<Vec<NamespaceStep>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        namespace_id: Uuid,
+        step: i64,
+        #[sea_orm(nested)]
+        counts: Counts,
+        durations: String,
+        latenesses: String,
+    }
+    let mut values = vec![from.0.into(), until.0.into(), step_ms.max(1).into()];
+    let only = within.compared(&mut values);
+    let only = only.map(|only| format!("AND namespace_id {only}")).unwrap_or_default();
+    let sql = format!(
+        "SELECT namespace_id, (minute - $1) / $3 AS step, {}, \
+           string_agg(durations, ' ') AS durations, string_agg(latenesses, ' ') AS latenesses \
+         FROM run_stat WHERE minute >= $1 AND minute < $2 {only} \
+         GROUP BY namespace_id, (minute - $1) / $3 ORDER BY namespace_id, (minute - $1) / $3",
+        added_up(),
+    );
+    let rows = Row::find_by_statement(dialect.statement(sql, values)).all(connection).await?;
+    let step = |row: Row| -> Result<_, StoreError> {
+        let rollup = rollup(row.counts, &row.durations, &row.latenesses)?;
+        Ok(NamespaceStep { namespace_id: row.namespace_id, step: row.step, rollup })
+    };
+    rows.into_iter().map(step).collect()
+}
+
+/// The totals of a step, with the distributions that its rows contain.
+fn rollup(counts: Counts, durations: &str, latenesses: &str) -> Result<Rollup, StoreError> {
+    let spread = |text: &str| Spread::read(text).map_err(|error| DbErr::Type(error.to_string()));
+    let (durations, latenesses) = (spread(durations)?, spread(latenesses)?);
+    Ok(Rollup { counts, durations, latenesses })
 }

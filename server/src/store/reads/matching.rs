@@ -62,9 +62,22 @@ pub(super) fn in_name_or_note(dialect: &Dialect, text: &str) -> Condition {
 /// The LIKE pattern for texts that contain the given one. A subquery converts the text to lower
 /// case once. In a generic plan, PostgreSQL would otherwise convert it for each row.
 fn part(text: &str) -> SimpleExpr {
-    let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-    let once = Query::select().expr(folded(format!("%{escaped}%"))).take();
+    let once = Query::select().expr(folded_part(text)).take();
     SimpleExpr::from(once).binary(BinOper::Escape, Expr::cust("'\\'"))
+}
+
+/// The LIKE pattern, in lower case and escaped by backslashes, for texts that contain the given one.
+pub(super) fn folded_part(text: &str) -> SimpleExpr {
+    folded(format!("%{}%", escaped(text)))
+}
+
+/// As [`folded_part`], for texts that begin with the given one.
+pub(super) fn folded_beginning(text: &str) -> SimpleExpr {
+    folded(format!("{}%", escaped(text)))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
 
 pub(super) fn contains_some<C: ColumnTrait>(column: C, text: &str) -> Condition {

@@ -4,6 +4,7 @@ use entity::schedule::Column;
 use sea_orm::{FromQueryResult, QuerySelect, QueryTrait, Statement};
 
 use super::{
+    matching::{folded_beginning, folded_part},
     schedules::{Filter, matching},
     within::Within,
 };
@@ -35,25 +36,30 @@ pub struct Group {
 pub struct Groups {
     /// The largest groups, sorted by name.
     pub groups: Vec<Group>,
-    /// Number of schedules that are in no group, counted up to
-    /// [`MAX_TOTAL`](crate::store::MAX_TOTAL).
-    pub without: i64,
     /// Whether there are more groups than these.
     pub is_cut: bool,
 }
 
-/// The groups of the schedules that match a filter.
+/// The groups of the schedules that match a filter. With `text`, only those whose names contain it,
+/// ignoring case: first those that begin with it, then the largest.
 pub async fn groups(
     store: &Store,
     within: &Within,
     filter: &Filter,
     by: Grouping,
+    text: Option<&str>,
 ) -> Result<Groups, StoreError> {
     let column = match by {
         Grouping::Tag => Column::Tags,
         Grouping::Module => Column::Module,
     };
     let list = matching(store, within, filter).select_only().column_as(column, "kept");
+    let list = match text {
+        Some(text) => {
+            list.expr_as(folded_part(text), "part").expr_as(folded_beginning(text), "beginning")
+        }
+        None => list,
+    };
     let list = list.build(store.dialect().backend());
     let (name, beside) = match (by, store.dialect().is_postgres()) {
         (Grouping::Module, _) => ("s.kept", ""),
@@ -62,9 +68,18 @@ pub async fn groups(
         }
         (Grouping::Tag, false) => ("t.value", "CROSS JOIN json_each(s.kept) t"),
     };
+    let (fits, first) = match text {
+        Some(_) => (
+            format!("AND lower({name}) LIKE s.part ESCAPE '\\'"),
+            format!(
+                "max(CASE WHEN lower({name}) LIKE s.beginning ESCAPE '\\' THEN 1 ELSE 0 END) DESC,"
+            ),
+        ),
+        None => (String::new(), String::new()),
+    };
     let sql = format!(
         "SELECT {name} AS name, count(*) AS schedules FROM ({}) s {beside} \
-           WHERE {name} IS NOT NULL GROUP BY {name} ORDER BY 2 DESC, 1 LIMIT {}",
+           WHERE {name} IS NOT NULL {fits} GROUP BY {name} ORDER BY {first} 2 DESC, 1 LIMIT {}",
         list.sql,
         MAX_GROUPS + 1
     );
@@ -73,6 +88,17 @@ pub async fn groups(
     let is_cut = groups.len() > MAX_GROUPS;
     groups.truncate(MAX_GROUPS);
     groups.sort_by_cached_key(|group| (group.name.to_lowercase(), group.name.clone()));
+    Ok(Groups { groups, is_cut })
+}
+
+/// Number of schedules that match a filter and are in no group, counted up to
+/// [`MAX_TOTAL`](crate::store::MAX_TOTAL).
+pub async fn ungrouped(
+    store: &Store,
+    within: &Within,
+    filter: &Filter,
+    by: Grouping,
+) -> Result<i64, StoreError> {
     let (none, is_empty) = match by {
         Grouping::Tag => {
             (Filter { tagged: Some(false), ..filter.clone() }, filter.tagged == Some(true))
@@ -82,10 +108,8 @@ pub async fn groups(
         }
     };
     // If the filter only selects schedules in a group, none are outside.
-    let without = if is_empty {
-        0
-    } else {
-        store.total(&Total::of(matching(store, within, &none), true)).await?
-    };
-    Ok(Groups { groups, without, is_cut })
+    if is_empty {
+        return Ok(0);
+    }
+    store.total(&Total::of(matching(store, within, &none), true)).await
 }

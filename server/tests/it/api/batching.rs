@@ -10,6 +10,7 @@ on_both!(
     a_page_costs_the_same_number_of_statements_however_long_it_is,
     a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is,
     objects_cost_the_same_number_of_statements_however_many_they_are,
+    namespaces_are_compared_by_the_same_number_of_statements_however_many_they_are,
     a_page_that_holds_all_of_a_list_is_not_counted,
     a_list_of_which_only_the_length_is_requested_is_not_read,
 );
@@ -111,6 +112,27 @@ async fn objects_cost_the_same_number_of_statements_however_many_they_are(databa
     };
     let (few, many) = (cost(10).await, cost(100).await);
     assert_eq!(few, many, "a hop costs a statement an object");
+}
+
+async fn namespaces_are_compared_by_the_same_number_of_statements_however_many_they_are(
+    database: TestDatabase,
+) {
+    let (desk, statements) = observed(database).await;
+    for number in 0..20 {
+        let make = "mutation($name: String!) { createNamespace(name: $name) { __typename } }";
+        desk.ask(make, json!({ "name": format!("n-{number}") })).await;
+    }
+    let cost = async |first: usize| {
+        statements.lock().unwrap().clear();
+        let query = "query($first: Int!) { namespaceStats(first: $first) { namespaces {
+            namespace total { ended } points { ended durations { p95 } } } } }";
+        let answer = desk.ask_in_place(query, json!({ "first": first })).await;
+        assert_eq!(answer["namespaceStats"]["namespaces"].as_array().unwrap().len(), first);
+        statements.lock().unwrap().clone()
+    };
+    let (few, many) = (cost(2).await, cost(20).await);
+    assert_eq!(few, many, "each namespace costs a statement");
+    assert_eq!(many.len(), 2, "{many:#?}");
 }
 
 async fn a_page_that_holds_all_of_a_list_is_not_counted(database: TestDatabase) {

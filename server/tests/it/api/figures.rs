@@ -2,32 +2,40 @@
 
 use std::time::Duration;
 
-use carillon::store::{
-    counts::{Counts, Rollup},
-    namespaces,
-    reads::feed::end_of_runs,
-    spread::Spread,
-    stats::{NamespaceMinute, UnrunVerdicts},
+use carillon::{
+    access::{Grant, Grants, Viewer, ViewerKind},
+    store::{
+        counts::{Counts, Rollup},
+        namespaces,
+        reads::feed::end_of_runs,
+        spread::Spread,
+        stats::{NamespaceMinute, UnrunVerdicts},
+    },
 };
 use chrono::TimeDelta;
 use entity::{
     Timestamp,
     fire::{self, Reason, Verdict},
     run::State,
+    user::Role,
 };
 use futures::StreamExt;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{
     desk::{Desk, noon},
     ledger::{plant as plant_fires, planted_fire},
     sorting::settle,
+    walking::namespace,
 };
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_chart_has_a_point_for_each_step,
     a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs,
+    namespaces_are_compared_over_a_range,
+    only_the_busiest_namespaces_that_one_may_see_are_compared,
     metrics_are_those_of_the_last_hour,
     an_overview_shows_the_ended_runs_of_the_last_day,
     ticks_come_at_once_and_again_when_their_time_has_come,
@@ -39,21 +47,27 @@ const STATS: &str = "query($from: DateTime, $until: DateTime, $step: Int) {
         at ended succeeded failed missed skipped averageDurationMs maxDurationMs averageLatenessMs
         durations { p50 p95 p99 } latenesses { p50 p99 } } } }";
 
+/// The minute that begins this many minutes before noon.
+fn minute(namespace_id: Uuid, ago: i64) -> NamespaceMinute {
+    NamespaceMinute { namespace_id, minute: Timestamp::from(noon() - TimeDelta::minutes(ago)) }
+}
+
 /// Adds rows for the given minutes before noon.
 async fn plant(desk: &Desk, minutes: &[(i64, Rollup)], missed: i64) {
+    let home = namespace(desk, "default").await;
+    let rows = minutes.iter().map(|(ago, rollup)| (minute(home, *ago), rollup.clone()));
+    plant_rows(desk, &rows.collect::<Vec<_>>(), missed).await;
+}
+
+/// Adds rows of several namespaces, and lost fires of the default one. Only once in a test, because
+/// the rows are those of all runs up to now.
+async fn plant_rows(desk: &Desk, rows: &[(NamespaceMinute, Rollup)], missed: i64) {
     let store = &desk.database.store;
-    let namespace_id = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
-    let minute = |ago| Timestamp::from(noon() - TimeDelta::minutes(ago));
-    let counts: Vec<_> = minutes
-        .iter()
-        .map(|(ago, rollup)| {
-            (NamespaceMinute { namespace_id, minute: minute(*ago) }, rollup.clone())
-        })
-        .collect();
+    let NamespaceMinute { namespace_id, minute } = minute(namespace(desk, "default").await, 1);
     let end = end_of_runs(store).await.unwrap();
     let tx = store.begin().await.unwrap();
-    assert!(store.add_counts_if_at(&tx, &counts, None, end).await.unwrap());
-    let unrun = UnrunVerdicts { namespace_id, minute: minute(1), missed, skipped: 2, abandoned: 0 };
+    assert!(store.add_counts_if_at(&tx, rows, None, end).await.unwrap());
+    let unrun = UnrunVerdicts { namespace_id, minute, missed, skipped: 2, abandoned: 0 };
     store.set_unrun(&tx, &[unrun]).await.unwrap();
     store.commit(tx).await.unwrap();
 }
@@ -150,6 +164,98 @@ async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDataba
     assert_eq!(last["durations"], json!({ "p50": 99, "p99": 300 }));
     let unknown = json!({ "schedule": uuid::Uuid::nil() });
     assert_eq!(desk.refused(query, unknown).await["extensions"]["code"], "NOT_FOUND");
+}
+
+const COMPARED: &str = "query($from: DateTime, $step: Int, $first: Int! = 50) {
+    namespaceStats(from: $from, step: $step, first: $first) { from until stepSeconds isCut
+        namespaces { namespace total { at ended failed missed durations { p95 } latenesses { p95 } }
+            points { at ended durations { p95 } } } } }";
+
+/// Adds a namespace; returns a minute of it in which as many runs as given ended.
+async fn namespace_with(desk: &Desk, name: &str, ended: i64) -> (NamespaceMinute, Rollup) {
+    let make = "mutation($name: String!) { createNamespace(name: $name) { __typename } }";
+    desk.ask(make, json!({ "name": name })).await;
+    let counts = Counts { succeeded: ended, ..Counts::default() };
+    (minute(namespace(desk, name).await, 7), Rollup { counts, ..Rollup::default() })
+}
+
+async fn namespaces_are_compared_over_a_range(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let mut slow = two_ended();
+    slow.durations.add(5_000);
+    slow.counts.duration_max_ms = 5_000;
+    let home = namespace(&desk, "default").await;
+    let busy = namespace_with(&desk, "busy", 90).await;
+    let _idle = namespace_with(&desk, "idle", 0).await;
+    plant_rows(&desk, &[(minute(home, 59), two_ended()), (minute(home, 4), slow), busy], 3).await;
+    let from = json!({ "from": "2026-03-01T11:00:00Z", "step": 600 });
+    let stats = desk.ask(COMPARED, from).await["namespaceStats"].clone();
+    assert_eq!(
+        (&stats["from"], &stats["until"], &stats["stepSeconds"], &stats["isCut"]),
+        (
+            &json!("2026-03-01T11:00:00Z"),
+            &json!("2026-03-01T12:00:00Z"),
+            &json!(600),
+            &json!(false)
+        )
+    );
+    let found = stats["namespaces"].as_array().unwrap();
+    let names: Vec<_> = found.iter().map(|one| one["namespace"].as_str().unwrap()).collect();
+    assert_eq!(names, ["busy", "default", "idle"]);
+    // The percentiles of the range are those of all its runs, not of its steps.
+    assert_eq!(
+        found[1]["total"],
+        json!({ "at": "2026-03-01T11:00:00Z", "ended": 4, "failed": 2, "missed": 3,
+            "durations": { "p95": 4863 }, "latenesses": { "p95": 7 } })
+    );
+    let points = found[1]["points"].as_array().unwrap();
+    let ended: Vec<_> = points.iter().map(|point| point["ended"].as_i64().unwrap()).collect();
+    assert_eq!(ended, [2, 0, 0, 0, 0, 2]);
+    assert_eq!(points[0]["durations"]["p95"], 199);
+    assert_eq!(found[0]["points"][5]["ended"], 90);
+    assert_eq!(found[2]["total"]["ended"], 0);
+    assert_eq!(found[2]["points"].as_array().unwrap().len(), 6);
+
+    let long = json!({ "from": "2026-03-01T10:00:00Z", "step": 60 });
+    let error = desk.refused(COMPARED, long).await;
+    assert_eq!(error["extensions"]["field"], "step");
+    assert!(error["message"].as_str().unwrap().contains("makes 120 steps"), "{error}");
+    for first in [0, 101] {
+        let error = desk.refused(COMPARED, json!({ "first": first })).await;
+        assert_eq!(error["extensions"]["field"], "first");
+    }
+}
+
+async fn only_the_busiest_namespaces_that_one_may_see_are_compared(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let mut rows = Vec::new();
+    for (name, ended) in [("calm", 2), ("busy", 90), ("secret", 50)] {
+        rows.push(namespace_with(&desk, name, ended).await);
+    }
+    plant_rows(&desk, &rows, 0).await;
+    let names = |answer: &Value| {
+        let stats = &answer["namespaceStats"];
+        let found = stats["namespaces"].as_array().unwrap().iter();
+        let names: Vec<_> =
+            found.map(|one| one["namespace"].as_str().unwrap().to_owned()).collect();
+        (names.join(" "), stats["isCut"].as_bool().unwrap())
+    };
+    let two = desk.ask(COMPARED, json!({ "first": 2 })).await;
+    assert_eq!(names(&two), ("busy secret".to_owned(), true));
+    let all = desk.ask(COMPARED, json!({ "first": 4 })).await;
+    assert_eq!(names(&all), ("busy secret calm default".to_owned(), false));
+
+    let grant = Grant { role: Role::Viewer, sees_payloads: false };
+    let mut grants = Vec::new();
+    for name in ["busy", "calm"] {
+        grants.push((namespace(&desk, name).await, grant));
+    }
+    let eve =
+        Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, Grants::new(None, grants), "x");
+    let seen = desk.send_as(&eve, COMPARED, json!({})).await.data.into_json().unwrap();
+    assert_eq!(names(&seen), ("busy calm".to_owned(), false));
+    let nobody = Viewer::new(Uuid::from_u128(6), "x", ViewerKind::User, Grants::new(None, []), "x");
+    assert_eq!(desk.code_for(&nobody, COMPARED, json!({})).await, "FORBIDDEN");
 }
 
 async fn an_overview_shows_the_ended_runs_of_the_last_day(database: TestDatabase) {

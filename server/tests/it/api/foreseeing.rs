@@ -14,6 +14,7 @@ on_both!(
     a_pause_that_is_only_thought_of_tells_each_way_to_resume,
     the_minutes_to_come_are_counted_and_a_candidate_is_tried,
     what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come,
+    the_hours_to_come_are_those_of_a_clock,
     the_work_to_come_is_counted_by_how_long_runs_usually_take,
     an_edit_tells_the_fires_that_it_adds_and_removes,
     a_clock_change_tells_its_effect_on_each_schedule,
@@ -182,6 +183,32 @@ async fn what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come(
     assert_eq!((&hour["frequentSchedules"], &hour["hours"][0]), (&json!(3), &week["hours"][1]));
     let listed = names(&hour);
     assert!(!listed.contains(&"minutely".to_owned()) && listed.len() == 3, "{listed:?}");
+}
+
+async fn the_hours_to_come_are_those_of_a_clock(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    // At 09:15 in Kolkata (+05:30), and at 09:30 in Kathmandu (+05:45).
+    desk.schedule("daily", "45 3 * * *").await;
+    let query = "query($from: DateTime, $hours: Int! = 24, $zone: String) {
+        upcoming(from: $from, hours: $hours, zone: $zone) { to hours { at fires } fires { at } } }";
+    let ask = async |variables: Value| desk.ask(query, variables).await["upcoming"].clone();
+    for (zone, first, hour) in [
+        (None, "2026-03-01T12:00:00Z", "2026-03-02T03:00:00Z"),
+        (Some("Asia/Kolkata"), "2026-03-01T11:30:00Z", "2026-03-02T03:30:00Z"),
+        (Some("Asia/Kathmandu"), "2026-03-01T11:15:00Z", "2026-03-02T03:15:00Z"),
+    ] {
+        let ahead = ask(json!({ "zone": zone })).await;
+        let hours = ahead["hours"].as_array().unwrap();
+        assert_eq!((&hours[0]["at"], hours.len()), (&json!(first), 24), "{zone:?}");
+        let busy: Vec<_> = hours.iter().filter(|hour| hour["fires"] != 0).collect();
+        assert_eq!(busy, [&json!({ "at": hour, "fires": 1 })], "{zone:?}");
+        // One hour from its begin on.
+        let one = ask(json!({ "from": hour, "hours": 1, "zone": zone })).await;
+        assert_eq!(one["hours"], json!([{ "at": hour, "fires": 1 }]), "{zone:?}");
+        assert_eq!(one["fires"][0]["at"], "2026-03-02T03:45:00Z", "{zone:?}");
+    }
+    let error = desk.refused(query, json!({ "zone": "Asia/Nowhere" })).await;
+    assert_eq!(error["extensions"]["field"], "zone");
 }
 
 async fn the_work_to_come_is_counted_by_how_long_runs_usually_take(database: TestDatabase) {

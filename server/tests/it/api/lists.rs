@@ -83,7 +83,10 @@ const LISTS: &[(&str, Bound)] = &[
     ("MinuteForecast.starts", Limit(10_080)),
     ("ModuleDrift.drifted", Limit(1_000)),
     ("Mutation.createSchedules", Limit(1_000)),
+    ("NamespaceComparison.namespaces", Asked("first", 100)),
     ("NamespaceRetention.schedules", Limit(1_000)),
+    // The steps of the range, and a part of one at each end.
+    ("NamespaceStats.points", Limit(62)),
     ("Overview.failures", Asked("first", 200)),
     ("Overview.nodes", Limit(1_000)),
     ("Overview.upcoming", Asked("first", 200)),
@@ -176,7 +179,7 @@ async fn every_list_is_bounded() {
         }
         let bound = known.remove(&*list.name);
         let bound = bound.unwrap_or_else(|| panic!("nobody said what bounds {}", list.name));
-        let of_parent = ["ClockChange.", "Forecast.", "SchedulePreview."]
+        let of_parent = ["ClockChange.", "Forecast.", "NamespaceComparison.", "SchedulePreview."]
             .iter()
             .any(|of| list.name.starts_with(of));
         if let (Asked(arg, _), false) = (bound, of_parent) {
@@ -187,10 +190,11 @@ async fn every_list_is_bounded() {
 }
 
 /// A query for each list that has an argument for the number of items.
-const REACHED: [(&str, &str); 15] = [
+const REACHED: [(&str, &str); 16] = [
     ("ClockChange.schedules", "{ clockChanges(first: N) { isComplete } }"),
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
+    ("NamespaceComparison.namespaces", "{ namespaceStats(first: N) { isCut } }"),
     ("Overview.failures", "{ overview { failures(first: N) { id } } }"),
     ("Overview.upcoming", "{ overview { upcoming(first: N) { at } } }"),
     (

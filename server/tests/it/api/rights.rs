@@ -28,6 +28,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("secrets", "secrets { nodes { name } }".into()),
         ("metrics", "metrics { totalSchedules }".into()),
         ("runStats", "runStats { stepSeconds }".into()),
+        ("namespaceStats", "namespaceStats { stepSeconds }".into()),
         ("exportModules", "exportModules { __typename }".into()),
         ("moduleDrift", "moduleDrift(name: \"x\") { module }".into()),
         ("schedule", format!("schedule(id: {ID}) {{ id }}")),

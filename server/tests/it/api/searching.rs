@@ -17,6 +17,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     schedules_are_found_by_the_search_language,
     schedules_are_counted_by_tag_and_by_module,
+    a_group_is_found_by_a_part_of_its_name_however_many_there_are,
     runs_are_found_by_the_search_language,
     what_a_search_holds_is_never_sql_nor_a_pattern,
     a_note_with_an_umlaut_is_found_by_itself,
@@ -91,6 +92,44 @@ async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {
     assert_eq!(bare["schedules"]["nodes"], json!([{ "name": "bare" }]));
     let other = "{ scheduleGroups(by: TAG, namespace: \"other\") { without } }";
     assert_eq!(desk.refused(other, json!({})).await["extensions"]["code"], "NOT_FOUND");
+}
+
+async fn a_group_is_found_by_a_part_of_its_name_however_many_there_are(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    // More tags than an answer has, each of which is more frequent than the others.
+    for batch in 0..7 {
+        let tags: Vec<_> =
+            (0..32).map(|number| format!("frequent-{}", batch * 32 + number)).collect();
+        for copy in 0..2 {
+            make(&desk, &format!("many-{batch}-{copy}"), json!({ "tags": tags })).await;
+        }
+    }
+    make(&desk, "few", json!({ "tags": ["Quent_1", "quent.x"] })).await;
+    let query = "query($text: String, $by: ScheduleGrouping! = TAG) {
+        scheduleGroups(by: $by, text: $text) { groups { name } isCut } }";
+    let groups = async |text: &str| {
+        let found = desk.ask(query, json!({ "text": text })).await["scheduleGroups"].clone();
+        let groups = found["groups"].as_array().unwrap().iter();
+        let names: Vec<_> =
+            groups.map(|group| group["name"].as_str().unwrap().to_owned()).collect();
+        (names, found["isCut"].as_bool().unwrap())
+    };
+    let (names, is_cut) = groups("").await;
+    assert_eq!((names.len(), is_cut), (200, true));
+    assert!(!names.iter().any(|name| name.to_lowercase().starts_with("quent")), "{names:?}");
+    // The others contain the text, too, but these begin with it.
+    let (names, is_cut) = groups("QUENT").await;
+    assert_eq!((names.len(), is_cut), (200, true));
+    assert!(["Quent_1", "quent.x"].iter().all(|name| names.iter().any(|n| n == name)), "{names:?}");
+    // A text is no pattern: it does not find `frequent-1`.
+    assert_eq!(groups("t_1").await, (vec!["Quent_1".to_owned()], false));
+    for text in ["%", "quent%", "\\", "no such tag"] {
+        assert_eq!(groups(text).await, (vec![], false), "{text}");
+    }
+    let modules = json!({ "by": "MODULE", "text": "x" });
+    assert_eq!(desk.ask(query, modules).await["scheduleGroups"]["groups"], json!([]));
+    let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
+    assert_eq!(error["extensions"]["field"], "text");
 }
 
 async fn schedules_are_found_by_the_search_language(database: TestDatabase) {

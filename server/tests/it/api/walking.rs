@@ -23,8 +23,8 @@ on_both!(
     a_payload_is_nowhere_for_those_who_may_not_see_it,
 );
 
-/// Fields that belong to no namespace, or only to the caller.
-const ANYBODYS: [&str; 4] = ["me", "timezones", "namespaces", "apiTokens"];
+/// Fields that belong to no namespace, only to the caller, or to the namespaces that the caller sees.
+const ANYBODYS: [&str; 5] = ["me", "timezones", "namespaces", "namespaceStats", "apiTokens"];
 /// Fields that all viewers of any namespace may see: they reveal nothing about schedules and runs.
 const SHARED: [&str; 3] = ["serverNodes", "shards", "clusterEvents"];
 

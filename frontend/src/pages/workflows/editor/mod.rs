@@ -250,18 +250,21 @@ fn use_save(editor: Editor, save: Save) -> Callback<()> {
         };
         busy.set(true);
         let (change, said) = save(definition, once.key());
+        let sent = kept.sent();
         actor.send(change, move |outcome| {
             let is_left = busy.try_set(false).is_some();
             once.heard(&outcome);
             match outcome {
-                Ok(saved) if saved.warnings.is_empty() => {
-                    kept.forget();
+                Ok(saved) if saved.warnings.is_empty() || is_left => {
+                    sent.forget();
                     actor.say(said);
-                    address.go(&Route::Workflow(saved.workflow.id).path());
+                    if !is_left {
+                        address.go(&Route::Workflow(saved.workflow.id).path());
+                    }
                 }
                 Ok(saved) => {
-                    kept.forget();
-                    drop(warned.try_set(Some(saved)));
+                    sent.forget();
+                    warned.set(Some(saved));
                 }
                 Err(wrong) if is_left => actor.complain(&wrong),
                 Err(wrong) => fail(editor, wrong),

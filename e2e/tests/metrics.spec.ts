@@ -1,0 +1,53 @@
+import { hasNoViolations } from "../support/axe.ts";
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const COMPARED = `
+module: compared
+namespace: compared
+schedules:
+  breaks: { when: "*/2 * * * * *", task: { target: { command: { script: "exit 3" } } } }
+`;
+
+test("namespaces are compared, and each leads to its own charts in the same range", async ({
+  page,
+  server,
+  admin,
+}) => {
+  for (const name of ["compared", "unused"]) server.cli(["namespace", "create", name]);
+  deploy(server, "compared", COMPARED);
+  await page.goto("/all/metrics?range=6h");
+  await signIn(page, admin);
+  await page.getByRole("navigation", { name: "Metrics" }).getByRole("link", { name: "By namespace" }).click();
+  await expect(page).toHaveURL(/\/all\/metrics\?range=6h&tab=namespaces/);
+  const table = page.getByRole("table", { name: "Namespaces by runs" });
+  const row = page.getByTestId("namespace-figures").filter({ hasText: "compared" });
+  await expect(row.getByRole("img", { name: /^Runs that ended in compared: .*failed/ })).toBeVisible({
+    timeout: 60_000,
+  });
+  await expect(row.getByRole("img", { name: /^p95 duration in compared: .*(ms|s)/ })).toBeVisible();
+  // A namespace in which nothing happens is listed, too.
+  const unused = page.getByTestId("namespace-figures").filter({ hasText: "unused" });
+  await expect(unused.getByRole("img", { name: "Runs that ended in unused: 0" })).toBeVisible();
+  await hasNoViolations(page, "metrics by namespace");
+
+  await expect(row.locator("a.bad").first()).toHaveAttribute(
+    "href",
+    /^\/ns\/compared\/runs\?state=failed&q=finished/,
+  );
+  await table.getByRole("link", { name: "compared", exact: true }).click();
+  await expect(page).toHaveURL(/\/ns\/compared\/metrics\?range=6h$/);
+  await expect(page.getByRole("img", { name: /^Runs that ended: .*failed/ })).toBeVisible();
+});
+
+test("a person of one namespace has nothing to compare", async ({ page, server }) => {
+  server.cli(["namespace", "create", "alone"]);
+  const only = await server.addMember("olga", "viewer", "alone");
+  await page.goto("/ns/alone/metrics");
+  await signIn(page, only);
+  await expect(page.getByRole("img", { name: /^Runs that ended/ })).toBeVisible();
+  // Its link, sent by a colleague, shows the namespace of this person and no other.
+  await page.goto("/ns/alone/metrics?tab=namespaces");
+  await expect(page.getByTestId("namespace-figures")).toHaveCount(1);
+  await expect(page.getByRole("link", { name: "By namespace" })).toHaveCount(0);
+});
