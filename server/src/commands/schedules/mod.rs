@@ -13,7 +13,7 @@
 //! - `suppression`: the calendars that a schedule names
 //! - `buffer`: reordering and purging waiting fires
 //! - `cursor`: the next fire after an edit; `foreseen`: timings that are worked out before a
-//!   transaction
+//!   transaction; `prepared`: the timetable of a stored schedule, likewise
 //! - `change`: a description of an edit
 
 pub(super) mod behind;
@@ -24,6 +24,7 @@ pub(super) mod cursor;
 pub(super) mod foreseen;
 pub(super) mod many_edit;
 pub(super) mod pause;
+mod prepared;
 pub(super) mod rollback;
 pub(super) mod rows;
 pub(super) mod skip;

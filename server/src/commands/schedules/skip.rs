@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     access::Operator,
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::planning::accounting,
+    engine::planning::{accounting, prepared},
     model::check,
     store::claims::{Advance, NewFire},
 };
@@ -41,6 +41,7 @@ impl Commands {
     ) -> Result<Skipped, CommandError> {
         check_order(count, reason)?;
         let (who, now) = (right.who(), self.clock.now());
+        let prepared = self.prepare_timetable(right.permit(), id, |timetable| timetable).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
@@ -53,7 +54,12 @@ impl Commands {
         }
         let found = self.store.schedule_with_cursor(&tx, id).await?;
         let schedule = found.ok_or_else(|| CommandError::not_found("schedule", id))?;
-        let timetable = self.timetable_of(&tx, &row).await?;
+        let built = prepared::timetable(&self.cache, &tx, &schedule, prepared.as_ref()).await?;
+        let timetable = match built {
+            Ok(timetable) => timetable,
+            // Names the field that cannot be read.
+            Err(_) => self.timetable_of(&tx, &row).await?,
+        };
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let entries = match row.next_scheduled_at {
             Some(cursor) => misfire::upcoming(&timetable, cursor.utc(), count),

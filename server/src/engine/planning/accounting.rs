@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::{
     allowance, gap,
     planner::{advance, definition, kind, plan_policy},
+    prepared::{self, PreparedTimetable},
 };
 use crate::{
     engine::{EngineError, core::Core, execution::handoff::past_deadline},
@@ -61,11 +62,13 @@ pub struct PauseProgress {
 /// Continues to end a schedule's pause inside `tx`. Records the instants of the pause according
 /// to `catch_up`, and enables the schedule after the last of them.
 /// Fires that should run become intents, so the caller must wake the planner after the commit.
+/// `prepared` is the schedule's timetable, if it was built beforehand.
 pub async fn resume(
     store: &Store,
     timings: &timetable::Cache,
     tx: &DatabaseTransaction,
     schedule_id: Uuid,
+    prepared: Option<&PreparedTimetable>,
     catch_up: misfire::CatchUp,
     now: DateTime<Utc>,
 ) -> Result<PauseProgress, EngineError> {
@@ -73,7 +76,7 @@ pub async fn resume(
     let Some(schedule) = store.lock_paused_schedule(tx, schedule_id).await? else {
         return Ok(done(0));
     };
-    let timetable = match timetable(timings, tx, &schedule).await? {
+    let timetable = match prepared::timetable(timings, tx, &schedule, prepared).await? {
         Ok(timetable) => timetable,
         Err(error) => {
             store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
@@ -296,7 +299,7 @@ async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, 
     let (mut resumed, mut rows) = (0, 0);
     for schedule in over {
         let skip = misfire::CatchUp::Skip;
-        rows += resume(&core.store, &core.timings, &tx, schedule, skip, now).await?.rows;
+        rows += resume(&core.store, &core.timings, &tx, schedule, None, skip, now).await?.rows;
         resumed += 1;
         // The next round handles the remaining schedules.
         if rows >= MAX_ROWS {
@@ -319,7 +322,8 @@ async fn resume_if_over(
         tx.rollback().await?;
         return Ok(false);
     }
-    resume(&core.store, &core.timings, &tx, schedule, misfire::CatchUp::Skip, now).await?;
+    let skip = misfire::CatchUp::Skip;
+    resume(&core.store, &core.timings, &tx, schedule, None, skip, now).await?;
     core.store.commit(tx).await?;
     Ok(true)
 }

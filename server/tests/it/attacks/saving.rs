@@ -167,6 +167,16 @@ async fn each_change_of_a_schedule_works_out_its_timing_before_it_has_the_writer
     assert_eq!(resumed["resumeSchedule"]["schedule"]["state"], "ACTIVE");
     let log = log_until_now(&server).await;
     assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{resume}: {log}");
+    ask(&server, &token, pause, id.clone()).await;
+    let resume = "mutation { resumeSchedules(which: { search: \"state:paused\" }) { done } }";
+    let resumed = ask(&server, &token, resume, json!({})).await;
+    assert_eq!(resumed["resumeSchedules"]["done"], 1, "{resumed}");
+    let log = log_until_now(&server).await;
+    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{resume}: {log}");
+    let skip = "mutation($id: UUID!) { skipNext(id: $id, reason: \"x\") { __typename } }";
+    ask(&server, &token, skip, id.clone()).await;
+    let log = log_until_now(&server).await;
+    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{skip}: {log}");
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { __typename } }";
     ask(&server, &token, delete, id.clone()).await;
     let undelete = "mutation($id: UUID!) { undeleteSchedule(id: $id) {
