@@ -20,7 +20,7 @@ impl Commands {
                 continue;
             }
             let row = self.locked(site.tx, row.id).await?;
-            self.delete_in(site.tx, site.who, &row, Some("no longer declared")).await?;
+            self.delete_in(site.tx, site.who, &row, None, Some("no longer declared")).await?;
             changes.push(ObjectChange::gone("schedule", &row.name));
         }
         Ok(changes)

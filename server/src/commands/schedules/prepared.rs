@@ -9,6 +9,20 @@ use crate::{
 };
 
 impl Commands {
+    /// Builds the timetable that a command is about to end, if the schedule has calendars: only
+    /// these take a while.
+    pub(super) async fn prepare_ended(
+        &self,
+        permit: Permit<'_>,
+        id: Uuid,
+    ) -> Result<Option<PreparedTimetable>, CommandError> {
+        let visible = self.visible_schedule(permit, id).await?;
+        match visible.is_some_and(|row| row.calendars.is_some()) {
+            true => self.prepare_timetable(permit, id, |timetable| timetable).await,
+            false => Ok(None),
+        }
+    }
+
     /// Builds the timetable of a schedule, and does with it what takes a while as well: on a
     /// blocking thread if the schedule has calendars. `None` if there is no such schedule, the
     /// permission does not cover it or its timetable cannot be built, which the transaction
