@@ -215,7 +215,7 @@ async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
         assert!(!fields.map(path).any(|path| path.starts_with("calendars")), "{done}");
         assert!(done["deployModule"]["effect"].is_object(), "{done}");
         let log = log_until_now(&server).await;
-        assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{action}: {log}");
+        assert!(is_before(&log), "{action}: {log}");
         assert_eq!(log.matches(LOCKED).count(), 1, "{action}: {log}");
     }
     let query = "{ schedule(name: \"s7\") { nextFireAt timing { expressions } } }";
@@ -223,4 +223,13 @@ async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
     assert_eq!(found["schedule"]["timing"]["expressions"], json!(["7 4 * * *"]));
     let next = found["schedule"]["nextFireAt"].as_str().unwrap();
     assert!(next.contains("T04:07:00"), "{next}");
+    // The schedules that are no longer declared end, too.
+    let mut few: Value = serde_json::from_str(&module_with_calendars(4)).unwrap();
+    few["schedules"].as_object_mut().unwrap().retain(|name, _| name == "s7");
+    let done = ask(&server, &token, deploy, json!({ "source": few.to_string() })).await;
+    let changes = done["deployModule"]["changes"].as_array().unwrap();
+    let is_it = |change: &&Value| change["kind"] == "schedule" && change["action"] == "DELETE";
+    assert_eq!(changes.iter().filter(is_it).count(), 119, "{done}");
+    let log = log_until_now(&server).await;
+    assert!(is_before(&log), "{log}");
 }
