@@ -39,6 +39,10 @@ const AGAIN: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
+/// Beyond this number of writers, those without work end. Each has a task and a queue, and a key
+/// decides about the topic and the partition.
+const MAX_WRITERS: usize = 4_096;
+
 /// The writers of a session, each started when it is first needed.
 #[derive(Default)]
 pub(super) struct Writers(Mutex<HashMap<(String, i32), mpsc::Sender<Job>>>);
@@ -52,17 +56,33 @@ impl Writers {
         partition: i32,
         job: Job,
     ) -> Result<(), PublishProblem> {
-        let writer = {
-            let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let begin = || {
-                let (jobs, received) = mpsc::channel(QUEUE);
-                let (cluster, topic) = (cluster.clone(), topic.to_owned());
-                tokio::spawn(Writer { cluster, topic, partition, producer: None }.run(received));
-                jobs
-            };
-            writers.entry((topic.to_owned(), partition)).or_insert_with(begin).clone()
-        };
+        let writer = self.writer(topic, partition, |received| {
+            let (cluster, topic) = (cluster.clone(), topic.to_owned());
+            tokio::spawn(Writer { cluster, topic, partition, producer: None }.run(received));
+        });
         writer.send(job).await.map_err(|_| PublishProblem::unsent())
+    }
+
+    /// The queue of a partition's writer; `begin` starts the writer if there is none.
+    fn writer(
+        &self,
+        topic: &str,
+        partition: i32,
+        begin: impl FnOnce(mpsc::Receiver<Job>),
+    ) -> mpsc::Sender<Job> {
+        let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (topic.to_owned(), partition);
+        if let Some(known) = writers.get(&place) {
+            return known.clone();
+        }
+        if writers.len() >= MAX_WRITERS {
+            // A writer ends once it has written what it was given and its queue is dropped.
+            writers.retain(|_, jobs| jobs.capacity() < jobs.max_capacity());
+        }
+        let (jobs, received) = mpsc::channel(QUEUE);
+        begin(received);
+        writers.insert(place, jobs.clone());
+        jobs
     }
 }
 
@@ -232,5 +252,25 @@ fn answer(replies: impl IntoIterator<Item = Reply>, written: Result<i64, Refused
             .clone()
             .map(|first| if first < 0 { first } else { first.saturating_add(distance) });
         let _ = reply.send(offset);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_without_work_make_room_for_others() {
+        let (writers, mut queues) = (Writers::default(), Vec::new());
+        let busy = writers.writer("busy", 0, |received| queues.push(received));
+        let record = Record { key: None, value: Vec::new(), headers: Vec::new(), at: 0 };
+        let (reply, _answer) = oneshot::channel();
+        assert!(busy.try_send(Job { record, reply, namespace: None }).is_ok());
+        for (partition, _) in (0..).zip(0..MAX_WRITERS) {
+            drop(writers.writer("idle", partition, |received| queues.push(received)));
+        }
+        assert_eq!(writers.0.lock().unwrap().len(), 2, "the busy one and the last one");
+        let same = writers.writer("busy", 0, |_| panic!("it has a writer"));
+        assert!(same.same_channel(&busy));
     }
 }
