@@ -142,7 +142,8 @@ fn busy() -> Response {
     let of_namespace = max_of_namespace();
     let text = format!(
         "this request computes, and {MAX_OF_CALLER} of yours, {of_namespace} about one of its \
-         namespaces or all places of the server are under way; wait for their answers, and ask again"
+         namespaces or all places of the server are under way; wait for their answers, and ask \
+         again"
     );
     Response::from_errors(vec![rate_limited(text)])
 }

@@ -142,8 +142,8 @@ impl Commands {
         Ok(foreseen.filter_map(|(name, timing)| Some((name, timing?))).collect())
     }
 
-    /// Builds the timetables of the schedules with calendars that a deployment may change or delete,
-    /// by their keys: a deployment that ends a timing accounts for the instants that it leaves.
+    /// Builds the timetables of the schedules with calendars that a deployment may change or
+    /// delete, by their keys. The end of a timing accounts for the instants that it leaves.
     pub(super) async fn prepare_declared(
         &self,
         right: &Editor,

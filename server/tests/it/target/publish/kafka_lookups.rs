@@ -7,7 +7,10 @@ use carillon::target::{Executor, Invocation, Outcome};
 use futures::future::join_all;
 use serde_json::json;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
     sync::{mpsc, watch},
     task::JoinHandle,
 };
@@ -53,40 +56,51 @@ impl Broker {
         (broker, place.to_string())
     }
 
-    /// Reads all requests as they come, and answers them in their order.
-    async fn serve(&self, stream: TcpStream, port: u16) -> Option<()> {
-        let (mut reader, mut writer) = stream.into_split();
-        let (requests, mut received) = mpsc::unbounded_channel::<Vec<u8>>();
-        let reading = async move {
-            loop {
-                let asked = read(&mut reader).await?;
-                if number(&asked, 0, i16::from_be_bytes) == METADATA {
-                    let length = number(&asked, TOPIC - 2, u16::from_be_bytes);
-                    let name = &asked[TOPIC..TOPIC + usize::from(length)];
-                    let name = String::from_utf8(name.to_vec()).unwrap();
-                    self.asked.send_modify(|all| all.push(name));
+    async fn serve(&self, stream: TcpStream, port: u16) {
+        let (reader, writer) = stream.into_split();
+        let (requests, received) = mpsc::unbounded_channel();
+        tokio::join!(self.take(reader, requests), self.answer(writer, received, port));
+    }
+
+    /// Reads all requests as they come.
+    async fn take(
+        &self,
+        mut reader: OwnedReadHalf,
+        requests: mpsc::UnboundedSender<Vec<u8>>,
+    ) -> Option<()> {
+        loop {
+            let asked = read(&mut reader).await?;
+            if number(&asked, 0, i16::from_be_bytes) == METADATA {
+                let length = number(&asked, TOPIC - 2, u16::from_be_bytes);
+                let name = &asked[TOPIC..TOPIC + usize::from(length)];
+                let name = String::from_utf8(name.to_vec()).unwrap();
+                self.asked.send_modify(|all| all.push(name));
+            }
+            requests.send(asked).ok()?;
+        }
+    }
+
+    /// Answers the requests in their order.
+    async fn answer(
+        &self,
+        mut writer: OwnedWriteHalf,
+        mut received: mpsc::UnboundedReceiver<Vec<u8>>,
+        port: u16,
+    ) -> Option<()> {
+        let mut answers = self.answers.subscribe();
+        while let Some(asked) = received.recv().await {
+            let answer = match number(&asked, 0, i16::from_be_bytes) {
+                METADATA => {
+                    answers.wait_for(|answers| *answers).await.ok()?;
+                    metadata(&[port], 0, TAKEN)
                 }
-                requests.send(asked).ok()?;
-            }
-        };
-        let answering = async {
-            let mut answers = self.answers.subscribe();
-            while let Some(asked) = received.recv().await {
-                let answer = match number(&asked, 0, i16::from_be_bytes) {
-                    METADATA => {
-                        answers.wait_for(|answers| *answers).await.ok()?;
-                        metadata(&[port], 0, TAKEN)
-                    }
-                    INIT_PRODUCER_ID => producer(1),
-                    PRODUCE => produced(TAKEN),
-                    other => panic!("a request of kind {other}"),
-                };
-                write(&mut writer, &asked, &answer).await?;
-            }
-            Some(())
-        };
-        let (read, answered): (Option<()>, _) = tokio::join!(reading, answering);
-        read.and(answered)
+                INIT_PRODUCER_ID => producer(1),
+                PRODUCE => produced(TAKEN),
+                other => panic!("a request of kind {other}"),
+            };
+            write(&mut writer, &asked, &answer).await?;
+        }
+        Some(())
     }
 
     /// Waits until the broker was asked for that many topics; returns them.
