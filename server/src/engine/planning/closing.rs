@@ -155,7 +155,7 @@ async fn ended(
         Some(_) => Ok(prepared::timetable(timings, tx, schedule, prepared).await?),
         None => {
             if schedule.calendars.is_some() {
-                tracing::debug!(schedule_id = %schedule.id, "builds an ending timing itself");
+                tracing::debug!(schedule_id = %schedule.id, "builds the timing that a transaction ends");
             }
             timetable(timings, tx, schedule).await
         }

@@ -127,7 +127,7 @@ const WITHIN: &str = "works out a timing in a transaction";
 const LOCKED: &str = "has locked the calendars of its timings";
 
 /// The line that it logs when it builds the timing that a change ends while it has the writer.
-const ENDS_WITHIN: &str = "builds an ending timing itself";
+const ENDS_WITHIN: &str = "builds the timing that a transaction ends";
 
 /// Whether what a request logged says that all of its timings were worked out before.
 fn is_before(log: &str) -> bool {
