@@ -30,7 +30,7 @@ pub(crate) struct Bulkhead<K> {
 /// A place that is held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct BulkheadPlace {
-    _permits: [Option<OwnedSemaphorePermit>; 2],
+    _permits: Vec<OwnedSemaphorePermit>,
 }
 
 /// How many pieces of work that computes a node carries out at once.
@@ -52,11 +52,36 @@ impl<K: Eq + Hash> Bulkhead<K> {
     /// Waits for a place. A holder that has all of its own waits for one of these first, so that it
     /// keeps no other holder waiting.
     pub(crate) async fn enter(&self, holder: K) -> BulkheadPlace {
-        let own = self.of(holder);
-        // Neither fails: the semaphores are never closed.
-        let own = own.acquire_owned().await.ok();
-        let of_all = self.all.clone().acquire_owned().await.ok();
-        BulkheadPlace { _permits: [own, of_all] }
+        self.enter_for([holder]).await
+    }
+
+    /// Waits for a place that counts for each of these holders. It waits for one holder's places at
+    /// a time and holds none of the others' meanwhile, so that no holder waits for the places of
+    /// another.
+    pub(crate) async fn enter_for(&self, holders: impl IntoIterator<Item = K>) -> BulkheadPlace {
+        let mut own: Vec<_> = holders.into_iter().map(|holder| self.of(holder)).collect();
+        loop {
+            let (mut permits, mut lacking) = (Vec::with_capacity(own.len() + 1), None);
+            for (index, places) in own.iter().enumerate() {
+                let places = places.clone();
+                // Waiting does not fail: the semaphores are never closed.
+                let permit = match index {
+                    0 => places.acquire_owned().await.ok(),
+                    _ => places.try_acquire_owned().ok(),
+                };
+                let Some(permit) = permit else {
+                    lacking = Some(index);
+                    break;
+                };
+                permits.push(permit);
+            }
+            if let Some(index) = lacking {
+                own.swap(0, index);
+                continue;
+            }
+            permits.extend(self.all.clone().acquire_owned().await.ok());
+            return BulkheadPlace { _permits: permits };
+        }
     }
 
     /// Waits for a place for at most `patience`.
@@ -73,7 +98,7 @@ impl<K: Eq + Hash> Bulkhead<K> {
     pub(crate) fn try_enter(&self, holder: K) -> Option<BulkheadPlace> {
         let own = self.of(holder).try_acquire_owned().ok()?;
         let of_all = self.all.clone().try_acquire_owned().ok()?;
-        Some(BulkheadPlace { _permits: [Some(own), Some(of_all)] })
+        Some(BulkheadPlace { _permits: vec![own, of_all] })
     }
 
     /// The holder's own places. They live as long as one of them is held or waited for.
@@ -122,6 +147,32 @@ mod tests {
         assert!(bulkhead.enter("other").now_or_never().is_some());
         drop(held);
         assert!(waits.now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_place_for_several_holders_counts_for_each_of_them() {
+        let bulkhead = Bulkhead::new(9, 1);
+        let both = bulkhead.enter_for(["left", "right"]).now_or_never();
+        assert!(both.is_some());
+        assert!(bulkhead.try_enter("left").is_none() && bulkhead.try_enter("right").is_none());
+        drop(both);
+        assert!(bulkhead.try_enter("left").is_some() && bulkhead.try_enter("right").is_some());
+    }
+
+    #[test]
+    fn a_wait_for_one_holder_keeps_no_place_of_another() {
+        let bulkhead = Bulkhead::new(9, 1);
+        for holders in [["busy", "free"], ["free", "busy"]] {
+            let busy = bulkhead.try_enter("busy");
+            let mut waits = pin!(bulkhead.enter_for(holders));
+            assert!(waits.as_mut().now_or_never().is_none());
+            let free = bulkhead.try_enter("free");
+            assert!(free.is_some(), "{holders:?}");
+            drop(busy);
+            assert!(waits.as_mut().now_or_never().is_none(), "the other's is taken by now");
+            drop(free);
+            assert!(waits.now_or_never().is_some());
+        }
     }
 
     #[tokio::test]

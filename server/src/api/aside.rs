@@ -5,7 +5,7 @@
 //! per namespace and per node. Queries and large answers have a limit per caller, too, wherever they
 //! are built; a mutation whose answer reads lists counts as a query.
 
-use std::{any::TypeId, sync::Arc, time::Duration};
+use std::{any::TypeId, collections::BTreeSet, sync::Arc, time::Duration};
 
 use async_graphql::{
     Request, Response, ServerError, ServerResult, Value, extensions::ExtensionContext,
@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::{
     limits::{self, with_code},
     schema::Schema,
+    tenants::tenants,
 };
 use crate::{
     access::Viewer,
@@ -54,9 +55,9 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     if !limits::is_heavy(&mut request, introspection) {
         return asides.execute_here(schema, request).await;
     }
-    let who = viewer(&request);
-    let (caller, tenant) = (caller(who), tenant(who));
-    let Some(place) = asides.computing_place(caller, tenant).await else { return busy() };
+    let caller = caller(viewer(&request));
+    let tenants = tenants(schema, &mut request);
+    let Some(place) = asides.computing_place(caller, tenants).await else { return busy() };
     let request = request.data(ComputesAside);
     let (schema, handle) = (schema.clone(), Handle::current());
     // If the caller goes away, its end of the channel is dropped, and the execution stops at the
@@ -130,13 +131,6 @@ fn caller(viewer: Option<&Viewer>) -> Uuid {
     viewer.map_or(Uuid::nil(), |viewer| viewer.caller)
 }
 
-/// The key under which callers share places for computing: that of their namespace, or the caller's
-/// own if it may act in several.
-fn tenant(viewer: Option<&Viewer>) -> Uuid {
-    let namespace = viewer.and_then(|viewer| viewer.grants.only_namespace());
-    namespace.unwrap_or_else(|| caller(viewer))
-}
-
 /// Maximum number of concurrent computing requests of a namespace: a quarter of the node's places
 /// is left to others.
 fn max_of_namespace() -> usize {
@@ -147,8 +141,9 @@ fn max_of_namespace() -> usize {
 fn busy() -> Response {
     let of_namespace = max_of_namespace();
     let text = format!(
-        "this request computes, and {MAX_OF_CALLER} of yours, {of_namespace} of your namespace or \
-         all places of the server are under way; wait for their answers, and ask again"
+        "this request computes, and {MAX_OF_CALLER} of yours, {of_namespace} about one of its \
+         namespaces or all places of the server are under way; wait for their answers, and ask \
+         again"
     );
     Response::from_errors(vec![rate_limited(text)])
 }
@@ -223,11 +218,16 @@ impl Asides {
     }
 
     /// Waits for a place to compute in. A caller that has all of its own waits for one of these
-    /// first, and so keeps no other caller of its namespace waiting.
-    async fn computing_place(&self, caller: Uuid, tenant: Uuid) -> Option<[BulkheadPlace; 2]> {
+    /// first, and so keeps no other caller of its namespaces waiting. The namespaces are looked up
+    /// after that.
+    async fn computing_place(
+        &self,
+        caller: Uuid,
+        tenants: impl Future<Output = BTreeSet<Uuid>>,
+    ) -> Option<[BulkheadPlace; 2]> {
         let enter = async {
             let own = self.computing_callers.enter(caller).await;
-            [own, self.computing.enter(tenant).await]
+            [own, self.computing.enter_for(tenants.await).await]
         };
         self.clock.timeout(PATIENCE, enter).await.ok()
     }
@@ -258,6 +258,8 @@ impl Asides {
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+
     use chrono::DateTime;
     use entity::user::Role;
     use futures::FutureExt;
@@ -278,25 +280,29 @@ mod tests {
     #[tokio::test]
     async fn the_members_of_a_namespace_leave_a_place_to_others() {
         let asides = Asides::new(ManualClock::new(DateTime::UNIX_EPOCH).clock());
-        let enter = |who: &Viewer| {
-            let place = asides.computing_place(caller(Some(who)), tenant(Some(who)));
-            place.now_or_never().flatten()
+        let enter = |who: &Viewer, namespace| {
+            let tenants = ready(BTreeSet::from([Uuid::from_u128(namespace)]));
+            asides.computing_place(who.caller, tenants).now_or_never().flatten()
         };
         let most = max_of_namespace();
         let members: Vec<Viewer> = (10..).take(most + 1).map(|id| member(id, &[1])).collect();
-        let held: Vec<_> = members.iter().filter_map(enter).collect();
+        let held: Vec<_> = members.iter().filter_map(|who| enter(who, 1)).collect();
         assert_eq!(held.len(), most, "each member asks for one place");
-        assert!(enter(&member(2, &[2])).is_some(), "a member of another namespace");
-        assert!(enter(&member(3, &[1, 2])).is_some(), "a member of both");
+        let of_both = member(3, &[1, 2]);
+        assert!(enter(&of_both, 1).is_none(), "a member of both about the same");
+        assert!(enter(&of_both, 2).is_some(), "about the other one");
+        assert!(enter(&member(2, &[2]), 2).is_some(), "a member of the other one");
         drop(held);
-        assert!(enter(&members[most]).is_some());
+        assert!(enter(&members[most], 1).is_some());
     }
 
     #[tokio::test]
     async fn a_caller_who_waits_keeps_no_other_member_waiting() {
         let asides = Asides::new(ManualClock::new(DateTime::UNIX_EPOCH).clock());
         let (hog, other) = (member(2, &[1]), member(3, &[1]));
-        let enter = |who: &Viewer| asides.computing_place(caller(Some(who)), tenant(Some(who)));
+        let enter = |who: &Viewer| {
+            asides.computing_place(who.caller, ready(BTreeSet::from([Uuid::from_u128(1)])))
+        };
         let held = [enter(&hog).now_or_never().flatten(), enter(&hog).now_or_never().flatten()];
         assert!(held.iter().all(Option::is_some));
         let mut waiting: Vec<_> = (0..5).map(|_| Box::pin(enter(&hog))).collect();

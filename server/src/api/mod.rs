@@ -10,7 +10,8 @@
 //!
 //! - `schema`, `limits`: the schema, its text in `server/schema.graphql`, and the limits of a
 //!   request
-//! - `aside`: requests that compute, executed off the event loop
+//! - `aside`: requests that compute, executed off the event loop; `tenants`: the namespaces that
+//!   they count for
 //! - `roots`: the root types, merged from `query`, `mutation`, `people` and others; `subscription`;
 //!   `payload`: results of mutations
 //! - `call`: the form in which a mutation is stored under its idempotency key
@@ -108,6 +109,7 @@ mod sort;
 mod subscription;
 mod target;
 mod task_input;
+mod tenants;
 mod timing;
 mod upcoming;
 mod values;

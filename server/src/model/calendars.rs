@@ -62,7 +62,7 @@ impl Calendars {
                 changed.extend((row.updated_at > since).then_some(row.id));
             }
         }
-        add_past(connection, &mut current, &changed, since).await?;
+        add_past(&mut current, &past_since(connection, &changed, since).await?);
         Ok(current)
     }
 
@@ -93,28 +93,64 @@ pub async fn read<C: ConnectionTrait>(
     keys: Option<&Keys>,
     since: Timestamp,
 ) -> Result<CurrentCalendars, StoreError> {
-    let Some(Keys(ids)) = keys else { return Ok(CurrentCalendars::new()) };
-    let rows = calendars::by_ids(connection, ids).await?;
-    let mut current = rows.iter().map(|row| (row.id, compile(row))).collect();
-    let changed = rows.iter().filter(|row| row.updated_at > since).map(|row| row.id);
-    add_past(connection, &mut current, &changed.collect::<Vec<_>>(), since).await?;
-    Ok(current)
+    Ok(StoredCalendars::read(connection, keys, since).await?.compiled())
+}
+
+/// Calendars as they are stored, with their earlier versions, not compiled yet: reading them takes
+/// a connection, and compiling them takes time.
+#[derive(Debug, Default)]
+pub struct StoredCalendars {
+    rows: Vec<calendar::Model>,
+    past: PastVersions,
+}
+
+impl StoredCalendars {
+    /// The calendars with these keys as `connection` sees them, for instants from `since` on.
+    pub async fn read<C: ConnectionTrait>(
+        connection: &C,
+        keys: Option<&Keys>,
+        since: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let Some(Keys(ids)) = keys else { return Ok(Self::default()) };
+        let rows = calendars::by_ids(connection, ids).await?;
+        let changed = rows.iter().filter(|row| row.updated_at > since).map(|row| row.id);
+        let past = past_since(connection, &changed.collect::<Vec<_>>(), since).await?;
+        Ok(Self { rows, past })
+    }
+
+    /// Compiles the calendars, without the cache. Each of them and of their earlier versions may
+    /// take a millisecond.
+    pub fn compiled(&self) -> CurrentCalendars {
+        let mut current = self.rows.iter().map(|row| (row.id, compile(row))).collect();
+        add_past(&mut current, &self.past);
+        current
+    }
+
+    /// The version of each calendar and since when it has been in force, sorted by key.
+    pub fn versions(&self) -> Vec<(Uuid, i32, Timestamp)> {
+        let version = |row: &calendar::Model| (row.id, row.version, row.updated_at);
+        let mut versions: Vec<_> = self.rows.iter().map(version).collect();
+        versions.sort_unstable_by_key(|(id, ..)| *id);
+        versions
+    }
 }
 
 /// An instant later than any other, for callers that do not need past instants.
 pub const NOW: Timestamp = Timestamp(i64::MAX);
 
-/// Adds the versions from `since` on to the calendars in `changed`.
-async fn add_past<C: ConnectionTrait>(
+/// The earlier versions of calendars, in order of version.
+type PastVersions = HashMap<Uuid, Vec<calendar_version::Model>>;
+
+/// The earlier versions of the calendars in `changed` that were in force at `since` or later.
+async fn past_since<C: ConnectionTrait>(
     connection: &C,
-    current: &mut CurrentCalendars,
     changed: &[Uuid],
     since: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<PastVersions, StoreError> {
+    let mut past = PastVersions::new();
     if changed.is_empty() {
-        return Ok(());
+        return Ok(past);
     }
-    let mut past: HashMap<Uuid, Vec<calendar_version::Model>> = HashMap::new();
     for row in calendars::past(connection, changed).await? {
         let rows = past.entry(row.calendar_id).or_default();
         if row.ended_at > since {
@@ -124,17 +160,21 @@ async fn add_past<C: ConnectionTrait>(
             rows.clear();
         }
     }
+    Ok(past)
+}
+
+/// Adds their earlier versions to these calendars.
+fn add_past(current: &mut CurrentCalendars, past: &PastVersions) {
     for (id, rows) in past {
-        let Some(Ok(calendar)) = current.get(&id).filter(|_| !rows.is_empty()) else { continue };
+        let Some(Ok(calendar)) = current.get(id).filter(|_| !rows.is_empty()) else { continue };
         let was = |row: &calendar_version::Model| {
             let was = of_definition(calendar.name(), row.mode, &row.definition)?;
             Ok((row.ended_at.utc(), was))
         };
         let was: Result<Vec<_>, TimingError> = rows.iter().map(was).collect();
         let with_past = was.map(|was| Arc::new(calendar.with_past(was)));
-        current.insert(id, with_past);
+        current.insert(*id, with_past);
     }
-    Ok(())
 }
 
 /// The keys that any of the given schedules names.

@@ -3,8 +3,8 @@
 //!
 //! - `text`: length, tokens and brackets, before the parser
 //! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
-//! - `introspection`: the cost of introspection; `heavy`: the fields that compute; `lists`: whether
-//!   the answer to a mutation reads lists
+//! - `introspection`: the cost of introspection; `heavy`: the fields that compute, and `subjects`:
+//!   what they are asked about; `lists`: whether the answer to a mutation reads lists
 //! - `budget`: the answer's size; `pace`: a slow answer yields to other tasks; a large answer has a
 //!   place among its caller's (see `aside`)
 //! - depth and complexity are computed by the library and compared here, so that the refusal names
@@ -47,7 +47,10 @@ mod heavy;
 mod introspection;
 mod lists;
 mod pace;
+mod subjects;
 mod text;
+
+pub(super) use subjects::Subjects;
 
 /// How deep a request may nest; a client's full introspection needs 13.
 const MAX_DEPTH: usize = 16;
@@ -87,6 +90,24 @@ pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> b
     // A mutation answers with a single row, and many mutations share a commit.
     let by_row = if is_mutation(request) { amount.heavy_by_row } else { 0 };
     amount.heavy > by_row || (amount.introspection > 0 && may_ask)
+}
+
+/// What the computing fields of a request are asked about. A large document is not read for this,
+/// because it is parsed off the event loop.
+pub(super) fn subjects(request: &mut Request) -> Subjects {
+    if request.query.len() > LARGE {
+        return Subjects::unknown();
+    }
+    let is_stranger = is_stranger(request);
+    let variables = mem::take(&mut request.variables);
+    let subjects = match request.parsed_query() {
+        Ok(document) if document::count(document, is_stranger).is_ok() => {
+            Subjects::of(document, &variables)
+        }
+        Ok(_) | Err(_) => Subjects::unknown(),
+    };
+    request.variables = variables;
+    subjects
 }
 
 /// Whether the texts in these values are large in total.

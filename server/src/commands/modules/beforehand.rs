@@ -1,6 +1,9 @@
 //! What a deployment computes before its transaction, during which SQLite allows no other write.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -19,6 +22,7 @@ use crate::{
         schedules::foreseen::{ForeseenCalendar, ForeseenTiming, PlannedTiming},
         workflows::Judgement,
     },
+    engine::planning::prepared::{ManyTimetableParts, PreparedTimetable},
     store::{calendars, schedules, workflows},
 };
 
@@ -136,5 +140,31 @@ impl Commands {
         let foreseen = self.foresee_timings(namespace, planned).await?;
         let foreseen = file.schedules.keys().cloned().zip(foreseen);
         Ok(foreseen.filter_map(|(name, timing)| Some((name, timing?))).collect())
+    }
+
+    /// Builds the timetables of the schedules with calendars that a deployment may change or
+    /// delete, by their keys. The end of a timing accounts for the instants that it leaves.
+    pub(super) async fn prepare_declared(
+        &self,
+        right: &Editor,
+        file: &File,
+        names: &DeclaredNames,
+    ) -> Result<HashMap<Uuid, PreparedTimetable>, CommandError> {
+        let read = self.store.read();
+        let Ok(namespace) = self.namespace(read, right.permit(), &file.namespace).await else {
+            return Ok(HashMap::new());
+        };
+        let mut rows = schedules::of_module(read, namespace, &file.module).await?;
+        rows.extend(schedules::by_names(read, namespace, &names.schedules).await?);
+        let dated = rows.into_iter().filter(|row| row.calendars.is_some());
+        let keys: HashSet<Uuid> = dated.map(|row| row.id).collect();
+        if keys.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let keys: Vec<Uuid> = keys.into_iter().collect();
+        let found = self.store.schedules_with_cursor(read, &keys).await?;
+        let parts = ManyTimetableParts::read(read, found).await?;
+        let cache = self.cache.clone();
+        self.compute(namespace, move || parts.build(&cache)).await
     }
 }

@@ -163,7 +163,7 @@ impl Commands {
         let mut fields = between(&declared::schedule(before), &declared::schedule(after));
         let note = ChangeNote::default();
         let (tx, who, work) = (site.tx, site.who, Some(work));
-        let stored = StoredSchedule { row: &row, spec: old };
+        let stored = StoredSchedule { row: &row, spec: old, ended: site.ended.get(&row.id) };
         let updated = self.update_in(tx, who, stored, &spec, work, &none, timing, note);
         let (saved, told) = updated.await?;
         // The schedule's own workflow is not reported if it was only adopted along with the

@@ -23,6 +23,7 @@ use crate::{
         secrets,
         workflows::{At, Judgement},
     },
+    engine::planning::prepared::{self, PreparedTimetable},
     model::{Definition, Spec, calendars as compiled, check, naming},
     store::{DatabaseTransaction, calendars, modules, schedules},
 };
@@ -71,6 +72,9 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) judged: &'a HashMap<String, Judgement>,
     /// The timings of the file's schedules, by name, as worked out beforehand.
     pub(super) timings: &'a HashMap<String, ForeseenTiming>,
+    /// The timetables that existing schedules with calendars have before the deployment, by the
+    /// keys of the schedules, as built beforehand.
+    pub(super) ended: &'a HashMap<Uuid, PreparedTimetable>,
     /// The names of the calendars that the declared schedules have before the deployment, by their
     /// keys.
     pub(super) calendar_names: &'a HashMap<Uuid, String>,
@@ -102,6 +106,7 @@ impl Commands {
         let foreseen = self.foresee_calendars(right, &file, &names).await?;
         let judged = &self.judge_file(right, &file).await?;
         let timings = &self.foresee_schedules(right, &file, &names).await?;
+        let mut ended = self.prepare_declared(right, &file, &names).await?;
         let (module, declared) = (file.module.clone(), Declared::of(&file));
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
@@ -116,6 +121,7 @@ impl Commands {
             let (module, now) = (&file.module, self.clock.now().into());
             schedules::pass_over_far_behind(&tx, namespace, module, &names.schedules, now).await?;
         }
+        prepared::compare(&tx, &mut ended).await?;
         let last = self.declared(&tx, namespace, &module).await?;
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
@@ -129,6 +135,7 @@ impl Commands {
             adopt,
             judged,
             timings,
+            ended: &ended,
             calendar_names,
             last,
         };

@@ -29,7 +29,8 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
-        let stored = StoredSchedule { row: &row, spec: self.spec_of(&tx, &row).await? };
+        let spec = self.spec_of(&tx, &row).await?;
+        let stored = StoredSchedule { row: &row, spec, ended: None };
         let mut spec = stored.spec.clone();
         note.clone_into(&mut spec.note);
         let (none, note) = (Judgement::default(), ChangeNote::default());

@@ -20,7 +20,8 @@ impl Commands {
                 continue;
             }
             let row = self.locked(site.tx, row.id).await?;
-            self.delete_in(site.tx, site.who, &row, Some("no longer declared")).await?;
+            let (ended, reason) = (site.ended.get(&row.id), Some("no longer declared"));
+            self.delete_in(site.tx, site.who, &row, ended, reason).await?;
             changes.push(ObjectChange::gone("schedule", &row.name));
         }
         Ok(changes)

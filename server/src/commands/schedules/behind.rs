@@ -29,12 +29,15 @@ impl Commands {
         if !row.as_ref().is_some_and(|row| is_far_behind(row, now)) {
             return Ok(());
         }
+        let prepared = self.prepare_ended(permit, id).await?;
         loop {
             let tx = self.store.begin().await?;
             self.has_right_clock(&tx).await?;
             self.has_right_zones(&tx).await?;
             let row = self.permitted(&tx, permit, id).await?;
-            if !closing::shorten(&self.store, &self.cache, &tx, id, !row.enabled, now).await? {
+            let (Self { store, cache, .. }, prepared) = (self, prepared.as_ref());
+            let part = closing::shorten(store, cache, &tx, id, !row.enabled, prepared, now);
+            if !part.await? {
                 return Ok(tx.rollback().await?);
             }
             self.store.commit(tx).await?;

@@ -134,11 +134,6 @@ pub(in crate::commands) struct ForeseenTiming {
 }
 
 impl ForeseenTiming {
-    /// Likely mistakes in the timing.
-    pub(in crate::commands) fn warnings(&self) -> &[Warning] {
-        &self.facts.warnings
-    }
-
     /// The facts and the keys of the calendars, if these are the facts about this definition under
     /// the calendars with these names, all of which the transaction holds.
     fn facts(

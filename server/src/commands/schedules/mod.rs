@@ -13,7 +13,7 @@
 //! - `suppression`: the calendars that a schedule names
 //! - `buffer`: reordering and purging waiting fires
 //! - `cursor`: the next fire after an edit; `foreseen`: timings that are worked out before a
-//!   transaction
+//!   transaction; `prepared`: the timetable of a stored schedule, likewise
 //! - `change`: a description of an edit
 
 pub(super) mod behind;
@@ -24,6 +24,7 @@ pub(super) mod cursor;
 pub(super) mod foreseen;
 pub(super) mod many_edit;
 pub(super) mod pause;
+mod prepared;
 pub(super) mod rollback;
 pub(super) mod rows;
 pub(super) mod skip;
@@ -156,6 +157,7 @@ impl Commands {
         let judgement = self.judge_edit(right.permit(), id, work.as_ref()).await?;
         let mut apply = Some(apply);
         let planned = self.foresee_edit(right.permit(), id, expected_version, &mut apply).await?;
+        let ended = self.prepare_ended(right.permit(), id).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -163,7 +165,8 @@ impl Commands {
         let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
         versions::version("schedule", expected_version, row.version)?;
-        let stored = StoredSchedule { row: &row, spec: self.spec_of(&tx, &row).await? };
+        let (before, ended) = (self.spec_of(&tx, &row).await?, ended.as_ref());
+        let stored = StoredSchedule { row: &row, spec: before, ended };
         let (spec, timing) = match (planned, apply) {
             // A calendar or a group of the schedule may have been renamed meanwhile.
             (Some(planned), _) if planned.before == stored.spec => (planned.after, planned.timing),
@@ -237,6 +240,7 @@ impl Commands {
             check::text("reason", reason, 500)?;
         }
         self.shorten(right.permit(), id).await?;
+        let ended = self.prepare_ended(right.permit(), id).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -244,7 +248,7 @@ impl Commands {
         let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
         versions::version("schedule", expected_version, row.version)?;
-        self.delete_in(&tx, right.who(), &row, reason).await?;
+        self.delete_in(&tx, right.who(), &row, ended.as_ref(), reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();

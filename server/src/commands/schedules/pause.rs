@@ -9,16 +9,28 @@ use entity::{
 };
 use sea_orm::Set;
 use serde_json::{Value, json};
+use timetable::Warning;
 use uuid::Uuid;
 
-use super::{Saved, cursor, foreseen::ForeseenTiming, rows::changed_at};
+use super::{Saved, cursor, rows::changed_at};
 use crate::{
     access::{Operator, Reader, Viewer},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::planning::accounting::{self, Account, PauseEnd, PauseProgress},
+    engine::planning::{
+        accounting::{self, Account, PauseEnd, PauseProgress},
+        prepared::PreparedTimetable,
+    },
     model::check,
     store::{DatabaseTransaction, claims::NewFire, schedules},
 };
+
+/// What a resume needs to know about a schedule, worked out before its transaction.
+#[derive(Debug)]
+struct ForeseenResume {
+    timetable: PreparedTimetable,
+    /// Likely mistakes in the timing.
+    warnings: Vec<Warning>,
+}
 
 /// The effect of resuming a schedule at an instant.
 #[derive(Clone, Debug)]
@@ -121,18 +133,19 @@ impl Commands {
         missed: CatchUp,
         call: &Call,
     ) -> Result<Saved, CommandError> {
-        // If the caller sees no such schedule, the transaction reports that.
-        let timing = match self.visible_schedule(right.permit(), id).await? {
-            Some(row) => self.foresee_stored(&row).await?,
-            None => None,
+        let now = self.clock.now();
+        let foresee = move |timetable: PreparedTimetable| {
+            let warnings = cursor::warnings(timetable.timetable(), now);
+            ForeseenResume { timetable, warnings }
         };
+        let foreseen = self.prepare_timetable(right.permit(), id, foresee).await?;
         loop {
             let tx = self.store.begin().await?;
             if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
                 return Ok(earlier);
             }
             let row = self.permitted(&tx, right.permit(), id).await?;
-            let saved = self.resume_in(&tx, right.who(), &row, missed, timing.as_ref());
+            let saved = self.resume_in(&tx, right.who(), &row, missed, foreseen.as_ref());
             let Some(saved) = saved.await? else {
                 self.store.commit(tx).await?;
                 continue;
@@ -151,11 +164,11 @@ impl Commands {
         who: &Viewer,
         row: &Model,
         missed: CatchUp,
-        timing: Option<&ForeseenTiming>,
+        foreseen: Option<&ForeseenResume>,
     ) -> Result<Option<Saved>, CommandError> {
         let now = self.clock.now();
-        let warnings = match timing {
-            Some(timing) => timing.warnings().to_vec(),
+        let warnings = match foreseen {
+            Some(foreseen) => foreseen.warnings.clone(),
             None => cursor::warnings(&self.timetable_of(tx, row).await?, now),
         };
         let saved = Saved { id: row.id, row: None, warnings, unset: vec![] };
@@ -163,9 +176,10 @@ impl Commands {
             return Ok(Some(saved));
         }
         self.has_right_zones(tx).await?;
-        let word = engine_word(missed);
-        let PauseProgress { is_done, .. } =
-            accounting::resume(&self.store, &self.cache, tx, row.id, word, now).await?;
+        let (Self { store, cache, .. }, word) = (self, engine_word(missed));
+        let timetable = foreseen.map(|foreseen| &foreseen.timetable);
+        let resumed = accounting::resume(store, cache, tx, row.id, timetable, word, now);
+        let PauseProgress { is_done, .. } = resumed.await?;
         if !is_done {
             return Ok(None);
         }

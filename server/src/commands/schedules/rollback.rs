@@ -48,6 +48,7 @@ impl Commands {
         self.shorten(right.permit(), id).await?;
         let judgement = self.judge_past(right.permit(), id, to_version).await?;
         let timing = self.foresee_past(right.permit(), id, to_version).await?;
+        let ended = self.prepare_ended(right.permit(), id).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -73,7 +74,8 @@ impl Commands {
         let prefix = format!("rolled back to version {to_version}: ");
         let note = ChangeNote { reason, prefix: &prefix };
         let (who, timing) = (right.who(), timing.as_ref());
-        let stored = StoredSchedule { row: &row, spec: self.spec_of(&tx, &row).await? };
+        let (before, ended) = (self.spec_of(&tx, &row).await?, ended.as_ref());
+        let stored = StoredSchedule { row: &row, spec: before, ended };
         let updated = self.update_in(&tx, who, stored, &spec, work, &judgement, timing, note);
         let (saved, _) = updated.await?;
         self.remember(&tx, right.who(), call, &saved).await?;

@@ -13,23 +13,33 @@ use crate::{
         error::schedule_name_taken,
         workflows::{Resolved, reference},
     },
-    engine::planning::closing::{self, Closing, TimingEnd},
+    engine::planning::{
+        closing::{self, Closing, TimingEnd},
+        prepared::PreparedTimetable,
+    },
     model::spec::Spec,
     store::{Constraint, DatabaseTransaction, StoreError, schedules, workflows},
 };
 
 impl Commands {
+    /// Deletes a schedule. `prepared` is its timetable, if it was built beforehand.
     pub(in crate::commands) async fn delete_in(
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &Model,
+        prepared: Option<&PreparedTimetable>,
         reason: Option<&str>,
     ) -> Result<(), CommandError> {
         let now = self.clock.now();
-        let ending = TimingEnd::Deleted;
-        let closing =
-            Closing { schedule_id: row.id, is_paused: !row.enabled, ending, until: now, now };
+        let closing = Closing {
+            schedule_id: row.id,
+            is_paused: !row.enabled,
+            prepared,
+            ending: TimingEnd::Deleted,
+            until: now,
+            now,
+        };
         closing::close(&self.store, &self.cache, tx, closing).await?;
         schedules::delete(tx, self.store.dialect(), row.id, Timestamp::from(now)).await?;
         self.stop_backfills_of(tx, who, row.id).await?;

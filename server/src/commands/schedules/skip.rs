@@ -8,15 +8,15 @@ use entity::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use timetable::misfire::{self, Fate};
+use timetable::misfire::{self, Entry, Fate};
 use uuid::Uuid;
 
 use crate::{
     access::Operator,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::planning::accounting,
+    commands::{BadInput, Call, CommandError, Commands, audit},
+    engine::planning::{accounting, prepared},
     model::check,
-    store::claims::{Advance, NewFire},
+    store::claims::{Advance, DueSchedule, NewFire},
 };
 
 /// The skipped fires.
@@ -41,6 +41,7 @@ impl Commands {
     ) -> Result<Skipped, CommandError> {
         check_order(count, reason)?;
         let (who, now) = (right.who(), self.clock.now());
+        let prepared = self.prepare_timetable(right.permit(), id, |timetable| timetable).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
@@ -53,7 +54,12 @@ impl Commands {
         }
         let found = self.store.schedule_with_cursor(&tx, id).await?;
         let schedule = found.ok_or_else(|| CommandError::not_found("schedule", id))?;
-        let timetable = self.timetable_of(&tx, &row).await?;
+        let built = prepared::timetable(&self.cache, &tx, &schedule, prepared.as_ref()).await?;
+        let timetable = match built {
+            Ok(timetable) => timetable,
+            // Names the field that cannot be read.
+            Err(_) => self.timetable_of(&tx, &row).await?,
+        };
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let entries = match row.next_scheduled_at {
             Some(cursor) => misfire::upcoming(&timetable, cursor.utc(), count),
@@ -70,19 +76,7 @@ impl Commands {
         };
         let next = timetable.next(last);
         let asked = format!("{}: {}", who.name, reason.trim());
-        let fires: Vec<NewFire> = entries
-            .into_iter()
-            .map(|entry| {
-                let skipped = |entry, reason| {
-                    accounting::new_fire(&schedule, entry, Verdict::Skipped, reason, now)
-                };
-                if entry.fate == Fate::Suppressed {
-                    return skipped(entry, Reason::Calendar);
-                }
-                let fire = skipped(entry, Reason::ByRequest);
-                NewFire { detail: Some(asked.clone()), ..fire }
-            })
-            .collect();
+        let fires = skipped_fires(&schedule, entries, &asked, now);
         self.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
         let advance = Advance {
             schedule_id: id,
@@ -92,7 +86,7 @@ impl Commands {
             fires: 0,
         };
         self.store.advance_cursors(&tx, &[advance]).await?;
-        let entry = Entry {
+        let entry = audit::Entry {
             action: "schedule.skip_next",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),
@@ -108,6 +102,26 @@ impl Commands {
         self.signals.wake_planner();
         Ok(skipped)
     }
+}
+
+/// The rows of the skipped instants; `asked` is the request. Those that a calendar suppresses are
+/// not skipped by it.
+fn skipped_fires(
+    schedule: &DueSchedule,
+    entries: Vec<Entry>,
+    asked: &str,
+    now: DateTime<Utc>,
+) -> Vec<NewFire> {
+    let fire = |entry: Entry| {
+        let skipped =
+            |entry, reason| accounting::new_fire(schedule, entry, Verdict::Skipped, reason, now);
+        if entry.fate == Fate::Suppressed {
+            return skipped(entry, Reason::Calendar);
+        }
+        let fire = skipped(entry, Reason::ByRequest);
+        NewFire { detail: Some(asked.to_owned()), ..fire }
+    };
+    entries.into_iter().map(fire).collect()
 }
 
 /// Checks the parts of a request that do not depend on the schedule.

@@ -22,7 +22,10 @@ use crate::{
         versions,
         workflows::{Judgement, Resolved},
     },
-    engine::planning::closing::{self, Closing, TimingEnd},
+    engine::planning::{
+        closing::{self, Closing, TimingEnd},
+        prepared::PreparedTimetable,
+    },
     model::spec::Spec,
     store::{DatabaseTransaction, quotas::Usage, schedules},
 };
@@ -41,12 +44,16 @@ pub(in crate::commands) struct ChangeNote<'a> {
 pub(in crate::commands) struct StoredSchedule<'a> {
     pub(in crate::commands) row: &'a Model,
     pub(in crate::commands) spec: Spec,
+    /// Its timetable, which the change may end, if it was built beforehand.
+    pub(in crate::commands) ended: Option<&'a PreparedTimetable>,
 }
 
 /// A definition that replaces another.
 struct Revision<'a> {
     row: &'a Model,
     before: Spec,
+    /// The timetable of the old definition, if it was built beforehand.
+    ended: Option<&'a PreparedTimetable>,
     spec: &'a Spec,
     /// The timing of the new definition.
     facts: TimingFacts,
@@ -179,12 +186,12 @@ impl Commands {
         timing: Option<&ForeseenTiming>,
     ) -> Result<Revision<'a>, CommandError> {
         self.check_spec(spec)?;
-        let StoredSchedule { row, spec: before } = stored;
+        let StoredSchedule { row, spec: before, ended } = stored;
         let now = self.clock.now();
         let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
         let facts = self.timing_facts(tx, namespace, spec, row.id, anchor, timing);
         let (facts, calendars) = facts.await?;
-        let revision = Revision { row, before, spec, facts, calendars, now };
+        let revision = Revision { row, before, ended, spec, facts, calendars, now };
         revision.check()?;
         Ok(revision)
     }
@@ -265,8 +272,14 @@ impl Commands {
         };
         if begins_anew {
             // Accounts for the instants of the old version before the new version begins.
-            let (is_paused, ending, now) = (!row.enabled, TimingEnd::Edited, *now);
-            let closing = Closing { schedule_id: row.id, is_paused, ending, until, now };
+            let closing = Closing {
+                schedule_id: row.id,
+                is_paused: !row.enabled,
+                prepared: revision.ended,
+                ending: TimingEnd::Edited,
+                until,
+                now: *now,
+            };
             closing::close(&self.store, &self.cache, tx, closing).await?;
         }
         if revision.is_spent() {

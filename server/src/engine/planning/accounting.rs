@@ -7,7 +7,7 @@
 //! ask for. A pause with a set end ends at that instant, however late a node processes it.
 //! Later instants are claimed like those that became due during an outage.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::{
     allowance, gap,
     planner::{advance, definition, kind, plan_policy},
+    prepared::{self, PreparedTimetable},
 };
 use crate::{
     engine::{EngineError, core::Core, execution::handoff::past_deadline},
@@ -61,11 +62,13 @@ pub struct PauseProgress {
 /// Continues to end a schedule's pause inside `tx`. Records the instants of the pause according
 /// to `catch_up`, and enables the schedule after the last of them.
 /// Fires that should run become intents, so the caller must wake the planner after the commit.
+/// `prepared` is the schedule's timetable, if it was built beforehand.
 pub async fn resume(
     store: &Store,
     timings: &timetable::Cache,
     tx: &DatabaseTransaction,
     schedule_id: Uuid,
+    prepared: Option<&PreparedTimetable>,
     catch_up: misfire::CatchUp,
     now: DateTime<Utc>,
 ) -> Result<PauseProgress, EngineError> {
@@ -73,7 +76,7 @@ pub async fn resume(
     let Some(schedule) = store.lock_paused_schedule(tx, schedule_id).await? else {
         return Ok(done(0));
     };
-    let timetable = match timetable(timings, tx, &schedule).await? {
+    let timetable = match prepared::timetable(timings, tx, &schedule, prepared).await? {
         Ok(timetable) => timetable,
         Err(error) => {
             store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
@@ -256,6 +259,10 @@ pub(crate) fn new_fire(
 /// handles fifty, and other due work gets its turn in between.
 const TOGETHER: u64 = 50;
 
+/// How long one transaction ends pauses: it always ends one. With calendars that changed often, a
+/// single one may take this long, and SQLite has one writer.
+const MAX_TURN: Duration = Duration::from_millis(50);
+
 /// Number of schedules that are tried one by one if some cannot be resumed.
 const ONE_BY_ONE: u64 = 500;
 
@@ -293,18 +300,23 @@ async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, 
         tx.rollback().await?;
         return Ok(0);
     }
-    let (mut resumed, mut rows) = (0, 0);
+    let (mut resumed, mut rows, began) = (0, 0, core.clock.instant());
     for schedule in over {
         let skip = misfire::CatchUp::Skip;
-        rows += resume(&core.store, &core.timings, &tx, schedule, skip, now).await?.rows;
+        rows += resume(&core.store, &core.timings, &tx, schedule, None, skip, now).await?.rows;
         resumed += 1;
         // The next round handles the remaining schedules.
-        if rows >= MAX_ROWS {
+        if is_enough(rows, core.clock.instant().saturating_duration_since(began)) {
             break;
         }
     }
     core.store.commit(tx).await?;
     Ok(resumed)
+}
+
+/// Whether a transaction that has written so many rows in this time should end no more pauses.
+fn is_enough(rows: usize, took: Duration) -> bool {
+    rows >= MAX_ROWS || took >= MAX_TURN
 }
 
 async fn resume_if_over(
@@ -319,7 +331,20 @@ async fn resume_if_over(
         tx.rollback().await?;
         return Ok(false);
     }
-    resume(&core.store, &core.timings, &tx, schedule, misfire::CatchUp::Skip, now).await?;
+    let skip = misfire::CatchUp::Skip;
+    resume(&core.store, &core.timings, &tx, schedule, None, skip, now).await?;
     core.store.commit(tx).await?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_that_is_long_or_late_ends_no_more_pauses() {
+        assert!(!is_enough(MAX_ROWS - 1, Duration::from_millis(49)));
+        assert!(is_enough(MAX_ROWS, Duration::ZERO));
+        assert!(is_enough(0, MAX_TURN), "it compiled calendars for a while");
+    }
 }

@@ -9,13 +9,17 @@ use entity::{
     Timestamp,
     fire::{Reason, Verdict},
 };
-use timetable::misfire::{self, Entry, Fate};
+use timetable::{
+    Timetable, TimingError,
+    misfire::{self, Entry, Fate},
+};
 use uuid::Uuid;
 
 use super::{
     accounting::{Account, before_cursor, new_fire, paused_fire, paused_through, timetable, write},
     gap,
     planner::{advance, plan_policy},
+    prepared::{self, PreparedTimetable},
 };
 use crate::{
     engine::EngineError,
@@ -38,11 +42,13 @@ pub(crate) enum TimingEnd {
 
 /// A timing that is ended or replaced.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Closing {
+pub(crate) struct Closing<'a> {
     /// The schedule to which the timing belongs.
     pub(crate) schedule_id: Uuid,
     /// Whether the schedule is paused.
     pub(crate) is_paused: bool,
+    /// The schedule's timetable, if it was built beforehand.
+    pub(crate) prepared: Option<&'a PreparedTimetable>,
     pub(crate) ending: TimingEnd,
     /// The last instant that gets a row.
     pub(crate) until: DateTime<Utc>,
@@ -62,13 +68,13 @@ pub(crate) async fn close(
     store: &Store,
     timings: &timetable::Cache,
     tx: &DatabaseTransaction,
-    Closing { schedule_id, is_paused, ending, until, now }: Closing,
+    Closing { schedule_id, is_paused, prepared, ending, until, now }: Closing<'_>,
 ) -> Result<(), EngineError> {
     let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
         return Ok(());
     };
     // A timing that cannot be read has no instants.
-    let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(()) };
+    let Ok(timetable) = ended(timings, tx, &schedule, prepared).await? else { return Ok(()) };
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
     // An instant beyond the grace period was missed.
     // Until now, a claim could still take a later one.
@@ -112,12 +118,13 @@ pub(crate) async fn shorten(
     tx: &DatabaseTransaction,
     schedule_id: Uuid,
     is_paused: bool,
+    prepared: Option<&PreparedTimetable>,
     now: DateTime<Utc>,
 ) -> Result<bool, EngineError> {
     let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
         return Ok(false);
     };
-    let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(false) };
+    let Ok(timetable) = ended(timings, tx, &schedule, prepared).await? else { return Ok(false) };
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
     let (through, stretch) = if is_paused {
         (paused_through(&schedule, now), UnclaimedStretch::Paused)
@@ -135,6 +142,24 @@ pub(crate) async fn shorten(
     let advance = advance(&schedule, &mut fires, &timetable, part.next, part.last);
     write(store, tx, Account { fires, advance }, now).await?;
     Ok(true)
+}
+
+/// The timetable that ends: the prepared one, if there is one and it is still the schedule's.
+async fn ended(
+    timings: &timetable::Cache,
+    tx: &DatabaseTransaction,
+    schedule: &DueSchedule,
+    prepared: Option<&PreparedTimetable>,
+) -> Result<Result<Timetable, TimingError>, EngineError> {
+    match prepared {
+        Some(_) => Ok(prepared::timetable(timings, tx, schedule, prepared).await?),
+        None => {
+            if schedule.calendars.is_some() {
+                tracing::debug!(schedule_id = %schedule.id, "builds the timing that a transaction ends");
+            }
+            timetable(timings, tx, schedule).await
+        }
+    }
 }
 
 /// The reason why a range of unclaimed instants does not run.

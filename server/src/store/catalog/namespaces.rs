@@ -1,5 +1,7 @@
 //! The namespaces.
 
+use std::collections::BTreeSet;
+
 use entity::namespace::{ActiveModel, Column, Entity, Model};
 use sea_orm::{
     ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder,
@@ -17,6 +19,15 @@ pub async fn by_name<C: ConnectionTrait>(
     name: &str,
 ) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
+}
+
+/// The keys of the namespaces with these names, in no particular order.
+pub async fn keys_named<C: ConnectionTrait>(
+    connection: &C,
+    names: &BTreeSet<String>,
+) -> Result<Vec<Uuid>, StoreError> {
+    let query = Entity::find().select_only().column(Column::Id).filter(Column::Name.is_in(names));
+    Ok(query.into_tuple().all(connection).await?)
 }
 
 /// All namespaces, in order of creation.

@@ -4,7 +4,7 @@
 //! Each write stamps `changed`.
 //! Without the stamp, followers of the change feed would miss the write.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use entity::{
     Timestamp, audit_event,
@@ -35,6 +35,18 @@ pub async fn by_id<C: ConnectionTrait>(
     id: Uuid,
 ) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).one(connection).await?)
+}
+
+/// The namespaces of the schedules with these keys, deleted or not: one for each schedule.
+pub async fn namespaces_of<C: ConnectionTrait>(
+    connection: &C,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<Uuid>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .column(Column::NamespaceId)
+        .filter(Column::Id.is_in(ids.iter().copied()));
+    Ok(query.into_tuple().all(connection).await?)
 }
 
 /// The schedule with this name that is not deleted.

@@ -5,7 +5,7 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::claims::{DUE_COLUMNS, DueSchedule};
-use crate::store::{DatabaseTransaction, Store, StoreError};
+use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
 /// The cursor of a schedule that has no instants left: the end of the year 9999.
 const NEVER: i64 = 253_402_300_799_000;
@@ -18,6 +18,14 @@ struct Id {
 /// The condition for a pause that should have ended by `$1`. A partial index has its first part.
 const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
     AND deleted_at IS NULL";
+
+/// The columns of [`DueSchedule`]; a missing cursor becomes one that is never reached.
+fn columns_with_cursor() -> String {
+    DUE_COLUMNS.replace(
+        "next_scheduled_at",
+        &format!("coalesce(next_scheduled_at, {NEVER}) AS next_scheduled_at"),
+    )
+}
 
 /// The time of a change to a schedule. It is later than that of the previous change, even if a
 /// clock was set back, because it shows the instant from which the cursor was computed.
@@ -67,16 +75,30 @@ impl Store {
         self.with_cursor(connection, schedule, "").await
     }
 
+    /// The schedules with these keys that are not deleted, in no particular order. Those without a
+    /// cursor get one that is never reached.
+    pub async fn schedules_with_cursor<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        schedules: &[Uuid],
+    ) -> Result<Vec<DueSchedule>, StoreError> {
+        let columns = columns_with_cursor();
+        let sql = format!(
+            "SELECT {columns} FROM schedule \
+             WHERE id IN (SELECT id FROM v) AND deleted_at IS NULL"
+        );
+        let keys = Bulk::default().uuid("id", schedules.iter().copied());
+        let statement = keys.statement(self.dialect(), &sql, vec![]);
+        Ok(DueSchedule::find_by_statement(statement).all(connection).await?)
+    }
+
     async fn with_cursor<C: ConnectionTrait>(
         &self,
         connection: &C,
         schedule: Uuid,
         more: &str,
     ) -> Result<Option<DueSchedule>, StoreError> {
-        let columns = DUE_COLUMNS.replace(
-            "next_scheduled_at",
-            &format!("coalesce(next_scheduled_at, {NEVER}) AS next_scheduled_at"),
-        );
+        let columns = columns_with_cursor();
         let sql =
             format!("SELECT {columns} FROM schedule WHERE id = $1 AND deleted_at IS NULL {more}");
         let statement = self.dialect().statement(sql, [schedule.into()]);

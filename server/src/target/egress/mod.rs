@@ -25,7 +25,7 @@ mod resolver;
 
 pub(super) use guard::{Egress, NameRefused};
 pub(super) use lookups::for_namespace;
-#[cfg(all(test, feature = "sqs"))]
+#[cfg(any(feature = "kafka", all(test, feature = "sqs")))]
 pub(super) use lookups::namespace;
 #[cfg(feature = "sqs")]
 pub(super) use lookups::spawn_for_same;

@@ -39,8 +39,8 @@ fn usual_payload() -> usize {
     1024 * 1024
 }
 
-/// Maximum length of the first line.
-const MAX_INFO: u64 = 64 * 1024;
+/// Maximum length of a line.
+const MAX_LINE: usize = 64 * 1024;
 
 /// Connects and signs in.
 pub(super) async fn connect(
@@ -55,7 +55,7 @@ pub(super) async fn connect(
     // The server's first line is unencrypted. It is read byte by byte, because the following bytes
     // may already be encrypted.
     let mut line = Vec::new();
-    while !line.ends_with(b"\n") && (line.len() as u64) < MAX_INFO {
+    while !line.ends_with(b"\n") && line.len() < MAX_LINE {
         line.push(plain.read_u8().await.map_err(|error| lost(&error))?);
     }
     let line = String::from_utf8_lossy(&line).into_owned();
@@ -81,7 +81,7 @@ pub(super) async fn connect(
     stream.flush().await.map_err(|error| lost(&error))?;
     loop {
         let mut line = String::new();
-        let mut limited = (&mut stream).take(MAX_INFO);
+        let mut limited = (&mut stream).take(MAX_LINE as u64);
         if limited.read_line(&mut line).await.map_err(|error| lost(&error))? == 0 {
             return Err(refused("it closed the connection".to_owned()));
         }
@@ -260,7 +260,8 @@ impl Codec for Protocol {
         loop {
             let rest = &input[used..];
             let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") else {
-                return Ok(used);
+                // What has no end is searched again with each byte that arrives.
+                return if rest.len() > MAX_LINE { Err(broken()) } else { Ok(used) };
             };
             let line = String::from_utf8_lossy(&rest[..end]);
             let behind = end + 2;
@@ -365,6 +366,16 @@ mod tests {
         assert_eq!(out, b"PONG\r\n");
         let acknowledged = acknowledged(&answer.try_recv().unwrap().unwrap(), "a.b").unwrap();
         assert_eq!(acknowledged, json!({ "stream": "s", "sequence": 7, "duplicate": false }));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused() {
+        let (mut protocol, mut out) = (protocol(), Vec::new());
+        let line = vec![b'x'; MAX_LINE + 1];
+        assert_eq!(protocol.decode(&line[..MAX_LINE], &mut out).unwrap(), 0);
+        assert!(protocol.decode(&line, &mut out).is_err());
+        let ping = [b"PING\r\n", &line[..MAX_LINE]].concat();
+        assert_eq!(protocol.decode(&ping, &mut out).unwrap(), 6);
     }
 
     #[test]

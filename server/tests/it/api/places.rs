@@ -1,15 +1,18 @@
 //! A caller has a few places for queries and for large answers. No mutation is carried out and then
 //! refused because no place is free.
 
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, thread::available_parallelism, time::Duration};
 
+use async_graphql::Request;
 use carillon::{
+    access::{Grant, Grants, Viewer, ViewerKind},
     api::{self, AnswerPlace},
     store::schedules,
 };
 use entity::{schedule, user::Role};
 use futures::future::{join, join_all};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{
     desk::{Desk, request},
@@ -132,6 +135,67 @@ async fn a_request_that_computes_waits_only_briefly_for_the_place_of_its_large_a
     let refused = waits.await.unwrap();
     let error = serde_json::to_value(&refused.errors[0]).unwrap();
     assert_eq!(error["extensions"]["code"], "RATE_LIMITED", "{error}");
+}
+
+/// A request of a member of these namespaces.
+fn request_of(member: u128, namespaces: [Uuid; 2], query: &str) -> Request {
+    let grant = Grant { role: Role::Viewer, sees_payloads: false };
+    let grants = Grants::new(None, namespaces.map(|namespace| (namespace, grant)));
+    let id = Uuid::from_u128(1_000 + member);
+    Request::new(query).data(Viewer::new(id, "ada", ViewerKind::User, grants, "test"))
+}
+
+/// Members of two namespaces share the places for computing of the one that they ask about.
+#[tokio::test]
+async fn a_request_that_computes_counts_for_the_namespace_that_it_names() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { __typename } }", json!({})).await;
+    let both = [namespace(&desk, "default").await, namespace(&desk, "other").await];
+    let ask = |member: u128, query: &str| {
+        let (schema, asked) = (desk.schema.clone(), request_of(member, both, query));
+        tokio::spawn(async move { api::execute(&schema, asked).await })
+    };
+    let preview = |namespace: &str| {
+        let timing = "{ expressions: [\"@daily\"] }";
+        format!("schedulePreview(namespace: {namespace:?}, timing: {timing}) {{ firesPerYear }}")
+    };
+    let all = available_parallelism().map_or(1, usize::from).max(4);
+    let most = u128::try_from(all - all / 4).unwrap();
+    let (mut unwritten, mut holders) = (Vec::new(), Vec::new());
+    for member in 0..most {
+        for _ in 0..2 {
+            let place = AnswerPlace::default();
+            let asked = request_of(member, both, LARGE).data(place.clone());
+            let response = api::execute(&desk.schema, asked).await;
+            assert!(response.errors.is_empty() && place.is_taken(), "{:?}", response.errors);
+            unwritten.push(place);
+        }
+        // It holds a place for computing while it waits for the place of its large answer.
+        holders.push(ask(member, &format!("{{ {} {}", preview("default"), &LARGE[1..])));
+    }
+    let about = |name: &str| format!("{{ {} }}", preview(name));
+    let mut member = most;
+    let waits = loop {
+        // Until all of these hold their places, it is answered.
+        let waits = ask(member, &about("default"));
+        for _ in 0..20 {
+            member += 1;
+            let answered = ask(member, &about("other")).await.unwrap();
+            assert!(answered.errors.is_empty(), "{:?}", answered.errors);
+        }
+        if !waits.is_finished() {
+            break waits;
+        }
+        assert!(member < 2_000, "nothing waits for the places of its namespace");
+    };
+    desk.clock.pass(Duration::from_secs(1));
+    for holder in holders {
+        let refused = holder.await.unwrap();
+        let error = serde_json::to_value(&refused.errors[0]).unwrap();
+        assert_eq!(error["extensions"]["code"], "RATE_LIMITED", "{error}");
+    }
+    let response = waits.await.unwrap();
+    assert!(response.errors.is_empty(), "{:?}", response.errors);
 }
 
 #[tokio::test]

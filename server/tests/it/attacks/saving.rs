@@ -126,6 +126,14 @@ const WITHIN: &str = "works out a timing in a transaction";
 /// The line that it logs when it has locked the calendars that its timings were worked out from.
 const LOCKED: &str = "has locked the calendars of its timings";
 
+/// The line that it logs when it builds the timing that a change ends while it has the writer.
+const ENDS_WITHIN: &str = "builds the timing that a transaction ends";
+
+/// Whether what a request logged says that all of its timings were worked out before.
+fn is_before(log: &str) -> bool {
+    log.contains(BEFORE) && !log.contains(WITHIN) && !log.contains(ENDS_WITHIN)
+}
+
 /// A server that logs these lines, the token of an administrator, and a calendar.
 async fn server_with_a_calendar(database: &TestDatabase) -> (Server, String) {
     let create = ["token", "create", "ci", "--role", "admin"];
@@ -147,7 +155,7 @@ async fn each_change_of_a_schedule_works_out_its_timing_before_it_has_the_writer
         task: { target: { noop: {} } } }) { schedule { id } } }";
     let made = ask(&server, &token, create, json!({})).await;
     let log = log_until_now(&server).await;
-    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{create}: {log}");
+    assert!(is_before(&log), "{create}: {log}");
     let id = json!({ "id": made["createSchedule"]["schedule"]["id"] });
     for change in [
         "updateSchedule(input: { id: $id, expectedVersion: 1,
@@ -158,7 +166,7 @@ async fn each_change_of_a_schedule_works_out_its_timing_before_it_has_the_writer
         let change = format!("mutation($id: UUID!) {{ {change} }}");
         ask(&server, &token, &change, id.clone()).await;
         let log = log_until_now(&server).await;
-        assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{change}: {log}");
+        assert!(is_before(&log), "{change}: {log}");
     }
     let pause = "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { __typename } }";
     ask(&server, &token, pause, id.clone()).await;
@@ -166,14 +174,24 @@ async fn each_change_of_a_schedule_works_out_its_timing_before_it_has_the_writer
     let resumed = ask(&server, &token, resume, id.clone()).await;
     assert_eq!(resumed["resumeSchedule"]["schedule"]["state"], "ACTIVE");
     let log = log_until_now(&server).await;
-    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{resume}: {log}");
+    assert!(is_before(&log), "{resume}: {log}");
+    ask(&server, &token, pause, id.clone()).await;
+    let resume = "mutation { resumeSchedules(which: { search: \"state:paused\" }) { done } }";
+    let resumed = ask(&server, &token, resume, json!({})).await;
+    assert_eq!(resumed["resumeSchedules"]["done"], 1, "{resumed}");
+    let log = log_until_now(&server).await;
+    assert!(is_before(&log), "{resume}: {log}");
+    let skip = "mutation($id: UUID!) { skipNext(id: $id, reason: \"x\") { __typename } }";
+    ask(&server, &token, skip, id.clone()).await;
+    let log = log_until_now(&server).await;
+    assert!(is_before(&log), "{skip}: {log}");
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { __typename } }";
     ask(&server, &token, delete, id.clone()).await;
     let undelete = "mutation($id: UUID!) { undeleteSchedule(id: $id) {
         schedule { version calendars { name } timing { expressions } } } }";
     let restored = ask(&server, &token, undelete, id).await;
     let log = log_until_now(&server).await;
-    assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{undelete}: {log}");
+    assert!(is_before(&log), "{undelete}: {log}");
     let restored = &restored["undeleteSchedule"]["schedule"];
     assert_eq!(restored["timing"]["expressions"], json!(["@hourly"]), "{restored}");
     assert_eq!(restored["calendars"], json!([{ "name": "weekends" }]), "{restored}");
@@ -197,7 +215,7 @@ async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
         assert!(!fields.map(path).any(|path| path.starts_with("calendars")), "{done}");
         assert!(done["deployModule"]["effect"].is_object(), "{done}");
         let log = log_until_now(&server).await;
-        assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{action}: {log}");
+        assert!(is_before(&log), "{action}: {log}");
         assert_eq!(log.matches(LOCKED).count(), 1, "{action}: {log}");
     }
     let query = "{ schedule(name: \"s7\") { nextFireAt timing { expressions } } }";
@@ -205,4 +223,13 @@ async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
     assert_eq!(found["schedule"]["timing"]["expressions"], json!(["7 4 * * *"]));
     let next = found["schedule"]["nextFireAt"].as_str().unwrap();
     assert!(next.contains("T04:07:00"), "{next}");
+    // The schedules that are no longer declared end, too.
+    let mut few: Value = serde_json::from_str(&module_with_calendars(4)).unwrap();
+    few["schedules"].as_object_mut().unwrap().retain(|name, _| name == "s7");
+    let done = ask(&server, &token, deploy, json!({ "source": few.to_string() })).await;
+    let changes = done["deployModule"]["changes"].as_array().unwrap();
+    let is_it = |change: &&Value| change["kind"] == "schedule" && change["action"] == "DELETE";
+    assert_eq!(changes.iter().filter(is_it).count(), 119, "{done}");
+    let log = log_until_now(&server).await;
+    assert!(is_before(&log), "{log}");
 }

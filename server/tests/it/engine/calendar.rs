@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use carillon::engine::planning::accounting;
 use entity::{
     Keys,
     calendar::Mode,
@@ -134,9 +135,7 @@ async fn suppressed_instants_in_a_pause_are_not_skipped_by_it(database: TestData
     let tx = store.begin().await.unwrap();
     let timings = timetable::Cache::new(10);
     let (skip, now) = (timetable::misfire::CatchUp::Skip, world.clock.now());
-    carillon::engine::planning::accounting::resume(store, &timings, &tx, schedule.id, skip, now)
-        .await
-        .unwrap();
+    accounting::resume(store, &timings, &tx, schedule.id, None, skip, now).await.unwrap();
     store.commit(tx).await.unwrap();
     let ledger = world.ledger(schedule.id).await;
     let reasons: Vec<_> = ledger.iter().map(|fire| fire.reason).collect();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use carillon::engine::planning::accounting;
 use entity::{
     fire::{Reason, Verdict},
     schedule::{self, CatchUp, Overlap},
@@ -101,9 +102,7 @@ async fn a_resumed_schedule_makes_up_for_no_more_than_are_left(database: TestDat
     let tx = store.begin().await.unwrap();
     let timings = timetable::Cache::new(10);
     let (all, now) = (timetable::misfire::CatchUp::All, world.clock.now());
-    carillon::engine::planning::accounting::resume(store, &timings, &tx, schedule.id, all, now)
-        .await
-        .unwrap();
+    accounting::resume(store, &timings, &tx, schedule.id, None, all, now).await.unwrap();
     store.commit(tx).await.unwrap();
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.len(), 1);

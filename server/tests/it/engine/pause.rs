@@ -4,14 +4,19 @@ use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    engine::planning::accounting::{self, PauseProgress},
+    engine::planning::{
+        accounting::{self, PauseProgress},
+        prepared::{PreparedTimetable, TimetableParts},
+    },
 };
 use entity::{
     Keys,
+    calendar::Mode,
     fire::{Reason, Verdict},
     run, schedule,
 };
 use sea_orm::{ConnectionTrait, EntityTrait};
+use serde_json::json;
 use timetable::misfire::CatchUp;
 
 use super::world::{World, at, ms, noop};
@@ -28,6 +33,7 @@ on_both!(
     a_fire_at_the_very_end_of_a_pause_runs,
     a_resume_after_the_end_of_a_pause_makes_up_for_the_pause_alone,
     a_long_pause_under_many_windows_is_accounted_for_in_steps,
+    a_resume_builds_its_timetable_in_the_transaction_only_if_a_calendar_has_changed,
     the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due,
 );
 
@@ -57,13 +63,29 @@ async fn resume(world: &World, schedule: &schedule::Model, catch_up: CatchUp) {
 
 /// Executes one transaction of a resume.
 async fn go_on(world: &World, schedule: &schedule::Model, catch_up: CatchUp) -> PauseProgress {
-    let store = &world.database.store;
+    go_on_with(world, schedule, None, catch_up).await
+}
+
+async fn go_on_with(
+    world: &World,
+    schedule: &schedule::Model,
+    prepared: Option<&PreparedTimetable>,
+    catch_up: CatchUp,
+) -> PauseProgress {
+    let (store, id, now) = (&world.database.store, schedule.id, world.clock.now());
     let timings = timetable::Cache::new(10);
     let tx = store.begin().await.unwrap();
-    let now = world.clock.now();
-    let progress = accounting::resume(store, &timings, &tx, schedule.id, catch_up, now).await;
+    let progress = accounting::resume(store, &timings, &tx, id, prepared, catch_up, now).await;
     store.commit(tx).await.unwrap();
     progress.unwrap()
+}
+
+/// A schedule's timetable, as it is now.
+async fn prepared(world: &World, schedule: &schedule::Model) -> PreparedTimetable {
+    let store = &world.database.store;
+    let schedule = store.schedule_with_cursor(store.read(), schedule.id).await.unwrap().unwrap();
+    let parts = TimetableParts::read(store.read(), &schedule).await.unwrap();
+    parts.build(&timetable::Cache::new(10)).unwrap()
 }
 
 async fn row(world: &World, schedule: &schedule::Model) -> schedule::Model {
@@ -267,6 +289,35 @@ async fn a_long_pause_under_many_windows_is_accounted_for_in_steps(database: Tes
     let started = world.ledger(by_hand.id).await.into_iter();
     let started: Vec<_> = started.filter(|fire| fire.verdict == Verdict::Started).collect();
     assert_eq!(started.len(), 1, "{started:#?}");
+}
+
+async fn a_resume_builds_its_timetable_in_the_transaction_only_if_a_calendar_has_changed(
+    database: TestDatabase,
+) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
+    let calendar = world.calendar("days-off", Mode::Exclude, json!({})).await;
+    let plant = |row: &mut schedule::Model| {
+        row.calendars = Some(Keys(vec![calendar]));
+        row.enabled = false;
+        row.paused_at = Some(ms("2026-03-01T06:30:00Z"));
+        row.next_scheduled_at = Some(ms("2026-03-01T07:00:00Z"));
+    };
+    let first = world.schedule("0 * * * *", noop(), plant).await;
+    let second = world.schedule("0 * * * *", noop(), plant).await;
+    let (of_first, of_second) = (prepared(&world, &first).await, prepared(&world, &second).await);
+
+    // The version stays the same, so a resume that read the calendar again would be noticed.
+    let today = json!({ "dates": ["2026-03-01"] }).to_string();
+    let cast = if world.database.store.dialect().is_postgres() { "$2::jsonb" } else { "$2" };
+    let sql = format!("UPDATE calendar SET definition = {cast} WHERE id = $1");
+    world.write(&sql, [calendar.into(), today.into()]).await;
+    assert!(go_on_with(&world, &first, Some(&of_first), CatchUp::Skip).await.is_done);
+    let hours = |reason| (7..=12).map(|hour| (hour, Verdict::Skipped, reason)).collect::<Vec<_>>();
+    assert_eq!(fates(&world, &first).await, hours(Reason::Paused));
+
+    world.write("UPDATE calendar SET version = 2 WHERE id = $1", [calendar.into()]).await;
+    assert!(go_on_with(&world, &second, Some(&of_second), CatchUp::Skip).await.is_done);
+    assert_eq!(fates(&world, &second).await, hours(Reason::Calendar));
 }
 
 async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(

@@ -1,16 +1,16 @@
-//! The brokers of a cluster, and the leaders of partitions.
+//! The brokers of a cluster, and the connections to the leaders of partitions.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::{
-    codes,
     link::{KafkaRequest, Protocol},
-    requests::{Metadata, metadata},
+    requests::{metadata, producer_id},
     sasl::sign_in,
+    topics::{Topic, Topics},
 };
 use crate::target::publish::{
     definition::Kafka,
@@ -20,12 +20,8 @@ use crate::target::publish::{
     problem::PublishProblem,
 };
 
-/// How long a topic's leaders are cached. A wrong entry is looked up again at once.
-const BELIEVED: Duration = Duration::from_secs(300);
-/// Maximum number of partitions of one topic.
-const MAX_PARTITIONS: i32 = 100_000;
-/// Maximum number of cached topics. Beyond it, all are dropped, which costs one request each.
-const MAX_TOPICS: usize = 10_000;
+/// How long the cluster may take to answer a look-up.
+const LOOK_UP: Duration = Duration::from_secs(10);
 
 pub(super) struct Cluster {
     dialer: Arc<Dialer>,
@@ -36,14 +32,7 @@ pub(super) struct Cluster {
     links: Mutex<HashMap<HostPort, Arc<Link<KafkaRequest>>>>,
     /// Allows only one connection attempt at a time. Callers that waited then find the connection.
     connecting: tokio::sync::Mutex<()>,
-    topics: Mutex<HashMap<String, Topic>>,
-}
-
-#[derive(Clone)]
-struct Topic {
-    /// The address of each partition's leader; `None` for a partition without a leader.
-    leaders: Arc<Vec<Option<HostPort>>>,
-    asked: Instant,
+    topics: Topics,
 }
 
 impl Cluster {
@@ -59,7 +48,7 @@ impl Cluster {
             first: Arc::new(first),
             links: Mutex::default(),
             connecting: tokio::sync::Mutex::default(),
-            topics: Mutex::default(),
+            topics: Topics::default(),
         })
     }
 
@@ -77,77 +66,76 @@ impl Cluster {
     }
 
     /// The number of partitions of a topic.
-    pub(super) async fn partitions(&self, topic: &str) -> Result<i32, PublishProblem> {
-        let leaders = self.topic(topic).await?.leaders;
-        Ok(i32::try_from(leaders.len()).unwrap_or(i32::MAX))
+    pub(super) async fn partitions(self: &Arc<Self>, topic: &str) -> Result<i32, PublishProblem> {
+        Ok(self.topic(topic).await?.partitions())
     }
 
     /// A connection to the leader of a partition.
     pub(super) async fn leader(
-        &self,
+        self: &Arc<Self>,
         topic: &str,
         partition: i32,
     ) -> Result<Arc<Link<KafkaRequest>>, PublishProblem> {
-        let leaders = self.topic(topic).await?.leaders;
-        let index = usize::try_from(partition).unwrap_or(usize::MAX);
-        match leaders.get(index) {
-            Some(Some(place)) => self.link(place).await,
-            Some(None) => Err(PublishProblem::broken("the partition has no leader")),
-            None => Err(PublishProblem::refused("the topic has lost that partition")),
-        }
+        let topic = self.topic(topic).await?;
+        self.link(topic.leader(partition)?).await
+    }
+
+    /// Requests an id under which batches are numbered; returns an error code, the id and its
+    /// epoch.
+    pub(super) async fn producer_id(&self) -> Result<(i16, i64, i16), PublishProblem> {
+        let _place = self.topics.place().await;
+        let link = self.any()?;
+        self.in_time(producer_id(&link)).await
     }
 
     /// Drops the cached leaders of a topic, so that they are looked up again.
     pub(super) fn forget(&self, topic: &str) {
-        self.topics().remove(topic);
+        self.topics.forget(topic, self.dialer.clock.instant());
     }
 
     /// Any connected broker.
-    pub(super) fn any(&self) -> Result<Arc<Link<KafkaRequest>>, PublishProblem> {
+    fn any(&self) -> Result<Arc<Link<KafkaRequest>>, PublishProblem> {
         let links = self.links();
         let mut known = links.values().chain([&self.first]);
         known.find(|link| link.is_open()).cloned().ok_or_else(PublishProblem::unsent)
     }
 
-    async fn topic(&self, name: &str) -> Result<Topic, PublishProblem> {
+    async fn topic(self: &Arc<Self>, name: &str) -> Result<Topic, PublishProblem> {
+        let slot = self.topics.slot(name, self.dialer.clock.instant());
+        let mut known = slot.lock_owned().await;
         let now = self.dialer.clock.instant();
-        let known = self.topics().get(name).cloned();
-        if let Some(known) = known.filter(|known| now.duration_since(known.asked) < BELIEVED) {
-            return Ok(known);
+        if let Some(known) = known.as_ref().filter(|known| known.is_believed(now)) {
+            return Ok(known.clone());
         }
-        let Metadata { brokers, error, partitions } = metadata(&*self.any()?, name).await?;
-        match error {
-            codes::NONE => {}
-            codes::UNKNOWN_TOPIC => {
-                return Err(PublishProblem::refused(format!("there is no topic {name}")));
+        let place = self.topics.place().await;
+        let (cluster, name) = (self.clone(), name.to_owned());
+        // A task of its own, because the brokers answer even if the caller is gone.
+        let looked_up = tokio::spawn(async move {
+            let _place = place;
+            let found = cluster.look_up(&name).await;
+            if let Ok(found) = &found {
+                cluster.topics.found(found);
+                *known = Some(found.clone());
             }
-            code => return Err(PublishProblem::refused(codes::text(code))),
-        }
-        let places: HashMap<i32, HostPort> = brokers
-            .into_iter()
-            .filter_map(|(number, host, port)| {
-                let port = u16::try_from(port).ok()?;
-                let host = if host.contains(':') { format!("[{host}]") } else { host };
-                Some((number, HostPort::read(&host, port).ok()?))
-            })
-            .collect();
-        let count = partitions.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
-        if !(1..=MAX_PARTITIONS).contains(&count) {
-            return Err(PublishProblem::refused(format!("the topic {name} has no partitions")));
-        }
-        let mut leaders = vec![None; usize::try_from(count).unwrap_or(0)];
-        for (number, leader) in partitions {
-            if let Some(slot) = usize::try_from(number).ok().and_then(|at| leaders.get_mut(at)) {
-                *slot = places.get(&leader).cloned();
-            }
-        }
-        let topic = Topic { leaders: Arc::new(leaders), asked: now };
-        let mut topics = self.topics();
-        if topics.len() >= MAX_TOPICS {
-            topics.clear();
-        }
-        topics.insert(name.to_owned(), topic.clone());
-        Ok(topic)
+            found
+        });
+        looked_up.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))
+    }
+
+    async fn look_up(&self, name: &str) -> Result<Topic, PublishProblem> {
+        let (link, asked) = (self.any()?, self.dialer.clock.instant());
+        Topic::read(name, self.in_time(metadata(&link, name)).await?, asked)
+    }
+
+    /// Waits for the cluster's answer.
+    async fn in_time<T>(
+        &self,
+        answer: impl Future<Output = Result<T, PublishProblem>>,
+    ) -> Result<T, PublishProblem> {
+        self.dialer.clock.timeout(LOOK_UP, answer).await.unwrap_or_else(|_| {
+            let seconds = LOOK_UP.as_secs();
+            Err(PublishProblem::broken(format!("the cluster did not answer within {seconds} s")))
+        })
     }
 
     async fn link(&self, place: &HostPort) -> Result<Arc<Link<KafkaRequest>>, PublishProblem> {
@@ -171,10 +159,6 @@ impl Cluster {
 
     fn links(&self) -> MutexGuard<'_, HashMap<HostPort, Arc<Link<KafkaRequest>>>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn topics(&self) -> MutexGuard<'_, HashMap<String, Topic>> {
-        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

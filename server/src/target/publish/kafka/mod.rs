@@ -11,7 +11,7 @@
 //! - `partition`: the partition of a key
 //! - `scram`, `sasl`: signing in
 //! - `link`: a connection to one broker
-//! - `cluster`: the brokers, and the leaders of partitions
+//! - `cluster`: the brokers; `topics`: the leaders of partitions, and how they are looked up
 //! - `writer`: the writer of a partition
 //! - `codes`: the meaning of error codes
 
@@ -23,6 +23,7 @@ mod partition;
 mod requests;
 mod sasl;
 mod scram;
+mod topics;
 mod wire;
 mod writer;
 
@@ -32,7 +33,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use self::{batch::Record, cluster::Cluster, writer::Writers};
+use self::{
+    batch::Record,
+    cluster::Cluster,
+    writer::{Job, Writers},
+};
 use super::{
     definition::{Broker, Kafka},
     dial::Dialer,
@@ -41,6 +46,7 @@ use super::{
     pool::Session,
     problem::PublishProblem,
 };
+use crate::target::egress::namespace;
 
 /// Connects to a broker, which reports the others.
 pub(super) async fn connect(
@@ -78,7 +84,8 @@ impl Session for KafkaSession {
             headers: headers(message),
             at: self.cluster.dialer().clock.now().timestamp_millis(),
         };
-        self.writers.give(&self.cluster, &kafka.topic, partition, (record, reply)).await?;
+        let job = Job { record, reply, namespace: namespace() };
+        self.writers.give(&self.cluster, &kafka.topic, partition, job).await?;
         let offset = answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))?;
         // For a batch that it already had, the broker does not always report the offset.
         let offset = (offset >= 0).then_some(offset);

@@ -8,17 +8,26 @@ use std::{
 };
 
 use tokio::sync::{mpsc, oneshot};
+use uuid::Uuid;
 
 use super::{
     batch::{Producer, Record, batch},
     cluster::Cluster,
     codes,
-    requests::{produce, producer_id},
+    requests::produce,
 };
-use crate::target::publish::problem::PublishProblem;
+use crate::target::{egress::for_namespace, publish::problem::PublishProblem};
 
-/// A record to write, and the channel for its offset.
-pub(super) type Job = (Record, oneshot::Sender<Result<i64, PublishProblem>>);
+/// A record to write.
+pub(super) struct Job {
+    pub(super) record: Record,
+    /// The channel for its offset.
+    pub(super) reply: Reply,
+    /// The namespace of its attempt.
+    pub(super) namespace: Option<Uuid>,
+}
+
+type Reply = oneshot::Sender<Result<i64, PublishProblem>>;
 
 /// Maximum number of records in a batch, and its maximum size in bytes. A single record may be
 /// larger.
@@ -29,6 +38,10 @@ const QUEUE: usize = 4_096;
 const AGAIN: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
+
+/// Beyond this number of writers, those without work end. Each has a task and a queue, and a key
+/// decides about the topic and the partition.
+const MAX_WRITERS: usize = 4_096;
 
 /// The writers of a session, each started when it is first needed.
 #[derive(Default)]
@@ -43,17 +56,33 @@ impl Writers {
         partition: i32,
         job: Job,
     ) -> Result<(), PublishProblem> {
-        let writer = {
-            let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let begin = || {
-                let (jobs, received) = mpsc::channel(QUEUE);
-                let (cluster, topic) = (cluster.clone(), topic.to_owned());
-                tokio::spawn(Writer { cluster, topic, partition, producer: None }.run(received));
-                jobs
-            };
-            writers.entry((topic.to_owned(), partition)).or_insert_with(begin).clone()
-        };
+        let writer = self.writer(topic, partition, |received| {
+            let (cluster, topic) = (cluster.clone(), topic.to_owned());
+            tokio::spawn(Writer { cluster, topic, partition, producer: None }.run(received));
+        });
         writer.send(job).await.map_err(|_| PublishProblem::unsent())
+    }
+
+    /// The queue of a partition's writer; `begin` starts the writer if there is none.
+    fn writer(
+        &self,
+        topic: &str,
+        partition: i32,
+        begin: impl FnOnce(mpsc::Receiver<Job>),
+    ) -> mpsc::Sender<Job> {
+        let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (topic.to_owned(), partition);
+        if let Some(known) = writers.get(&place) {
+            return known.clone();
+        }
+        if writers.len() >= MAX_WRITERS {
+            // A writer ends once it has written what it was given and its queue is dropped.
+            writers.retain(|_, jobs| jobs.capacity() < jobs.max_capacity());
+        }
+        let (jobs, received) = mpsc::channel(QUEUE);
+        begin(received);
+        writers.insert(place, jobs.clone());
+        jobs
     }
 }
 
@@ -76,12 +105,12 @@ impl Writer {
                     None => return,
                 },
             };
-            let mut size = first.0.size();
+            let mut size = first.record.size();
             let mut together = vec![first];
             while together.len() < MAX_RECORDS
                 && let Ok(job) = jobs.try_recv()
             {
-                size += job.0.size();
+                size += job.record.size();
                 if size > MAX_BYTES {
                     left_over = Some(job);
                     break;
@@ -89,8 +118,12 @@ impl Writer {
                 together.push(job);
             }
             // The records of callers that are gone are not sent.
-            together.retain(|(_, reply)| !reply.is_closed());
-            self.write(together).await;
+            together.retain(|job| !job.reply.is_closed());
+            // What is looked up for a batch counts for the namespace of its first record.
+            match together.first().and_then(|job| job.namespace) {
+                Some(namespace) => for_namespace(namespace, self.write(together)).await,
+                None => self.write(together).await,
+            }
         }
     }
 
@@ -98,7 +131,8 @@ impl Writer {
         if jobs.is_empty() {
             return;
         }
-        let (records, replies): (Vec<Record>, Vec<_>) = jobs.into_iter().unzip();
+        let jobs = jobs.into_iter().map(|job| (job.record, job.reply));
+        let (records, replies): (Vec<Record>, Vec<_>) = jobs.unzip();
         match self.hand_over(&records, &replies).await {
             Err(RefusedBatch::TooLarge(_)) if records.len() > 1 => {
                 // Any of the records may be the one that is too large, so each is sent alone.
@@ -116,7 +150,7 @@ impl Writer {
     async fn hand_over(
         &mut self,
         records: &[Record],
-        replies: &[oneshot::Sender<Result<i64, PublishProblem>>],
+        replies: &[Reply],
     ) -> Result<i64, RefusedBatch> {
         let producer = self.producer().await?;
         let bytes = batch(records, producer);
@@ -186,8 +220,7 @@ impl Writer {
         if let Some(producer) = self.producer {
             return Ok(producer);
         }
-        let link = self.cluster.any().map_err(RefusedBatch::For)?;
-        let made = match producer_id(&link).await.map_err(RefusedBatch::For)? {
+        let made = match self.cluster.producer_id().await.map_err(RefusedBatch::For)? {
             (codes::NONE, id, epoch) => Producer { id, epoch, sequence: 0 },
             (code, ..) => {
                 return Err(RefusedBatch::For(PublishProblem::refused(codes::text(code))));
@@ -210,15 +243,34 @@ enum RefusedBatch {
     For(PublishProblem),
 }
 
-fn answer(
-    replies: impl IntoIterator<Item = oneshot::Sender<Result<i64, PublishProblem>>>,
-    written: Result<i64, RefusedBatch>,
-) {
+fn answer(replies: impl IntoIterator<Item = Reply>, written: Result<i64, RefusedBatch>) {
     let written =
         written.map_err(|(RefusedBatch::TooLarge(problem) | RefusedBatch::For(problem))| problem);
     for (reply, distance) in replies.into_iter().zip(0..) {
         // The offset of a batch that the broker already had is unknown.
-        let offset = written.clone().map(|first| if first < 0 { first } else { first + distance });
+        let offset = written
+            .clone()
+            .map(|first| if first < 0 { first } else { first.saturating_add(distance) });
         let _ = reply.send(offset);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_without_work_make_room_for_others() {
+        let (writers, mut queues) = (Writers::default(), Vec::new());
+        let busy = writers.writer("busy", 0, |received| queues.push(received));
+        let record = Record { key: None, value: Vec::new(), headers: Vec::new(), at: 0 };
+        let (reply, _answer) = oneshot::channel();
+        assert!(busy.try_send(Job { record, reply, namespace: None }).is_ok());
+        for (partition, _) in (0..).zip(0..MAX_WRITERS) {
+            drop(writers.writer("idle", partition, |received| queues.push(received)));
+        }
+        assert_eq!(writers.0.lock().unwrap().len(), 2, "the busy one and the last one");
+        let same = writers.writer("busy", 0, |_| panic!("it has a writer"));
+        assert!(same.same_channel(&busy));
     }
 }

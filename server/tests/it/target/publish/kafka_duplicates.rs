@@ -10,7 +10,7 @@ use std::{
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
@@ -115,7 +115,7 @@ impl Script {
 }
 
 /// Reads one request, without its length.
-pub(super) async fn read(stream: &mut TcpStream) -> Option<Vec<u8>> {
+pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<Vec<u8>> {
     let length = stream.read_u32().await.ok()?;
     let mut asked = vec![0; usize::try_from(length).unwrap()];
     stream.read_exact(&mut asked).await.ok()?;
@@ -123,7 +123,11 @@ pub(super) async fn read(stream: &mut TcpStream) -> Option<Vec<u8>> {
 }
 
 /// Answers a request; the answer repeats the request's number.
-pub(super) async fn write(stream: &mut TcpStream, asked: &[u8], answer: &[u8]) -> Option<()> {
+pub(super) async fn write(
+    stream: &mut (impl AsyncWrite + Unpin),
+    asked: &[u8],
+    answer: &[u8],
+) -> Option<()> {
     let whole = [&asked[4..8], answer].concat();
     stream.write_u32(u32::try_from(whole.len()).unwrap()).await.ok()?;
     stream.write_all(&whole).await.ok()

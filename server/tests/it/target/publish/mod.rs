@@ -5,6 +5,7 @@ mod faults;
 mod kafka;
 mod kafka_duplicates;
 mod kafka_leaders;
+mod kafka_lookups;
 mod kafka_mock;
 mod kafka_sasl;
 mod kafka_tls;
