@@ -19,6 +19,7 @@
 //! - `calm`: list items that keep batches whole; `follow`: continuous reading of a feed
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
 //!   `group`: the nouns
+//! - `schedule_policy`, `schedule_version`, `tally`: parts of a schedule
 //! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
 //! - `fire_day`: how often a schedule fires on each of the coming days
@@ -98,13 +99,16 @@ mod scalar;
 mod schedule;
 mod schedule_group;
 mod schedule_input;
+mod schedule_policy;
 mod schedule_stats;
+mod schedule_version;
 mod schema;
 mod secret;
 mod sentence;
 mod slots;
 mod sort;
 mod subscription;
+mod tally;
 mod target;
 mod task_input;
 mod timing;

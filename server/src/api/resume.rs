@@ -8,7 +8,7 @@ use super::{
     fire::{ReasonCode, Verdict},
     page::{Connection, DECLARED, Paging, connection, cost},
     scalar::{Instant, Long},
-    schedule::CatchUp,
+    schedule_policy::CatchUp,
     timing::FireKind,
 };
 use crate::{
