@@ -380,9 +380,7 @@ impl Commands {
                 return Err(BadInput::new(field, value, "is not a quota", help).into());
             }
         }
-        if let Some(reason) = reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);

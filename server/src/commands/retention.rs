@@ -49,9 +49,7 @@ impl Commands {
         call: &Call,
     ) -> Result<EffectiveRetention, CommandError> {
         let days = check::check_days("days", days)?;
-        if let Some(reason) = reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);

@@ -91,9 +91,7 @@ impl Commands {
         }
         let file = File::read(source.text, source.format)?;
         check::name("module", &file.module)?;
-        if let Some(reason) = source.reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(source.reason)?;
         within_bounds(&file)?;
         let names = DeclaredNames::of(&file);
         if !source.dry_run {
