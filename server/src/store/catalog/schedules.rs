@@ -13,7 +13,7 @@ use entity::{
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait, Set, TryIntoModel,
+    QuerySelect, Set, TryIntoModel,
     sea_query::{Expr, ExprTrait, Func, IntoCondition, SimpleExpr},
 };
 use uuid::Uuid;
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups},
+    db::{bulk::Bulk, lookups::lookups, page::page_of_versions},
 };
 
 lookups!("schedule", kept: by_ids, of_module, lock);
@@ -343,12 +343,7 @@ pub async fn versions<C: ConnectionTrait>(
 ) -> Result<Page<schedule_version::Model>, StoreError> {
     use schedule_version::{Column, Entity};
     let list = Entity::find().filter(Column::ScheduleId.eq(id));
-    let query = list
-        .clone()
-        .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
-        .order_by_desc(Column::Version)
-        .limit(window.reach());
-    Ok(window.page(query.all(connection).await?).of_list(list))
+    page_of_versions(connection, list, Column::Version, window).await
 }
 
 /// The schedules with these namespaces and names that are not deleted: key, namespace and name.
