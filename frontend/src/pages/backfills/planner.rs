@@ -198,17 +198,11 @@ fn form(
             Err(failure) => wrong.set(Some(failure)),
         }
     };
-    let general = move || {
-        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
-                .into_any()
-        })
-    };
     view! {
         <form class="form-main" on:submit=submit novalidate>
             {which_fires(draft, wrong)}
             {how(draft, wrong)}
-            <div role="alert">{move || general()}</div>
+            <div role="alert">{move || kit::general_error(wrong)}</div>
             <p class="form-foot">
                 <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>"Start backfill"</button>
                 <a class="button" href=Route::Backfills.path()>"Cancel"</a>
