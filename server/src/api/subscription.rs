@@ -29,7 +29,7 @@ use crate::{
 const BATCH: u64 = 200;
 
 /// The events of a subscription.
-type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
+pub(super) type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
 
 /// Subscriptions to runs, logs, schedules and nodes. Each event contains a cursor from which to
 /// resume.

@@ -32,7 +32,7 @@ use uuid::Uuid;
 
 use self::heartbeats::HeartbeatLog;
 pub use self::heartbeats::{Heartbeat, LastHeartbeat};
-use self::link::Link;
+use self::link::RedisLink;
 use crate::{clock::Clock, config::RedisUrl};
 
 /// How long Redis may take to answer when the node starts.
@@ -99,7 +99,7 @@ pub struct Beacon {
 }
 
 struct Inner {
-    link: Link,
+    link: RedisLink,
     prefix: String,
     expiry: Duration,
     patience: Patience,
@@ -125,7 +125,7 @@ impl Beacon {
             problem: problem.to_string(),
         };
         let address = url.address().to_owned();
-        let link = Link::new(&url, patience.beat).map_err(|error| failed(&address, error))?;
+        let link = RedisLink::new(&url, patience.beat).map_err(|error| failed(&address, error))?;
         let mut probe = pipe();
         let key = format!("{prefix}:probe");
         probe.cmd("SET").arg(&key).arg(1).arg("PX").arg(ms(expiry)).ignore();

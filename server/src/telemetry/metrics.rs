@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     BrokerCounts, ConnectionRefusal, Sampled, Traces, brokers::Brokers, connections::Connections,
-    fleet::Fleet, labels::Labels, rates::MinuteRates,
+    fleet::FleetFigures, labels::Labels, rates::MinuteRates,
 };
 use crate::clock::Clock;
 
@@ -80,7 +80,7 @@ pub struct Metrics {
     connections: Connections,
     brokers: Arc<Brokers>,
     minute: Arc<MinuteRates>,
-    fleet: Arc<Fleet>,
+    fleet: Arc<FleetFigures>,
     labels: Labels,
     traces: Traces,
 }
@@ -195,7 +195,7 @@ impl Metrics {
             connections: Connections::of(meter),
             brokers: Brokers::observed(meter),
             minute,
-            fleet: Fleet::observed(meter),
+            fleet: FleetFigures::observed(meter),
             labels: Labels::default(),
             traces,
         }

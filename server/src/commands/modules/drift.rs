@@ -24,7 +24,7 @@ use crate::{
         calendars::spec_of,
     },
     store::{
-        Link,
+        DatabaseLink,
         alerts::{channels, rules},
         calendars, groups, modules, schedules, workflows,
     },
@@ -105,7 +105,7 @@ impl Commands {
 
     async fn drifted_shared(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -141,7 +141,7 @@ impl Commands {
 
     async fn drifted_alerts(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -174,7 +174,7 @@ impl Commands {
 
     async fn drifted_schedule(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         row: &schedule::Model,
         declared: &Value,
         is_open: bool,

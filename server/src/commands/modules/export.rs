@@ -27,7 +27,7 @@ use crate::{
     model::check,
     search::List,
     store::{
-        Link,
+        DatabaseLink,
         alerts::{channels, rules},
         calendars, groups,
         reads::{
@@ -127,7 +127,7 @@ impl Commands {
 
     async fn wanted_schedules(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         wanted: &ExportRequest,
     ) -> Result<Vec<schedule::Model>, CommandError> {
@@ -156,7 +156,7 @@ impl Commands {
 
     async fn put_schedules(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         wanted: &ExportRequest,
         rows: &[schedule::Model],
         files: &mut ModuleFiles,
@@ -208,7 +208,7 @@ impl Commands {
     /// Adds the objects that no schedule names.
     async fn put_all(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         wanted: &ExportRequest,
         files: &mut ModuleFiles,
@@ -243,7 +243,7 @@ impl Commands {
     /// masks.
     async fn put_alerts(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         wanted: &ExportRequest,
         files: &mut ModuleFiles,

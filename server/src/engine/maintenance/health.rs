@@ -20,7 +20,7 @@ use crate::{
         namespaces,
         reads::{
             canary::Canary,
-            health::{Figures, HealthScope, figures},
+            health::{HealthFigures, HealthScope, figures},
             placement,
             within::Within,
         },
@@ -248,7 +248,7 @@ fn short(cuts: &[Cut], full: &[(String, i64)]) -> Check {
 }
 
 /// Compares the figures with the configured thresholds.
-pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
+pub fn judge(figures: &HealthFigures, limits: &config::Health) -> Vec<Check> {
     let waiting = figures.oldest_unclaimed_ms.unwrap_or(0).max(0);
     let unclaimed = millis(limits.unclaimed);
     let nodes = figures.nodes_alive;
@@ -351,22 +351,23 @@ fn at_most(
 mod tests {
     use super::*;
 
-    fn issues(figures: Figures) -> Vec<String> {
+    fn issues(figures: HealthFigures) -> Vec<String> {
         let checks = judge(&figures, &config::Health::default());
         checks.into_iter().filter_map(|check| check.issue).collect()
     }
 
     #[test]
     fn a_threshold_is_the_most_that_is_still_well() {
-        let well = Figures { missed: 10, stalled: 5, nodes_alive: 1, ..Figures::default() };
+        let well =
+            HealthFigures { missed: 10, stalled: 5, nodes_alive: 1, ..HealthFigures::default() };
         assert!(issues(well).is_empty());
-        let ill = Figures { missed: 11, ..well };
+        let ill = HealthFigures { missed: 11, ..well };
         assert_eq!(issues(ill), ["11 fires were missed in the last hour, more than 10"]);
     }
 
     #[test]
     fn failed_runs_are_ill_health_where_a_limit_says_so() {
-        let figures = Figures { failed: 100, nodes_alive: 1, ..Figures::default() };
+        let figures = HealthFigures { failed: 100, nodes_alive: 1, ..HealthFigures::default() };
         assert!(issues(figures).is_empty());
         let limits = config::Health { failed: Some(99), ..config::Health::default() };
         let issues: Vec<_> =
@@ -457,8 +458,11 @@ mod tests {
 
     #[test]
     fn a_due_schedule_that_nobody_claims_means_that_no_scheduler_runs() {
-        let figures =
-            Figures { oldest_unclaimed_ms: Some(61_000), nodes_alive: 0, ..Figures::default() };
+        let figures = HealthFigures {
+            oldest_unclaimed_ms: Some(61_000),
+            nodes_alive: 0,
+            ..HealthFigures::default()
+        };
         assert_eq!(
             issues(figures),
             ["the scheduler is not running: a schedule has been due for 61 s", "no node is alive",]

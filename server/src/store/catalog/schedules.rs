@@ -108,14 +108,14 @@ const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING";
 
 /// New schedules, their first definitions, and their audit log entries.
-pub type NewRows =
+pub type NewScheduleRows =
     (Vec<ActiveModel>, Vec<schedule_version::ActiveModel>, Vec<audit_event::ActiveModel>);
 
 /// Adds the schedules whose names are free. Returns the keys of those.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    rows: NewRows,
+    rows: NewScheduleRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let (stamp, tail) = if_names_free(dialect, "id");
     many::written(tx, things(rows).insert(dialect, manner(&stamp, &tail))?).await
@@ -125,7 +125,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
 pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    rows: NewRows,
+    rows: NewScheduleRows,
 ) -> Result<Vec<Model>, StoreError> {
     let (stamp, tail) = if_names_free(dialect, "*");
     let mut written = Vec::new();
@@ -139,7 +139,7 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
 /// PostgreSQL. Nothing is added unless all assumptions hold.
 pub async fn make_at_once_if_names_free(
     store: &Store,
-    rows: NewRows,
+    rows: NewScheduleRows,
     expected: &[Expected],
 ) -> Result<Vec<Model>, StoreError> {
     let dialect = store.dialect();
@@ -172,7 +172,7 @@ fn manner<'a>(stamp: &'a str, tail: &'a str) -> InsertOptions<'a> {
 }
 
 fn things(
-    rows: NewRows,
+    rows: NewScheduleRows,
 ) -> Things<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
     Things { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
 }

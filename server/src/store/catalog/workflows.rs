@@ -120,14 +120,14 @@ const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING id";
 
 /// New workflows, their first definitions, and their audit log entries.
-pub type NewRows =
+pub type NewWorkflowRows =
     (Vec<ActiveModel>, Vec<workflow_version::ActiveModel>, Vec<audit_event::ActiveModel>);
 
 /// Adds the workflows whose names are free. Returns the keys of those.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    rows: NewRows,
+    rows: NewWorkflowRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let manner = InsertOptions { tail: IF_NAME_FREE, ..InsertOptions::default() };
     let things = Things { rows, keys: ("workflow_id", "subject_id"), told: None };

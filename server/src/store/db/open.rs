@@ -17,7 +17,7 @@ use sea_orm::{
 
 use super::{
     database_file::{self, DatabaseFile},
-    primary::{self, Address, AddressProblem, Link, masked},
+    primary::{self, Address, AddressProblem, DatabaseLink, masked},
     searching::{LANES, STEPS, Searching, Until},
 };
 use crate::store::{Changes, Dialect, Store, StoreError};
@@ -178,15 +178,18 @@ impl DatabaseLocation {
 
     /// The links for reading (the engine's and the API's),
     /// the one for writing, and the ones for searches.
-    async fn open(self, options: &Options) -> Result<(Link, Link, Link, Searching), DbErr> {
+    async fn open(
+        self,
+        options: &Options,
+    ) -> Result<(DatabaseLink, DatabaseLink, DatabaseLink, Searching), DbErr> {
         let limit = options.search_limit;
         match self {
             Self::File => {
-                let write = Link::fixed(Database::connect(file(options, 1)).await?);
+                let write = DatabaseLink::fixed(Database::connect(file(options, 1)).await?);
                 let half = (options.connections / 2).max(1);
-                let read = Link::fixed(Database::connect(file(options, half)).await?);
+                let read = DatabaseLink::fixed(Database::connect(file(options, half)).await?);
                 let api = options.connections.saturating_sub(half).max(1);
-                let api = Link::fixed(Database::connect(file(options, api)).await?);
+                let api = DatabaseLink::fixed(Database::connect(file(options, api)).await?);
                 let mut lanes = Vec::with_capacity(LANES);
                 for _ in 0..LANES {
                     lanes.push(lane(options).await?);

@@ -18,7 +18,7 @@ use crate::{
     beacon::{Beacon, FireClaim},
     engine::cluster::Cluster,
     store::{
-        Link, Store, StoreError,
+        DatabaseLink, Store, StoreError,
         nodes::{Beat, BeatOutcome, DOUBTED_AFTER, Doubt, Living},
     },
 };
@@ -75,7 +75,7 @@ impl Cluster {
     pub(crate) async fn living_by(
         &self,
         store: &Store,
-        link: &Link,
+        link: &DatabaseLink,
     ) -> Result<Vec<Living>, StoreError> {
         let mut living = store.living_nodes_by(link).await?;
         if let Some(beacon) = self.beacon() {

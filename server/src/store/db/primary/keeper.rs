@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     address::{Address, Host},
-    link::{LAST_GRACE, Link, Pool, Use, longest},
+    link::{DatabaseLink, LAST_GRACE, Pool, Use, longest},
     search::{HostAnswer, PrimaryServer, ask_all, choose, reasons},
     suspicion::{Suspicion, SuspicionReason},
     warm::warm,
@@ -42,11 +42,11 @@ const AFTERGLOW: Duration = Duration::from_secs(1);
 pub(in crate::store) async fn open(
     address: Address,
     options: &Options,
-) -> Result<(Link, Link), DbErr> {
+) -> Result<(DatabaseLink, DatabaseLink), DbErr> {
     let suspicion = Arc::new(Suspicion::default());
     let (server, pool) = find(&address, options, &suspicion).await?;
     let (pools, pool) = watch::channel(pool);
-    let link = |purpose| Link::kept(pool.clone(), purpose, options, suspicion.clone());
+    let link = |purpose| DatabaseLink::kept(pool.clone(), purpose, options, suspicion.clone());
     let links = (link(Use::Reading), link(Use::Writing));
     let (options, suspicion) = (options.clone(), suspicion.clone());
     let (since, retired) = (Clock::system().instant(), None);

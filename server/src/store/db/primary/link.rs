@@ -93,7 +93,7 @@ type Observer = Arc<dyn Fn(&str, Duration) + Send + Sync>;
 
 /// A way to a pool that may be replaced at any time. Cheap to clone.
 #[derive(Clone)]
-pub struct Link {
+pub struct DatabaseLink {
     pool: watch::Receiver<Pool>,
     purpose: Use,
     backend: DbBackend,
@@ -113,13 +113,13 @@ pub struct Link {
     turns: Option<Arc<Semaphore>>,
 }
 
-impl fmt::Debug for Link {
+impl fmt::Debug for DatabaseLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").field("backend", &self.backend).finish_non_exhaustive()
+        f.debug_struct("DatabaseLink").field("backend", &self.backend).finish_non_exhaustive()
     }
 }
 
-impl Link {
+impl DatabaseLink {
     /// A link to a pool that is never replaced.
     pub(in crate::store) fn fixed(connection: DatabaseConnection) -> Self {
         let backend = connection.get_database_backend();
@@ -428,7 +428,7 @@ impl Link {
 }
 
 #[async_trait]
-impl ConnectionTrait for Link {
+impl ConnectionTrait for DatabaseLink {
     fn get_database_backend(&self) -> DbBackend {
         self.backend
     }

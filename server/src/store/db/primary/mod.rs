@@ -33,7 +33,7 @@ mod warm;
 
 pub(in crate::store) use address::{Address, AddressProblem, masked};
 pub(in crate::store) use keeper::{open, open_one};
+pub use link::DatabaseLink;
 pub(in crate::store) use link::Held;
-pub use link::Link;
 pub(in crate::store) use suspicion::{SuspicionReason, of_driver};
 pub use transaction::DatabaseTransaction;

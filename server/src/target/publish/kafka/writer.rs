@@ -18,7 +18,7 @@ use super::{
 use crate::target::publish::problem::PublishProblem;
 
 /// A record to write, and the channel for its offset.
-pub(super) type Job = (Record, oneshot::Sender<Result<i64, PublishProblem>>);
+pub(super) type KafkaJob = (Record, oneshot::Sender<Result<i64, PublishProblem>>);
 
 /// Maximum number of records in a batch, and its maximum size in bytes. A single record may be
 /// larger.
@@ -32,7 +32,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// The writers of a session, each started when it is first needed.
 #[derive(Default)]
-pub(super) struct Writers(Mutex<HashMap<(String, i32), mpsc::Sender<Job>>>);
+pub(super) struct Writers(Mutex<HashMap<(String, i32), mpsc::Sender<KafkaJob>>>);
 
 impl Writers {
     /// Passes a record to the writer of its partition.
@@ -41,7 +41,7 @@ impl Writers {
         cluster: &Arc<Cluster>,
         topic: &str,
         partition: i32,
-        job: Job,
+        job: KafkaJob,
     ) -> Result<(), PublishProblem> {
         let writer = {
             let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ struct Writer {
 
 impl Writer {
     /// Runs until no record is left to write and all senders are gone.
-    async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+    async fn run(mut self, mut jobs: mpsc::Receiver<KafkaJob>) {
         let mut left_over = None;
         loop {
             let first = match left_over.take() {
@@ -94,7 +94,7 @@ impl Writer {
         }
     }
 
-    async fn write(&mut self, jobs: Vec<Job>) {
+    async fn write(&mut self, jobs: Vec<KafkaJob>) {
         if jobs.is_empty() {
             return;
         }
