@@ -197,8 +197,8 @@ impl From<target::Broker> for Broker {
     }
 }
 
-impl From<target::Connection> for BrokerAddress {
-    fn from(connection: target::Connection) -> Self {
+impl From<target::BrokerConnection> for BrokerAddress {
+    fn from(connection: target::BrokerConnection) -> Self {
         Self {
             servers: connection.servers,
             tls: connection.tls,

@@ -72,7 +72,7 @@ pub struct BeaconError {
 
 /// How Redis is used.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct BeaconOptions {
     /// The URL of the server.
     pub url: RedisUrl,
     /// The prefix of each key.
@@ -118,8 +118,8 @@ struct Inner {
 impl Beacon {
     /// Connects to the server, and tries each command that is needed later, because a server that
     /// only permits reading is of no use.
-    pub async fn connect(options: Options, clock: Clock) -> Result<Self, BeaconError> {
-        let Options { url, prefix, expiry, patience } = options;
+    pub async fn connect(options: BeaconOptions, clock: Clock) -> Result<Self, BeaconError> {
+        let BeaconOptions { url, prefix, expiry, patience } = options;
         let failed = |address: &str, problem: redis::RedisError| BeaconError {
             address: address.to_owned(),
             problem: problem.to_string(),

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Call, CommandError, Commands, audit::Entry};
 use crate::{
     access::Admin,
-    engine::maintenance::retention::{self, Preview},
+    engine::maintenance::retention::{self, RemovalPreview},
     model::check,
     store::{
         DatabaseTransaction, namespaces,
@@ -92,7 +92,7 @@ impl Commands {
         right: &Admin,
         namespace: Option<&str>,
         thought: Option<&Thought>,
-    ) -> Result<Preview, CommandError> {
+    ) -> Result<RemovalPreview, CommandError> {
         let instance = right.who().owner();
         let of_thought = thought.map(|thought| &*thought.namespace);
         let within = match (namespace.or(of_thought.filter(|_| instance.is_err())), instance) {

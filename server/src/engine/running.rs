@@ -36,7 +36,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    config::Role,
+    config::NodeRole,
     store::{Store, holds::Settlement},
     target::Executor,
     telemetry::Metrics,
@@ -138,7 +138,7 @@ impl Engine {
         services.spawn(clock_watch::run(core.clone(), stop.clone()));
         let start = Starter { core: &core, stop: &stop, tracker: &services };
         let roles = core.settings.roles;
-        let (schedules, works) = (roles.has(Role::Scheduler), roles.has(Role::Worker));
+        let (schedules, works) = (roles.has(NodeRole::Scheduler), roles.has(NodeRole::Worker));
         let planner = start.service_if(schedules, Planner::new(core.clone()), Wake::Planner);
         let dispatcher = start.service_if(works, Dispatcher::new(core.clone()), Wake::Dispatcher);
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);

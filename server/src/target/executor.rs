@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     BrokerReport, Invocation, Jobs, Line, Mailer, Names, Outcome, Policy, Target, TargetError,
     TemplateScope, Unfilled, command::Runner, egress::for_namespace, http::Sender, log::Log,
-    publish::Publisher, template::Pool,
+    publish::Publisher, template::TemplatePool,
 };
 use crate::{clock::Clock, telemetry::BrokerCounts};
 
@@ -27,7 +27,7 @@ pub struct Executor {
     /// Hands jobs to workers; set once the engine has started.
     jobs: OnceLock<Arc<dyn Jobs>>,
     /// Renders templates.
-    pool: Pool,
+    pool: TemplatePool,
     clock: Clock,
     stand_in: Option<StandIn>,
 }
@@ -60,7 +60,7 @@ impl Executor {
             runner,
             mailer: None,
             jobs: OnceLock::new(),
-            pool: Pool::default(),
+            pool: TemplatePool::default(),
             clock,
             stand_in: None,
         })

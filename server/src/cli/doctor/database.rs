@@ -10,7 +10,7 @@ use super::{
 use crate::{
     app,
     clock::Clock,
-    config::{Config, Role},
+    config::{Config, NodeRole},
     store::{
         Migrations, Options, Schema, Store, StoreError, alerts, backup,
         claims::MAX_OFFSET_MS,
@@ -208,7 +208,7 @@ fn people(nobody: bool) -> Finding {
 
 /// Judges the roles of the live nodes together with those of this configuration.
 fn nodes(own: BTreeSet<&str>, living: Vec<&str>) -> Finding {
-    let needed = [Role::Api, Role::Scheduler, Role::Worker].map(Role::word);
+    let needed = [NodeRole::Api, NodeRole::Scheduler, NodeRole::Worker].map(NodeRole::word);
     let missing: Vec<&str> =
         needed.into_iter().filter(|role| !own.contains(role) && !living.contains(role)).collect();
     if missing.is_empty() {

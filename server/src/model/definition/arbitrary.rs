@@ -18,8 +18,8 @@ use timetable::retry;
 
 use super::{Condition, DAY_MS, Definition, Task, When};
 use crate::target::{
-    Answers, Broker, Command, Connection, Event, Http, Kafka, Method, Mode, Nats, Noop, Publish,
-    Rabbitmq, Redis, Sasl, Secret, Sqs, Target, Worker,
+    Answers, Broker, BrokerConnection, Command, Event, Http, Kafka, Method, Mode, Nats, Noop,
+    Publish, Rabbitmq, Redis, Sasl, Secret, Sqs, Target, Worker,
 };
 
 const TEXTS: &[&str] = &[
@@ -193,9 +193,9 @@ fn command() -> BoxedStrategy<Command> {
     any.boxed()
 }
 
-fn connection() -> BoxedStrategy<Connection> {
+fn connection() -> BoxedStrategy<BrokerConnection> {
     let any = (vec(text(), 0..3), any::<bool>(), option::of(text()), option::of(secret()));
-    any.prop_map(|(servers, tls, username, password)| Connection {
+    any.prop_map(|(servers, tls, username, password)| BrokerConnection {
         servers,
         tls,
         username,

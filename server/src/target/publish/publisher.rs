@@ -12,7 +12,7 @@ use super::{
     definition::{Broker, Publish},
     dial::Dialer,
     event::{Message, compose},
-    pool::{Pool, Shared},
+    pool::{BrokerPool, PooledConnection},
     problem::PublishProblem,
     report::BrokerReport,
 };
@@ -39,7 +39,7 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// Publishes events.
 #[derive(Debug)]
 pub(in crate::target) struct Publisher {
-    pool: Pool,
+    pool: BrokerPool,
     queues: Queues,
     clock: Clock,
 }
@@ -62,7 +62,7 @@ impl Publisher {
         let tls = tls::config(roots)?.with_no_client_auth();
         let dialer = Dialer::new(Resolver::new(egress), egress, tls, clock.clone());
         Ok(Self {
-            pool: Pool::new(Arc::new(dialer)),
+            pool: BrokerPool::new(Arc::new(dialer)),
             queues: Queues::new(client, clock.clone()),
             clock,
         })
@@ -150,7 +150,7 @@ impl Publisher {
 
     async fn over(
         &self,
-        link: &Shared,
+        link: &PooledConnection,
         broker: &Broker,
         message: &Message,
         limit: &Limit<'_>,

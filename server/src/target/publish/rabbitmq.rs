@@ -20,11 +20,11 @@ use super::{
     amqp::{self, Frame, Method, Reader, Writer},
     big_endian::{Read, Write},
     definition::{Broker, Rabbitmq},
-    dial::{Dialer, Stream, lost},
+    dial::{Dialer, IoStream, lost},
     event::Message,
     link::{Codec, Link},
     place::HostPort,
-    pool::Session,
+    pool::BrokerSession,
     problem::PublishProblem,
 };
 
@@ -39,7 +39,7 @@ pub(super) async fn connect(
     dialer: &Dialer,
     place: &HostPort,
     rabbitmq: &Rabbitmq,
-) -> Result<Arc<dyn Session>, PublishProblem> {
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
     let mut stream = dialer.dial(place, rabbitmq.connection.tls).await?;
     let (frame_max, channel_max) = enter(&mut stream, rabbitmq).await.map_err(|problem| {
         PublishProblem::broken(format!("{place} refused the sign-in: {problem}"))
@@ -58,7 +58,7 @@ pub(super) async fn connect(
 }
 
 async fn enter(
-    stream: &mut Box<dyn Stream>,
+    stream: &mut Box<dyn IoStream>,
     to: &Rabbitmq,
 ) -> Result<(usize, u16), PublishProblem> {
     let connection = &to.connection;
@@ -92,13 +92,13 @@ async fn enter(
     Ok((usize::try_from(frame).unwrap_or(usize::MAX), channels))
 }
 
-async fn send(stream: &mut Box<dyn Stream>, bytes: &[u8]) -> Result<(), PublishProblem> {
+async fn send(stream: &mut Box<dyn IoStream>, bytes: &[u8]) -> Result<(), PublishProblem> {
     stream.write_all(bytes).await.map_err(|error| lost(&error))?;
     stream.flush().await.map_err(|error| lost(&error))
 }
 
 /// Reads frames until this method arrives.
-async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, PublishProblem> {
+async fn expect(stream: &mut Box<dyn IoStream>, method: Method) -> Result<Frame, PublishProblem> {
     let mut input = Vec::new();
     loop {
         // The end of a frame is read byte by byte, because the following bytes belong to the link.
@@ -130,7 +130,7 @@ struct RabbitmqSession {
 }
 
 #[async_trait]
-impl Session for RabbitmqSession {
+impl BrokerSession for RabbitmqSession {
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Rabbitmq(rabbitmq) = to else {
             return Err(PublishProblem::refused("the connection is one to RabbitMQ"));

@@ -47,7 +47,7 @@ use fault::{Fault, fault};
 pub use fields::TemplateUse;
 pub use filling::Names;
 pub use names::TemplateScope;
-pub(super) use pool::Pool;
+pub(super) use pool::TemplatePool;
 pub use pool::Unfilled;
 pub(crate) use secrets::{is_filled_from_elsewhere, is_reference};
 

@@ -39,11 +39,11 @@ pub enum Unfilled {
 
 /// The places for rendering.
 #[derive(Debug)]
-pub(in crate::target) struct Pool {
+pub(in crate::target) struct TemplatePool {
     pub(super) places: Bulkhead<String>,
 }
 
-impl Default for Pool {
+impl Default for TemplatePool {
     fn default() -> Self {
         Self { places: Bulkhead::new(MAX_AT_ONCE, MAX_OF_NAMESPACE) }
     }
@@ -58,7 +58,7 @@ impl Drop for Stop {
     }
 }
 
-impl Pool {
+impl TemplatePool {
     /// The target with its templates rendered, within the invocation's timeout.
     pub(in crate::target) async fn fill_in(
         &self,

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    config::{Role, Roles},
+    config::{NodeRole, Roles},
     engine::{Settings, cluster::Issue, places::Places, quotas::Meter},
     store::{
         Store, StoreError,
@@ -306,7 +306,7 @@ impl Cluster {
     /// Whether this node takes runs that require all of these tags.
     pub(crate) fn takes(&self, asked: &[String]) -> bool {
         let settings = &self.inner.settings;
-        settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
+        settings.roles.has(NodeRole::Worker) && places(&settings.tags.0, asked)
     }
 
     /// Whether a node with all of these tags has clearly more

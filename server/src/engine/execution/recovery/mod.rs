@@ -45,7 +45,7 @@ use self::{
 };
 use super::handoff::{self, HandoffLimits, Recovering};
 use crate::{
-    config::Role,
+    config::NodeRole,
     engine::{
         EngineError,
         cluster::{LeaseTerm, lead},
@@ -299,7 +299,7 @@ impl Recovery {
             self.grace.reached(self.core.clock.instant());
         }
         parts.done("own overruns", caught(self.end_own_overruns(now, &mut report)).await);
-        if self.core.settings.roles.has(Role::Scheduler) {
+        if self.core.settings.roles.has(NodeRole::Scheduler) {
             self.recover_for_all(now, &mut report, &mut parts).await;
         }
         report.tell();

@@ -27,7 +27,7 @@ use uuid::Uuid;
 
 pub(in crate::engine) use keeper::Keeper;
 pub use keeper::LEASE;
-pub use preview::{Preview, preview};
+pub use preview::{RemovalPreview, preview};
 
 use self::pace::{Done, Paces, fitting};
 use crate::{

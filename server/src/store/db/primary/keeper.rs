@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     address::{Address, Host},
-    link::{DatabaseLink, LAST_GRACE, Pool, Use, longest},
+    link::{DatabaseLink, DatabasePool, LAST_GRACE, Use, longest},
     search::{HostAnswer, PrimaryServer, ask_all, choose, reasons},
     suspicion::{Suspicion, SuspicionReason},
     warm::warm,
@@ -75,7 +75,7 @@ async fn find(
     address: &Address,
     options: &Options,
     suspicion: &Arc<Suspicion>,
-) -> Result<(PrimaryServer, Pool), DbErr> {
+) -> Result<(PrimaryServer, DatabasePool), DbErr> {
     let all = |server: PrimaryServer| {
         let lost = CancellationToken::new();
         connect(&address.hosts[server.host], options, suspicion, lost, 0)
@@ -119,7 +119,7 @@ async fn connect(
     suspicion: &Arc<Suspicion>,
     lost: CancellationToken,
     generation: u64,
-) -> Result<Pool, DbErr> {
+) -> Result<DatabasePool, DbErr> {
     let writers = (options.connections / 2).max(1);
     let readers = options.connections.saturating_sub(writers + 1).max(1);
     let to_write = session(&host.options, options, Use::Writing);
@@ -129,7 +129,7 @@ async fn connect(
     let writing = pool(&to_write, options, writers, suspicion, generation).await?;
     let reading = pool(&to_read, options, readers, suspicion, generation).await?;
     let beating = pool(&to_beat, options, 1, suspicion, generation).await?;
-    Ok(Pool { reading, writing, beating, server: Some(to_read), lost, generation })
+    Ok(DatabasePool { reading, writing, beating, server: Some(to_read), lost, generation })
 }
 
 async fn pool(
@@ -207,7 +207,7 @@ struct PrimaryKeeper {
     address: Address,
     options: Options,
     server: PrimaryServer,
-    pools: watch::Sender<Pool>,
+    pools: watch::Sender<DatabasePool>,
     suspicion: Arc<Suspicion>,
     /// When the pool was opened.
     since: Instant,

@@ -47,7 +47,7 @@ pub(super) fn longest(options: &Options) -> Duration {
 
 /// The connections that are in use now.
 #[derive(Clone, Debug)]
-pub(super) struct Pool {
+pub(super) struct DatabasePool {
     pub(super) reading: DatabaseConnection,
     pub(super) writing: DatabaseConnection,
     /// A connection that nothing else uses; on SQLite, the connection that writes.
@@ -70,7 +70,7 @@ pub(in crate::store) enum Use {
     Beating,
 }
 
-impl Pool {
+impl DatabasePool {
     fn connection(&self, purpose: Use) -> &DatabaseConnection {
         match purpose {
             Use::Reading => &self.reading,
@@ -94,7 +94,7 @@ type Observer = Arc<dyn Fn(&str, Duration) + Send + Sync>;
 /// A way to a pool that may be replaced at any time. Cheap to clone.
 #[derive(Clone)]
 pub struct DatabaseLink {
-    pool: watch::Receiver<Pool>,
+    pool: watch::Receiver<DatabasePool>,
     purpose: Use,
     backend: DbBackend,
     /// How long a caller waits for a pool while no server is connected.
@@ -125,7 +125,7 @@ impl DatabaseLink {
         let backend = connection.get_database_backend();
         let lost = CancellationToken::new();
         let [reading, writing, beating] = [connection.clone(), connection.clone(), connection];
-        let pool = Pool { reading, writing, beating, server: None, lost, generation: 0 };
+        let pool = DatabasePool { reading, writing, beating, server: None, lost, generation: 0 };
         let (_, pool) = watch::channel(pool);
         let (patience, longest) = (Duration::ZERO, Duration::MAX);
         let (purpose, writes) = (Use::Reading, Arc::default());
@@ -146,7 +146,7 @@ impl DatabaseLink {
 
     /// A link to the pools that a keeper publishes.
     pub(super) fn kept(
-        pool: watch::Receiver<Pool>,
+        pool: watch::Receiver<DatabasePool>,
         purpose: Use,
         options: &Options,
         suspicion: Arc<Suspicion>,
@@ -286,7 +286,7 @@ impl DatabaseLink {
     }
 
     /// The current pool. If its server is lost, the next pool, if it comes in time.
-    async fn current(&self) -> Result<Pool, DbErr> {
+    async fn current(&self) -> Result<DatabasePool, DbErr> {
         let pool = self.pool.borrow().clone();
         if !pool.lost.is_cancelled() {
             return Ok(pool);
@@ -309,7 +309,7 @@ impl DatabaseLink {
     async fn ask<T>(
         &self,
         ask: impl Fn(DatabaseConnection) -> BoxFuture<'static, Result<T, DbErr>> + Send + Sync,
-    ) -> Result<(T, Pool), DbErr> {
+    ) -> Result<(T, DatabasePool), DbErr> {
         loop {
             let pool = self.current().await?;
             let held = Held { lost: pool.lost.clone(), generation: pool.generation };

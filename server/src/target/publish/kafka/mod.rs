@@ -38,7 +38,7 @@ use super::{
     dial::Dialer,
     event::Message,
     place::HostPort,
-    pool::Session,
+    pool::BrokerSession,
     problem::PublishProblem,
 };
 
@@ -47,7 +47,7 @@ pub(super) async fn connect(
     dialer: &Arc<Dialer>,
     place: &HostPort,
     kafka: &Kafka,
-) -> Result<Arc<dyn Session>, PublishProblem> {
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
     let cluster = Cluster::connect(dialer.clone(), place, kafka).await?;
     Ok(Arc::new(KafkaSession {
         cluster: Arc::new(cluster),
@@ -64,7 +64,7 @@ struct KafkaSession {
 }
 
 #[async_trait]
-impl Session for KafkaSession {
+impl BrokerSession for KafkaSession {
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Kafka(kafka) = to else {
             return Err(PublishProblem::refused("the connection is one to Kafka"));
