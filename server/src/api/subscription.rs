@@ -63,7 +63,7 @@ impl Following {
             Some(cursor) => cursor,
             None => feed::end_of_runs(&store).await?,
         };
-        let filter = feed::RunFilter { schedule_id, run_id };
+        let filter = feed::FeedFilter { schedule_id, run_id };
         let read: FeedReader<Cursor, run::Model> = Box::new(move |after| {
             let (store, within, filter) = (store.clone(), within.clone(), filter.clone());
             Box::pin(

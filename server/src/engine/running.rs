@@ -7,8 +7,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    BackfillReport, DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport,
-    Settings, Signals,
+    BackfillReport, DispatcherReport, EngineError, EngineSettings, PlannerReport, PulseReport,
+    RecoveryReport, Signals,
     alerting::{
         alerts::{Alerts, NotificationSender},
         pings::{Pings, wake_on_changes},
@@ -110,7 +110,7 @@ const LEFT: Duration = Duration::from_millis(4_250);
 impl Engine {
     /// Joins the cluster and starts all services.
     pub async fn start(
-        settings: Settings,
+        settings: EngineSettings,
         store: Store,
         clock: Clock,
         executor: Arc<Executor>,

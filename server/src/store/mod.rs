@@ -51,7 +51,7 @@ pub use db::dialect::Dialect;
 pub use db::error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
 pub use db::faults::{Edge, Faults};
-pub use db::open::{Migrations, Options, Schema, file_of};
+pub use db::open::{MigrationState, Migrations, Options, file_of};
 pub use db::page::{Page, PageWindow};
 pub use db::primary::{DatabaseLink, DatabaseTransaction};
 pub use db::sizes::Sizes;

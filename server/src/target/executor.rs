@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BrokerReport, Invocation, Jobs, Line, Mailer, Names, Outcome, Policy, Target, TargetError,
-    TemplateScope, Unfilled, command::Runner, egress::for_namespace, http::Sender, log::Log,
-    publish::Publisher, template::TemplatePool,
+    BrokerReport, Invocation, Jobs, Line, Mailer, Outcome, Policy, Target, TargetError,
+    TemplateNames, TemplateScope, Unfilled, command::Runner, egress::for_namespace, http::Sender,
+    log::Log, publish::Publisher, template::TemplatePool,
 };
 use crate::{clock::Clock, telemetry::BrokerCounts};
 
@@ -152,7 +152,11 @@ impl Executor {
     }
 
     /// The target with its templates rendered. This ends within the invocation's timeout.
-    pub async fn fill_in(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
+    pub async fn fill_in(
+        &self,
+        target: &Target,
+        names: &TemplateNames<'_>,
+    ) -> Result<Target, Unfilled> {
         self.pool.fill_in(&self.clock, target, names).await
     }
 

@@ -24,7 +24,7 @@ const ROWS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 350.0, 5
 
 /// The action of recovery on a fire or run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
+pub enum RecoveryKind {
     /// A claimed fire without a run was handed over.
     LostHandoff,
     /// A run on a dead node was queued again.
@@ -255,12 +255,12 @@ impl Metrics {
     }
 
     /// Counts the fires or runs that recovery handled.
-    pub fn recovered(&self, what: Recovery, count: usize) {
+    pub fn recovered(&self, what: RecoveryKind, count: usize) {
         let kind = match what {
-            Recovery::LostHandoff => "lost_handoff",
-            Recovery::OrphanedRun => "orphaned_run",
-            Recovery::HardTimeout => "hard_timeout",
-            Recovery::Abandoned => "abandoned",
+            RecoveryKind::LostHandoff => "lost_handoff",
+            RecoveryKind::OrphanedRun => "orphaned_run",
+            RecoveryKind::HardTimeout => "hard_timeout",
+            RecoveryKind::Abandoned => "abandoned",
         };
         self.recovery_events.add(count as u64, &[KeyValue::new("kind", kind)]);
     }

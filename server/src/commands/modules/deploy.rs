@@ -10,7 +10,7 @@ use super::{
     alerts::DeclaredAlerts,
     declared::Declared,
     effect::{Effect, Outlooks, ScheduleOutlook},
-    file::{File, Format},
+    file::{File, FileFormat},
     plan::{Deployment, ObjectChange},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub struct DeploymentSource<'a> {
     /// The module's file.
     pub text: &'a str,
     /// The file's format.
-    pub format: Format,
+    pub format: FileFormat,
     /// Whether to only report what would happen.
     pub dry_run: bool,
     /// Whether to delete objects that the module no longer declares.
@@ -47,7 +47,7 @@ pub struct DeploymentSource<'a> {
 impl<'a> DeploymentSource<'a> {
     /// A module in YAML, deployed for real, with removal of objects that it no longer declares.
     pub fn yaml(text: &'a str) -> Self {
-        let format = Format::Yaml;
+        let format = FileFormat::Yaml;
         Self { text, format, dry_run: false, prune: true, adopt: false, reason: None }
     }
 }

@@ -12,7 +12,9 @@ use uuid::Uuid;
 use super::{
     declared::own_task,
     deploy::MAX_ENTRIES,
-    file::{CalendarEntry, ChannelEntry, File, Format, RuleEntry, ScheduleEntry, WorkflowEntry},
+    file::{
+        CalendarEntry, ChannelEntry, File, FileFormat, RuleEntry, ScheduleEntry, WorkflowEntry,
+    },
 };
 use crate::{
     access::Permit,
@@ -51,7 +53,7 @@ pub struct ExportRequest {
     /// The name of the module for objects created by hand.
     pub name: String,
     /// The format of the files.
-    pub format: Format,
+    pub format: FileFormat,
 }
 
 /// A module's file.

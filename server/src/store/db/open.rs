@@ -77,7 +77,7 @@ impl Options {
 
 /// The state of a database's schema, as names of migrations in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schema {
+pub struct MigrationState {
     /// The applied migrations.
     pub applied: Vec<String>,
     /// The pending migrations.
@@ -92,7 +92,7 @@ impl Store {
 
     /// Reads the state of a database's schema.
     /// Creates the database if it is a file, and changes nothing else.
-    pub async fn schema(options: &Options) -> Result<Schema, StoreError> {
+    pub async fn schema(options: &Options) -> Result<MigrationState, StoreError> {
         let place = DatabaseLocation::of(&options.url)?;
         let single = place.open_one(options).await?;
         let schema = schema(&single, &options.url).await;
@@ -297,7 +297,7 @@ async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(
         let lock = format!("SELECT pg_advisory_lock({MIGRATING})");
         connection.execute_unprepared(&lock).await?;
     }
-    let Schema { pending, .. } = schema(connection, &options.url).await?;
+    let MigrationState { pending, .. } = schema(connection, &options.url).await?;
     match options.migrations {
         Migrations::Apply => Ok(Migrator::up(connection, None).await?),
         Migrations::Refuse if pending.is_empty() => Ok(()),
@@ -311,7 +311,7 @@ async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(
 pub(in crate::store) async fn schema(
     connection: &DatabaseConnection,
     url: &str,
-) -> Result<Schema, StoreError> {
+) -> Result<MigrationState, StoreError> {
     // An inspection must change nothing, but the first
     // migration would create the table of migrations.
     let is_there = SchemaManager::new(connection).has_table("seaql_migrations").await?;
@@ -321,13 +321,16 @@ pub(in crate::store) async fn schema(
 }
 
 /// The state of the schema of a database that has applied these migrations.
-pub(in crate::store) fn compare(applied: Vec<String>, url: &str) -> Result<Schema, StoreError> {
+pub(in crate::store) fn compare(
+    applied: Vec<String>,
+    url: &str,
+) -> Result<MigrationState, StoreError> {
     let known = Migrator::migrations();
     let known = known.iter().map(|migration| migration.name().to_owned());
     let (done, pending) = known.partition::<Vec<_>, _>(|name| applied.contains(name));
     match applied.into_iter().find(|name| !done.contains(name)) {
         Some(migration) => Err(StoreError::SchemaNewer { url: masked(url), migration }),
-        None => Ok(Schema { applied: done, pending }),
+        None => Ok(MigrationState { applied: done, pending }),
     }
 }
 

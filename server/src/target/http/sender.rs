@@ -14,7 +14,7 @@ use super::{
     client::ClientFactory,
     definition::{Answers, Http},
     failure::{HttpFailure, explain},
-    identity::{Clients, Identity},
+    identity::{ClientCertificate, Clients},
     message::{HttpMessage, compose},
     place::{authority, origin},
     prepare::prepare,
@@ -27,7 +27,7 @@ use crate::{
         egress::{Egress, Resolver},
         log::Log,
         result::{self, MAX_NESTING, nesting, too_deep},
-        text::{Seconds, millis},
+        text::{SecondsText, millis},
     },
 };
 
@@ -59,7 +59,7 @@ impl Sender {
     }
 
     /// The client for `identity`.
-    fn client_of(&self, identity: Option<&Identity>) -> Result<Client, TargetError> {
+    fn client_of(&self, identity: Option<&ClientCertificate>) -> Result<Client, TargetError> {
         match identity {
             None => Ok(self.client.clone()),
             Some(identity) => self.certified.get(identity, || self.factory.client_with(identity)),
@@ -133,7 +133,7 @@ impl Sender {
                 HttpFailure::TimeLimit(format!("the answer of {place} did not end {limit}"))
             })?
             .map_err(|error| HttpFailure::Step(explain(&error, &url)))?;
-        log.system(format!("{place} {} in {}", answer.line(), Seconds(limit.elapsed()))).await;
+        log.system(format!("{place} {} in {}", answer.line(), SecondsText(limit.elapsed()))).await;
         let judged = answer.judge(definition).map_err(|problem| format!("{place} {problem}"));
         Ok((answer, judged))
     }
@@ -244,7 +244,7 @@ impl Limit<'_> {
     async fn keep<F: Future>(&self, future: F) -> Result<F::Output, String> {
         let left = self.limit.saturating_sub(self.elapsed());
         let kept = self.clock.timeout(left, future).await;
-        kept.map_err(|_| format!("within {}", Seconds(self.limit)))
+        kept.map_err(|_| format!("within {}", SecondsText(self.limit)))
     }
 
     /// The output of an attempt without a response.

@@ -22,7 +22,7 @@ use crate::{
         Invocation, Outcome, Policy, TargetError,
         egress::{Egress, Resolver},
         log::Log,
-        text::{Seconds, millis},
+        text::{SecondsText, millis},
         tls,
     },
     telemetry::BrokerCounts,
@@ -97,7 +97,8 @@ impl Publisher {
         self.pool.counted().published(broker, published.is_ok());
         match published {
             Ok(mut output) => {
-                log.system(format!("{broker} acknowledged the event in {}", Seconds(took))).await;
+                log.system(format!("{broker} acknowledged the event in {}", SecondsText(took)))
+                    .await;
                 if let Some(output) = output.as_object_mut() {
                     output.insert("broker".to_owned(), broker.into());
                     output.insert("event_id".to_owned(), invocation.idempotency_key.clone().into());
@@ -193,6 +194,8 @@ impl Limit<'_> {
     ) -> Result<F::Output, Failure> {
         let passed = self.clock.instant().saturating_duration_since(self.started);
         let kept = self.clock.timeout(self.limit.saturating_sub(passed), future).await;
-        kept.map_err(|_| Failure::TimeLimit(format!("{} within {}", what(), Seconds(self.limit))))
+        kept.map_err(|_| {
+            Failure::TimeLimit(format!("{} within {}", what(), SecondsText(self.limit)))
+        })
     }
 }

@@ -421,7 +421,7 @@ async fn filling_in_ends_with_the_timeout_and_takes_the_places_of_its_namespace_
     let target = Target::Http(http);
     let fill = async |namespace: &str, timeout| {
         let invocation = invocation(namespace, timeout);
-        let names = Names {
+        let names = TemplateNames {
             invocation: &invocation,
             scheduled_at: chrono::DateTime::UNIX_EPOCH,
             previous_fire: None,

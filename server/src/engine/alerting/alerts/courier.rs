@@ -24,7 +24,7 @@ use crate::{
         channels,
         outbox::{self, DeliveryOutcome},
     },
-    target::{Blame, Invocation, Letter, MailError, Mailer, Names, Outcome, Target},
+    target::{Blame, Invocation, Letter, MailError, Mailer, Outcome, Target, TemplateNames},
     vault::{Mask, SecretNamespace, VaultError},
 };
 
@@ -329,7 +329,7 @@ impl NotificationSender {
             timeout,
             kill_grace: Duration::ZERO,
         };
-        let names = Names {
+        let names = TemplateNames {
             invocation: &invocation,
             scheduled_at: message.created_at.utc(),
             previous_fire: None,

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     clock::Clock,
     config::{NodeRole, Roles},
-    engine::{Settings, cluster::Issue, places::Places, quotas::Meter},
+    engine::{EngineSettings, cluster::Issue, places::Places, quotas::Meter},
     store::{
         Store, StoreError,
         leases::Theirs,
@@ -38,7 +38,7 @@ pub struct Cluster {
 
 #[derive(Debug, Default)]
 struct Inner {
-    settings: Settings,
+    settings: EngineSettings,
     executor: Option<Arc<Executor>>,
     seen: RwLock<FleetView>,
     reading: Mutex<Option<Reading>>,
@@ -87,7 +87,7 @@ pub enum NodeReadiness {
 }
 
 impl Cluster {
-    pub(crate) fn new(settings: Settings, executor: Arc<Executor>) -> Self {
+    pub(crate) fn new(settings: EngineSettings, executor: Arc<Executor>) -> Self {
         let places = Places::new(settings.capacity, settings.max_share, settings.quotas.live_runs);
         let meter = Meter::new(settings.quotas);
         let executor = Some(executor);
@@ -129,7 +129,7 @@ impl Cluster {
         self.inner.settings.heartbeat_expiry / 2
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &EngineSettings {
         &self.inner.settings
     }
 

@@ -58,7 +58,7 @@ use crate::{
         holds::{RunLease, Settlement},
         recoveries::{Astray, Stray},
     },
-    telemetry::Recovery as What,
+    telemetry::RecoveryKind,
 };
 
 /// The service that finds lost work, and restarts it or gives it up.
@@ -304,10 +304,10 @@ impl Recovery {
         }
         report.tell();
         let metrics = &self.core.metrics;
-        metrics.recovered(What::OrphanedRun, report.orphans);
-        metrics.recovered(What::HardTimeout, report.overruns);
-        metrics.recovered(What::LostHandoff, report.lost_handoffs);
-        metrics.recovered(What::Abandoned, report.abandoned);
+        metrics.recovered(RecoveryKind::OrphanedRun, report.orphans);
+        metrics.recovered(RecoveryKind::HardTimeout, report.overruns);
+        metrics.recovered(RecoveryKind::LostHandoff, report.lost_handoffs);
+        metrics.recovered(RecoveryKind::Abandoned, report.abandoned);
         parts.end(report)
     }
 

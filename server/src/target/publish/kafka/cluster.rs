@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     codes,
-    link::{KafkaRequest, Protocol},
+    link::{KafkaProtocol, KafkaRequest},
     requests::{Metadata, metadata},
     sasl::sign_in,
 };
@@ -27,7 +27,7 @@ const MAX_PARTITIONS: i32 = 100_000;
 /// Maximum number of cached topics. Beyond it, all are dropped, which costs one request each.
 const MAX_TOPICS: usize = 10_000;
 
-pub(super) struct Cluster {
+pub(super) struct KafkaCluster {
     dialer: Arc<Dialer>,
     kafka: Kafka,
     /// The broker that was reached first.
@@ -46,7 +46,7 @@ struct Topic {
     asked: Instant,
 }
 
-impl Cluster {
+impl KafkaCluster {
     pub(super) async fn connect(
         dialer: Arc<Dialer>,
         place: &HostPort,
@@ -184,7 +184,7 @@ async fn open(
     kafka: &Kafka,
 ) -> Result<Link<KafkaRequest>, PublishProblem> {
     let stream = dialer.dial(place, kafka.connection.tls).await?;
-    let link = Link::start(stream, Protocol::default(), dialer.clock.clone());
+    let link = Link::start(stream, KafkaProtocol::default(), dialer.clock.clone());
     match sign_in(&link, kafka).await {
         Ok(()) => Ok(link),
         Err(problem) => {

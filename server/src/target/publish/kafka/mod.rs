@@ -32,7 +32,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use self::{batch::Record, cluster::Cluster, writer::Writers};
+use self::{batch::Record, cluster::KafkaCluster, writer::Writers};
 use super::{
     definition::{Broker, Kafka},
     dial::Dialer,
@@ -48,7 +48,7 @@ pub(super) async fn connect(
     place: &HostPort,
     kafka: &Kafka,
 ) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
-    let cluster = Cluster::connect(dialer.clone(), place, kafka).await?;
+    let cluster = KafkaCluster::connect(dialer.clone(), place, kafka).await?;
     Ok(Arc::new(KafkaSession {
         cluster: Arc::new(cluster),
         writers: Writers::default(),
@@ -57,7 +57,7 @@ pub(super) async fn connect(
 }
 
 struct KafkaSession {
-    cluster: Arc<Cluster>,
+    cluster: Arc<KafkaCluster>,
     writers: Writers,
     /// The number of the next event without a key, for choosing its partition.
     next: AtomicU32,

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     batch::{Producer, Record, batch},
-    cluster::Cluster,
+    cluster::KafkaCluster,
     codes,
     requests::{produce, producer_id},
 };
@@ -38,7 +38,7 @@ impl Writers {
     /// Passes a record to the writer of its partition.
     pub(super) async fn give(
         &self,
-        cluster: &Arc<Cluster>,
+        cluster: &Arc<KafkaCluster>,
         topic: &str,
         partition: i32,
         job: KafkaJob,
@@ -58,7 +58,7 @@ impl Writers {
 }
 
 struct Writer {
-    cluster: Arc<Cluster>,
+    cluster: Arc<KafkaCluster>,
     topic: String,
     partition: i32,
     producer: Option<Producer>,
