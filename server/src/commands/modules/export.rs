@@ -32,10 +32,7 @@ use crate::{
         DatabaseLink,
         alerts::{channels, rules},
         calendars, groups,
-        reads::{
-            schedules::{Filter, keys},
-            within::Within,
-        },
+        reads::{self, within::Within},
         schedules, workflows,
     },
 };
@@ -133,12 +130,14 @@ impl Commands {
         namespace: Uuid,
         wanted: &ExportRequest,
     ) -> Result<Vec<schedule::Model>, CommandError> {
-        let mut filter = Filter::default();
+        let mut filter = reads::schedules::Filter::default();
         if let Some(text) = &wanted.search {
             // Only callers who may see payloads can export.
             filter.search = Some(sought(&self.clock, List::Schedules, text, true)?);
         }
-        let ids = keys(&self.store, &Within::One(namespace), &filter, MAX as u64 + 1).await?;
+        let ids =
+            reads::schedules::keys(&self.store, &Within::One(namespace), &filter, MAX as u64 + 1)
+                .await?;
         if ids.len() > MAX {
             let problem = format!("finds more than {MAX} schedules");
             let help = "narrow the search, or export module by module";
