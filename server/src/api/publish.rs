@@ -144,7 +144,7 @@ pub(crate) struct CloudEvent {
 
 /// The encoding of a CloudEvent.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "target::Mode")]
+#[graphql(remote = "target::ContentMode")]
 pub(crate) enum CloudEventMode {
     /// The body is a JSON object that holds attributes and data.
     Structured,

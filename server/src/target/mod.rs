@@ -69,8 +69,8 @@ pub use mail::{Blame, Letter, MailError, Mailer, check_address};
 pub use origin::Origin;
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use publish::{
-    Broker, BrokerConnection, BrokerReport, Event, Kafka, Mode, Nats, Publish, Rabbitmq, Redis,
-    Sasl, Sqs,
+    Broker, BrokerConnection, BrokerReport, ContentMode, Event, Kafka, Nats, Publish, Rabbitmq,
+    Redis, Sasl, Sqs,
 };
 pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};

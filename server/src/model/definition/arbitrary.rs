@@ -18,8 +18,8 @@ use timetable::retry;
 
 use super::{Condition, DAY_MS, Definition, Task, When};
 use crate::target::{
-    Answers, Broker, BrokerConnection, Command, Event, Http, Kafka, Method, Mode, Nats, Noop,
-    Publish, Rabbitmq, Redis, Sasl, Secret, Sqs, Target, Worker,
+    Answers, Broker, BrokerConnection, Command, ContentMode, Event, Http, Kafka, Method, Nats,
+    Noop, Publish, Rabbitmq, Redis, Sasl, Secret, Sqs, Target, Worker,
 };
 
 const TEXTS: &[&str] = &[
@@ -243,7 +243,7 @@ fn broker() -> BoxedStrategy<Broker> {
 }
 
 fn event() -> BoxedStrategy<Event> {
-    let mode = select(vec![Mode::Structured, Mode::Binary]);
+    let mode = select(vec![ContentMode::Structured, ContentMode::Binary]);
     let names = (option::of(text()), option::of(text()), option::of(text()));
     let any = (mode, names, option::of(value()), secrets());
     any.prop_map(|(mode, names, payload, headers)| {

@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     search::{
-        Comparator, Criterion, Search, Span, SpanField, State, TimeField, TimeOperand, Trigger,
-        WordField,
+        Comparator, Criterion, Search, SearchSpan, SpanField, State, TimeField, TimeOperand,
+        Trigger, WordField,
     },
     store::Dialect,
 };
@@ -283,7 +283,7 @@ impl ConditionInputs<'_> {
 
     /// The condition that the lateness of the schedule's newest run matches. A run that has not
     /// started is late until it settled, or until now. A schedule without runs never matches.
-    fn schedule_span(&self, field: SpanField, order: Comparator, span: Span) -> Condition {
+    fn schedule_span(&self, field: SpanField, order: Comparator, span: SearchSpan) -> Condition {
         use run::Column as C;
         if field != SpanField::Late {
             // Schedules do not have this field; the parser rejects it.
@@ -307,7 +307,7 @@ impl ConditionInputs<'_> {
         any_of(compare(SimpleExpr::from(late), order, span.millis()))
     }
 
-    fn run_span(&self, field: SpanField, order: Comparator, span: Span) -> Condition {
+    fn run_span(&self, field: SpanField, order: Comparator, span: SearchSpan) -> Condition {
         use run::Column as C;
         let started = Expr::col((run::Entity, C::StartedAt));
         let took = match field {

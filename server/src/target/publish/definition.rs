@@ -178,8 +178,8 @@ pub struct Sqs {
 #[schemars(rename = "CloudEvent")]
 pub struct Event {
     /// How the event is encoded in the message; `structured` if left out.
-    #[serde(skip_serializing_if = "Mode::is_structured")]
-    pub mode: Mode,
+    #[serde(skip_serializing_if = "ContentMode::is_structured")]
+    pub mode: ContentMode,
     /// The CloudEvents attribute `type`; `carillon.fire` if left out.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -202,7 +202,7 @@ pub struct Event {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "CloudEventMode")]
-pub enum Mode {
+pub enum ContentMode {
     /// The body is a JSON object with attributes and data.
     #[default]
     Structured,
@@ -210,7 +210,7 @@ pub enum Mode {
     Binary,
 }
 
-impl Mode {
+impl ContentMode {
     fn is_structured(&self) -> bool {
         *self == Self::Structured
     }
