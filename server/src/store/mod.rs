@@ -73,8 +73,8 @@ pub(crate) use db::days;
 pub use db::{backup, inspect, live, stored};
 pub use ledger::{
     ahead, backfill_runs, backfills, buffers, candidates, claims, clearing, counts, flows, groups,
-    handoffs, history, holds, hours, instants, logs, queue, recount, recoveries, retention, runs,
-    spread, stats, untaken, zone_rules,
+    handoffs, history, history_cuts, holds, hours, instants, logs, queue, recount, recoveries,
+    retention, runs, spread, stats, untaken, zone_rules,
 };
 pub use people::{devices, feeds, guesses, memberships, sessions, tokens, user_settings, users};
 

@@ -16,7 +16,7 @@ use crate::{
     },
     store::{
         Refusing, Store, StoreError,
-        history::Cut,
+        history_cuts::Cut,
         namespaces,
         reads::{
             canary::Canary,
