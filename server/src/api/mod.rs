@@ -27,6 +27,7 @@
 //! - `clock_changes`: the clock changes that affect schedules
 //! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
 //!   and of an edit
+//! - `timing_preview`: the instants at which a timing fires
 //! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
 //!   resume; `backfill_preview`: what a backfill would run
 //! - `health_finding`, `problem`: what is wrong, and what to do about it
@@ -112,6 +113,7 @@ mod tally;
 mod target;
 mod task_input;
 mod timing;
+mod timing_preview;
 mod upcoming;
 mod values;
 mod viewer;

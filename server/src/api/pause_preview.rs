@@ -14,7 +14,8 @@ use super::{
     query::namespace_id,
     scalar::{Instant, Long},
     schedule::Schedule,
-    timing::{PreviewFire, Timing},
+    timing::Timing,
+    timing_preview::PreviewFire,
 };
 use crate::{
     commands::{BadInput, CommandError},

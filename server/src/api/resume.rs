@@ -9,7 +9,7 @@ use super::{
     page::{Connection, DECLARED, Paging, connection, cost},
     scalar::{Instant, Long},
     schedule_policy::CatchUp,
-    timing::FireKind,
+    timing_preview::FireKind,
 };
 use crate::{
     commands,

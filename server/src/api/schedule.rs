@@ -22,7 +22,8 @@ use super::{
     schedule_version::ScheduleVersion,
     slots::{self, SlotAccount},
     tally::Tally,
-    timing::{self, COMPILED, PreviewFire, Timing},
+    timing::{self, COMPILED, Timing},
+    timing_preview::{self, PreviewFire},
     workflow::Workflow,
 };
 use crate::{
@@ -227,9 +228,9 @@ impl Schedule {
         let from = from.map_or_else(|| self.decided_until(now), |from| from.0);
         match Timing::of(&self.0).timetable(cx).await? {
             Ok(timetable) => {
-                let fires = timing::next(&timetable, from, count)?;
+                let fires = timing_preview::next(&timetable, from, count)?;
                 Ok(match left {
-                    Some(left) => timing::next_of(fires, left),
+                    Some(left) => timing_preview::next_of(fires, left),
                     None => fires,
                 })
             }
