@@ -17,8 +17,8 @@
 //! - `context`: permissions and layers; `error`: refusals; `page`: Relay pages; `loaders`: batched
 //!   reads
 //! - `calm`: list items that keep batches whole; `follow`: continuous reading of a feed
-//! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
-//!   `group`: the nouns
+//! - `schedule`, `timing`, `fire`, `run`, `run_task`, `task_run`, `backfill`, `log`, `workflow`,
+//!   `target`, `group`: the nouns
 //! - `schedule_policy`, `schedule_version`, `tally`: parts of a schedule
 //! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
@@ -112,6 +112,7 @@ mod subscription;
 mod tally;
 mod target;
 mod task_input;
+mod task_run;
 mod timing;
 mod timing_preview;
 mod upcoming;
