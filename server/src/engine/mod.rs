@@ -43,6 +43,7 @@ mod running;
 mod service;
 mod settings;
 mod signals;
+mod starter;
 mod stepwise;
 
 pub use alerting::{

@@ -144,18 +144,7 @@ impl Commands {
             deployment.effect = Some(self.effect(namespace, outlooks).await?);
             return Ok(deployment);
         }
-        if deployment.changes.iter().any(ObjectChange::is_one) {
-            let told = |change: &ObjectChange| json!([change.action, change.kind, change.name]);
-            let changed = deployment.changes.iter().filter(|change| change.is_one());
-            let entry = Entry {
-                action: "module.deploy",
-                namespace: Some(namespace),
-                subject: &deployment.module,
-                after: Some(serde_json::Value::Array(changed.map(told).collect())),
-                ..Entry::default()
-            };
-            self.audit(&tx, who, entry).await?;
-        }
+        self.audit_deployment(&tx, who, namespace, &deployment).await?;
         self.keep_declared(&tx, right.who(), namespace, &deployment.module, &declared).await?;
         self.remember(&tx, right.who(), call, &deployment).await?;
         self.store.commit_after_handoffs(tx).await?;
@@ -171,6 +160,30 @@ impl Commands {
         // The deployment is done, whether its effect can be counted now or not.
         deployment.effect = self.effect(namespace, outlooks).await.ok();
         Ok(deployment)
+    }
+
+    /// Records a deployment in the audit log, unless it changed nothing.
+    async fn audit_deployment(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        deployment: &Deployment,
+    ) -> Result<(), CommandError> {
+        let told = |change: &ObjectChange| json!([change.action, change.kind, change.name]);
+        let changed = deployment.changes.iter().filter(|change| change.is_one());
+        let changed: Vec<serde_json::Value> = changed.map(told).collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let entry = Entry {
+            action: "module.deploy",
+            namespace: Some(namespace),
+            subject: &deployment.module,
+            after: Some(serde_json::Value::Array(changed)),
+            ..Entry::default()
+        };
+        Ok(self.audit(tx, who, entry).await?)
     }
 
     async fn apply(
