@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     alerts::DeclaredAlerts,
-    declared::Declared,
+    declared::{Declared, DeclaredNames},
     effect::{Effect, Outlooks, ScheduleOutlook},
     file::{File, FileFormat},
     plan::{Deployment, ObjectChange},
@@ -24,7 +24,7 @@ use crate::{
         workflows::{At, Judgement},
     },
     model::{Definition, Spec, calendars as compiled, check, naming},
-    store::{DatabaseTransaction, calendars, modules, schedules},
+    store::{DatabaseTransaction, calendars, schedules},
 };
 
 /// A module's file to deploy, and how.
@@ -344,54 +344,6 @@ fn within_bounds(file: &File) -> Result<(), BadInput> {
          {MAX_ENTRIES}"
     );
     Err(BadInput::new("source", "", problem, "divide it into several modules"))
-}
-
-/// The names in a file that may belong to existing objects.
-pub(super) struct DeclaredNames {
-    pub(super) schedules: Vec<String>,
-    pub(super) calendars: Vec<String>,
-}
-
-impl DeclaredNames {
-    fn of(file: &File) -> Self {
-        Self {
-            schedules: file.schedules.keys().cloned().collect(),
-            calendars: file.calendars.keys().cloned().collect(),
-        }
-    }
-}
-
-impl Commands {
-    /// The declarations of a module's last deployment; empty if it was never deployed.
-    pub(super) async fn declared(
-        &self,
-        tx: &DatabaseTransaction,
-        namespace: Uuid,
-        module: &str,
-    ) -> Result<Declared, CommandError> {
-        let Some(row) = modules::find(tx, namespace, module).await? else {
-            return Ok(Declared::default());
-        };
-        serde_json::from_value(row.declared).map_err(|source| CommandError::Unreadable {
-            what: format!("the module {module:?} as it was deployed"),
-            source,
-        })
-    }
-
-    async fn keep_declared(
-        &self,
-        tx: &DatabaseTransaction,
-        who: &Viewer,
-        namespace: Uuid,
-        module: &str,
-        declared: &Declared,
-    ) -> Result<(), CommandError> {
-        if declared.is_empty() {
-            return Ok(modules::forget(tx, namespace, module).await?);
-        }
-        let at = self.clock.now().into();
-        Ok(modules::keep(tx, namespace, module, json!(declared), &who.name, at).await?)
-    }
 }
 
 /// Replaces the masks in a definition by the values of the stored one. Masks that are not in their
