@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     address::{Address, Host},
-    link::{DatabaseLink, DatabasePool, LAST_GRACE, Use, longest},
+    link::{DatabaseLink, LAST_GRACE, longest},
+    pool::{DatabasePool, Use},
     search::{HostAnswer, PrimaryServer, ask_all, choose, reasons},
     suspicion::{Suspicion, SuspicionReason},
     warm::warm,

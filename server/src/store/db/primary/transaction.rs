@@ -11,7 +11,7 @@ use futures::FutureExt;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::link::{DatabaseLink, Held};
+use super::{link::DatabaseLink, pool::Held};
 
 /// The number of the next transaction.
 static NEXT: AtomicU64 = AtomicU64::new(0);
