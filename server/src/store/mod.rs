@@ -68,7 +68,7 @@ pub use catalog::{
     audit, calendars, expected, idempotency, modules, namespaces, quotas, schedules, secret_users,
     secrets, workflows,
 };
-pub use cluster::{calls, leases, nodes};
+pub use cluster::{calls, leases, nodes, silence};
 pub(crate) use db::days;
 pub use db::{backup, inspect, live, stored};
 pub use ledger::{

@@ -14,10 +14,7 @@ use crate::{
         cluster::relay,
         core::nodes::{goes_on, own_process},
     },
-    store::{
-        Store,
-        nodes::{Doubt, Living},
-    },
+    store::{Store, nodes::Living, silence::Doubt},
 };
 
 /// The decision of a new process about the existing life with its name.

@@ -19,7 +19,8 @@ use crate::{
     engine::cluster::Cluster,
     store::{
         DatabaseLink, Store, StoreError,
-        nodes::{Beat, BeatOutcome, DOUBTED_AFTER, Doubt, Living},
+        nodes::{Beat, BeatOutcome, Living},
+        silence::{DOUBTED_AFTER, Doubt},
     },
 };
 

@@ -25,7 +25,8 @@ use crate::{
     store::{
         Store, StoreError,
         leases::Theirs,
-        nodes::{Doubt, Living, SilentNode},
+        nodes::Living,
+        silence::{Doubt, SilentNode},
     },
     target::{BrokerReport, Executor},
 };
