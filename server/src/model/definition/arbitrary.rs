@@ -16,7 +16,7 @@ use proptest::{
 use serde_json::{Value, json};
 use timetable::retry;
 
-use super::{Condition, DAY_MS, Definition, Task, When};
+use super::{Condition, Definition, Task, When, validation::DAY_MS};
 use crate::target::{
     Answers, Broker, BrokerConnection, Command, ContentMode, Event, Http, Kafka, Method, Nats,
     Noop, Publish, Rabbitmq, Redis, Sasl, Secret, Sqs, Target, Worker,
