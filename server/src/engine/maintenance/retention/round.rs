@@ -45,6 +45,7 @@ pub(super) struct RetentionRound<'a> {
 
 /// How often the lease is renewed in a round.
 const RENEWAL: Duration = Duration::from_secs(10);
+
 /// The rows that one transaction deletes.
 #[derive(Clone, Copy, Debug)]
 enum DeletionChunk<'a> {
