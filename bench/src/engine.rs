@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use carillon::{
     clock::Clock,
-    engine::{Engine, Settings, Signals},
+    engine::{Engine, EngineSettings, Signals},
     store::Store,
     target::{CommandPolicy, Executor, Policy, programs_user},
     telemetry::Metrics,
@@ -18,7 +18,7 @@ pub(crate) async fn start(store: &Store, clock: &Clock) -> Result<Engine> {
     let policy = Policy { commands: true, command, private_addresses: true, ..Policy::default() };
     let executor = Executor::new(policy, clock.clone())?;
     Ok(Engine::start(
-        Settings::default(),
+        EngineSettings::default(),
         store.clone(),
         clock.clone(),
         Arc::new(executor),

@@ -42,7 +42,7 @@ async function isHarmless(
 
 // A violation of the content security policy is an error in the console, which fails every test.
 // The test uses its own server, because the overview shows the newest events of the server.
-test("what was stored by somebody else is shown, and never run", async ({ page }) => {
+test("scripts that other users stored are shown, and never run", async ({ page }) => {
   test.slow();
   const server = await Server.start();
   try {

@@ -34,7 +34,7 @@ use crate::{
     beacon::{self, Beacon, BeaconError},
     clock::Clock,
     commands::Commands,
-    config::{Backend, Config, NoToken, Role, UnreadFile},
+    config::{Backend, Config, NoToken, NodeRole, UnreadFile},
     engine::{Engine, EngineError},
     store::{Store, StoreError},
     target::{Fetcher, Mailer, Policy, TargetError, UserError},
@@ -155,7 +155,7 @@ impl App {
         let (address, draining) = (ports.address, web.draining());
         let http = ports.serve(&web, &config, &stop, runtimes.edge())?;
         if let Some(fires) = config.canary.enabled
-            && config.node.roles.has(Role::Scheduler)
+            && config.node.roles.has(NodeRole::Scheduler)
         {
             let canary = commands.clone().keep_canary_until(fires, stop.clone());
             runtimes.engine().spawn(canary);
@@ -279,7 +279,7 @@ pub async fn beacon(config: &Config, clock: &Clock) -> Result<Option<Beacon>, Be
     let prefix = cluster.redis_prefix.clone();
     let expiry = config.engine.heartbeat_expiry.0;
     let patience = beacon::Patience::within(expiry);
-    let options = beacon::Options { url, prefix, expiry, patience };
+    let options = beacon::BeaconOptions { url, prefix, expiry, patience };
     let beacon = Beacon::connect(options, clock.clone()).await?;
     tracing::info!(redis = beacon.address(), "heartbeats go to Redis");
     Ok(Some(beacon))

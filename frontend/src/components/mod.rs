@@ -45,6 +45,7 @@ mod tags;
 mod tally_bar;
 mod typing;
 mod warning_list;
+mod weeks;
 mod when;
 
 pub(crate) use async_view::{AsyncView, FailureNote, Waiting};
@@ -90,4 +91,5 @@ pub(crate) use tags::tags;
 pub(crate) use tally_bar::tally_bar;
 pub(crate) use typing::{Typing, use_typing};
 pub(crate) use warning_list::warning_list;
+pub(crate) use weeks::{days_by_arrow, week_rows, weekday_heads};
 pub(crate) use when::{When, explain_times, when, when_relative};

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::kit::{Asked, use_asked};
+use super::kit::{Asked, on_submit, use_asked};
 use crate::{
     api,
     components::{Field, Glyph, Look, button, icon},
@@ -111,15 +111,9 @@ pub(super) fn cancel_form(
         actor.act(api::cancel_run(id, reason), said, move |_| shown.refresh());
         open.set(false);
     };
-    let submit = cancel.clone();
+    let submit = on_submit(cancel.clone());
     view! {
-        <form
-            class="dialog-form"
-            on:submit=move |event: leptos::ev::SubmitEvent| {
-                event.prevent_default();
-                submit();
-            }
-        >
+        <form class="dialog-form" on:submit=submit>
             <p>"The running task is asked to stop, and is stopped if it does not. Work that it has already done is not undone."</p>
             {Field::new("cancel-reason", "Reason (optional)", reason).first().text()}
             <div class="dialog-foot">

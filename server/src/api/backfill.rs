@@ -10,7 +10,7 @@ use super::{
     run::Run,
     scalar::Instant,
     schedule::Schedule,
-    timing::{FireKind, LOCAL},
+    timing_preview::{FireKind, LOCAL},
 };
 use crate::{
     commands::{CommandError, OrderedBackfill},

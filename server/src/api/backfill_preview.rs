@@ -8,7 +8,7 @@ use super::{
     loaders::FireRow,
     page::{Connection, Paging, connection, cost},
     scalar::Instant,
-    timing::{FireKind, LOCAL},
+    timing_preview::{FireKind, LOCAL},
 };
 use crate::{
     commands::{FiresPreview, PreviewedFire},

@@ -20,11 +20,7 @@ use super::{
     schedule::Schedule,
     timing::Timing,
 };
-use crate::{
-    model::Spec,
-    search::List,
-    store::reads::schedules::{self, Filter},
-};
+use crate::{model::Spec, search::List, store::reads::schedules};
 
 /// Maximum number of days to look ahead.
 const DAYS: i32 = 366;
@@ -67,7 +63,7 @@ impl ReadingClockChanges {
         let listed = usize::try_from(bounded("first", first)?).unwrap_or_default();
         let within = within(cx, namespace.as_deref()).await?;
         let search = sought(cx, &within, List::Schedules, search)?;
-        let filter = Filter { search, ..Filter::default() };
+        let filter = schedules::Filter { search, ..schedules::Filter::default() };
         let mut rows =
             schedules::on_local_clocks(cx.store(), &within, &filter, SCHEDULES + 1).await?;
         let limit = usize::try_from(SCHEDULES).unwrap_or(usize::MAX);

@@ -86,7 +86,7 @@ impl OrderingDeployed {
 
 /// The format of a module's file.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "commands::Format")]
+#[graphql(remote = "commands::FileFormat")]
 pub(crate) enum ModuleFormat {
     /// YAML, or JSON, which is a subset of it.
     Yaml,
@@ -183,7 +183,7 @@ pub(crate) struct DeployScheduleEffect {
 
 /// What a deployment did to an object.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "commands::Action")]
+#[graphql(remote = "commands::PlanAction")]
 pub(crate) enum ChangeAction {
     /// The object was created.
     Create,

@@ -8,9 +8,8 @@ use super::{
     error::Result,
     payload::schedule,
     scalar::Instant,
-    timing::{
-        PREVIEW, PreviewFire, Timing, TimingInput, TimingProblem, compile_with, preview_cost,
-    },
+    timing::{PREVIEW, Timing, TimingInput, TimingProblem, compile_with, preview_cost},
+    timing_preview::PreviewFire,
 };
 use crate::commands::{
     CommandError,

@@ -11,7 +11,7 @@ use super::{
     scalar::{Instant, Long},
     schedule::Schedule,
     sentence,
-    timing::{FireKind, LOCAL},
+    timing_preview::{FireKind, LOCAL},
 };
 
 /// One instant at which a schedule was due, or a range of instants with the same outcome.

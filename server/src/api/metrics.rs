@@ -34,7 +34,7 @@ use crate::{
 pub(super) struct ReadingFigures;
 
 /// Recently computed metrics, by the namespaces that they cover.
-pub(super) type Figures = AnswerCache<Within, Metrics>;
+pub(super) type MetricsCache = AnswerCache<Within, Metrics>;
 
 /// Queries of metrics and statistics.
 #[Object]
@@ -53,7 +53,7 @@ impl ReadingFigures {
         Ok(figures(
             cx.store(),
             &cx.commands().clock,
-            cx.data_unchecked::<std::sync::Arc<Figures>>(),
+            cx.data_unchecked::<std::sync::Arc<MetricsCache>>(),
             within,
         )
         .await?)
@@ -193,7 +193,7 @@ pub(crate) struct Executions {
 pub(super) async fn figures(
     store: &Store,
     clock: &Clock,
-    kept: &Figures,
+    kept: &MetricsCache,
     within: Within,
 ) -> std::result::Result<Metrics, StoreError> {
     kept.answer(clock, within.clone(), Metrics::count(store, within, clock.now())).await

@@ -18,8 +18,9 @@
 //! - `context`: permissions and layers; `error`: refusals; `page`: Relay pages; `loaders`: batched
 //!   reads
 //! - `calm`: list items that keep batches whole; `follow`: continuous reading of a feed
-//! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
-//!   `group`: the nouns
+//! - `schedule`, `timing`, `fire`, `run`, `run_task`, `task_run`, `backfill`, `log`, `workflow`,
+//!   `target`, `group`: the nouns
+//! - `schedule_policy`, `schedule_version`, `tally`: parts of a schedule
 //! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
 //! - `fire_day`: how often a schedule fires on each of the coming days
@@ -27,6 +28,7 @@
 //! - `clock_changes`: the clock changes that affect schedules
 //! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
 //!   and of an edit
+//! - `timing_preview`: the instants at which a timing fires
 //! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
 //!   resume; `backfill_preview`: what a backfill would run
 //! - `health_finding`, `problem`: what is wrong, and what to do about it
@@ -100,17 +102,22 @@ mod scalar;
 mod schedule;
 mod schedule_group;
 mod schedule_input;
+mod schedule_policy;
 mod schedule_stats;
+mod schedule_version;
 mod schema;
 mod secret;
 mod sentence;
 mod slots;
 mod sort;
 mod subscription;
+mod tally;
 mod target;
 mod task_input;
+mod task_run;
 mod tenants;
 mod timing;
+mod timing_preview;
 mod upcoming;
 mod values;
 mod viewer;

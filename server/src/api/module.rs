@@ -172,7 +172,7 @@ pub(crate) struct DriftedThing {
 
 /// Who decides whether a difference between an object and its module's declaration remains.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "commands::Side")]
+#[graphql(remote = "commands::DriftOwner")]
 pub(crate) enum DriftSide {
     /// The operators: their pauses, notes and mutes stay.
     Operators,

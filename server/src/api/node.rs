@@ -265,3 +265,9 @@ impl NodeState {
         }
     }
 }
+
+/// The name of a node; `None` without an id.
+pub(super) async fn node_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>> {
+    let Some(id) = id else { return Ok(None) };
+    Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
+}

@@ -14,16 +14,14 @@ use super::{
     query::namespace_id,
     scalar::{Instant, Long},
     schedule::Schedule,
-    timing::{PreviewFire, Timing},
+    timing::Timing,
+    timing_preview::PreviewFire,
 };
 use crate::{
     commands::{BadInput, CommandError},
     search::List,
     store::{
-        reads::{
-            schedules::{self, Filter},
-            within::Within,
-        },
+        reads::{schedules, within::Within},
         schedules as rows,
     },
 };
@@ -118,7 +116,7 @@ async fn named(cx: &Context<'_>, ids: &[Uuid]) -> Result<Vec<Model>> {
 async fn found(cx: &Context<'_>, namespace: Uuid, search: String) -> Result<(Vec<Model>, bool)> {
     let within = Within::One(namespace);
     let search = sought(cx, &within, List::Schedules, Some(search))?;
-    let filter = Filter { search, ..Filter::default() };
+    let filter = schedules::Filter { search, ..schedules::Filter::default() };
     let most = u64::try_from(MAX_SCHEDULES + 1).unwrap_or(u64::MAX);
     let mut ids = schedules::keys(cx.store(), &within, &filter, most).await?;
     let has_more = ids.len() > MAX_SCHEDULES;

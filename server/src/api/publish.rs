@@ -144,7 +144,7 @@ pub(crate) struct CloudEvent {
 
 /// The encoding of a CloudEvent.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "target::Mode")]
+#[graphql(remote = "target::ContentMode")]
 pub(crate) enum CloudEventMode {
     /// The body is a JSON object that holds attributes and data.
     Structured,
@@ -197,8 +197,8 @@ impl From<target::Broker> for Broker {
     }
 }
 
-impl From<target::Connection> for BrokerAddress {
-    fn from(connection: target::Connection) -> Self {
+impl From<target::BrokerConnection> for BrokerAddress {
+    fn from(connection: target::BrokerConnection) -> Self {
         Self {
             servers: connection.servers,
             tls: connection.tls,

@@ -198,7 +198,7 @@ impl From<BrokerInput> for target::Broker {
     }
 }
 
-impl From<BrokerAddressInput> for target::Connection {
+impl From<BrokerAddressInput> for target::BrokerConnection {
     fn from(input: BrokerAddressInput) -> Self {
         Self {
             servers: input.servers,
@@ -265,8 +265,8 @@ impl From<target::Broker> for BrokerInput {
     }
 }
 
-impl From<target::Connection> for BrokerAddressInput {
-    fn from(connection: target::Connection) -> Self {
+impl From<target::BrokerConnection> for BrokerAddressInput {
+    fn from(connection: target::BrokerConnection) -> Self {
         Self {
             servers: connection.servers,
             tls: connection.tls,

@@ -8,8 +8,8 @@ use super::{
     fire::{ReasonCode, Verdict},
     page::{Connection, DECLARED, Paging, connection, cost},
     scalar::{Instant, Long},
-    schedule::CatchUp,
-    timing::FireKind,
+    schedule_policy::CatchUp,
+    timing_preview::FireKind,
 };
 use crate::{
     commands,

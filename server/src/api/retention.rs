@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     commands::{CommandError, EffectiveRetention, Thought},
-    engine::maintenance::retention::Preview,
+    engine::maintenance::retention::RemovalPreview,
     store::{
         namespaces,
         retention::{Figure, Oldest},
@@ -92,7 +92,7 @@ impl From<RetentionThought> for Thought {
 }
 
 /// What the next retention round would remove, and what it would keep.
-pub(crate) struct RetentionPreview(pub(crate) Preview);
+pub(crate) struct RetentionPreview(pub(crate) RemovalPreview);
 
 /// What the next retention round would remove, and what it would keep.
 #[Object]

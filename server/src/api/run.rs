@@ -1,5 +1,5 @@
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
-use entity::{run, task_run};
+use entity::run;
 use uuid::Uuid;
 
 use super::{
@@ -8,15 +8,15 @@ use super::{
     error::Result,
     fire::Fire,
     group::group_name,
-    loaders::{
-        EndingOf, FireRow, FirstTaskRuns, NamespaceName, NodeRow, ScheduleRow, TaskRunCount,
-    },
+    loaders::{EndingOf, FireRow, FirstTaskRuns, NamespaceName, ScheduleRow, TaskRunCount},
+    node::node_name,
     page::{DECLARED, bounded_by, cost_by},
     run_forecast::{self, RunForecast},
     run_task::{RunTask, run_tasks},
     run_wait::{RunWait, waits_for},
     scalar::{Instant, Long},
     schedule::Schedule,
+    task_run::TaskRun,
     workflow::Workflow,
 };
 
@@ -267,11 +267,6 @@ impl Ending {
     }
 }
 
-async fn node_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>> {
-    let Some(id) = id else { return Ok(None) };
-    Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
-}
-
 /// The state of a run.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "run::State")]
@@ -315,89 +310,4 @@ pub(crate) struct Cancel {
     reason: Option<String>,
     /// When it was requested.
     at: Instant,
-}
-
-/// One attempt at one task of a run.
-pub(crate) struct TaskRun(task_run::Model);
-
-impl TaskRun {
-    /// Without its output, and with its error masked, for callers who may not see payloads.
-    pub(crate) fn shown(mut row: task_run::Model, with_payload: bool) -> Self {
-        if !with_payload {
-            row.output = None;
-            row.error = row.error.map(|_| MASK.to_owned());
-        }
-        Self(row)
-    }
-}
-
-/// One attempt at one task of a run.
-#[Object]
-impl TaskRun {
-    async fn id(&self) -> ID {
-        ID(format!("{}.{}.{}", self.0.run_id.simple(), self.0.task, self.0.attempt))
-    }
-
-    /// The name of the task.
-    async fn task(&self) -> &str {
-        &self.0.task
-    }
-
-    /// The number of the attempt among those at this task, from 1.
-    async fn attempt(&self) -> i32 {
-        self.0.attempt
-    }
-
-    /// Whether the attempt is running, or how it ended.
-    async fn state(&self) -> TaskRunState {
-        self.0.state.into()
-    }
-
-    async fn started_at(&self) -> Instant {
-        self.0.started_at.into()
-    }
-
-    async fn finished_at(&self) -> Option<Instant> {
-        self.0.finished_at.map(Into::into)
-    }
-
-    /// Time from start to end; null before the end.
-    async fn duration_ms(&self) -> Option<Long> {
-        self.0.finished_at.map(|finished| (finished.0 - self.0.started_at.0).into())
-    }
-
-    /// The name of the node that made the attempt.
-    async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
-        node_name(cx, Some(self.0.node_id)).await
-    }
-
-    /// Why the attempt failed; masked for callers who may not see payloads.
-    async fn error(&self) -> Option<&str> {
-        self.0.error.as_deref()
-    }
-
-    /// The target's output; null for callers who may not see payloads.
-    async fn output(&self) -> Option<serde_json::Value> {
-        self.0.output.as_ref().map(secrets::masked_json)
-    }
-}
-
-/// The state of an attempt.
-#[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "task_run::State")]
-pub(crate) enum TaskRunState {
-    /// The attempt is running.
-    Running,
-    /// The attempt succeeded.
-    Succeeded,
-    /// The attempt failed.
-    Failed,
-    /// The attempt timed out.
-    TimedOut,
-    /// The attempt was stopped on request or by the overlap policy.
-    Cancelled,
-    /// The node that ran the attempt died.
-    Lost,
-    /// The task never started: the tasks that it needs did not end as `when` requires.
-    Skipped,
 }

@@ -7,7 +7,7 @@ use super::{
     error::Result,
     loaders::TaskRuns,
     page::DECLARED,
-    run::TaskRun,
+    task_run::TaskRun,
     workflow::{TaskCondition, definition},
 };
 use crate::{

@@ -1,6 +1,6 @@
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{Timestamp, schedule, schedule_version};
+use entity::{Timestamp, schedule};
 
 use super::{
     calendar::Calendar,
@@ -17,19 +17,18 @@ use super::{
     resume::{ResumeRow, page_of},
     run::Run,
     scalar::{Instant, Long},
+    schedule_policy::{Misfire, OverlapPolicy},
     schedule_stats::{self, ScheduleStats},
+    schedule_version::ScheduleVersion,
     slots::{self, SlotAccount},
-    timing::{self, COMPILED, PreviewFire, Timing},
+    tally::Tally,
+    timing::{self, COMPILED, Timing},
+    timing_preview::{self, PreviewFire},
     workflow::Workflow,
 };
 use crate::{
     commands::secrets,
-    store::{
-        buffers,
-        reads::{schedules::ScheduleStatus, tally},
-        schedules,
-    },
-    vault::MASK,
+    store::{buffers, reads::schedules::ScheduleStatus, schedules},
 };
 
 /// When to run: timing, policies and context for a workflow.
@@ -99,13 +98,7 @@ impl Schedule {
 
     /// What to do about missed fires.
     async fn misfire(&self) -> Misfire {
-        Misfire {
-            catch_up: self.0.catch_up.into(),
-            grace_seconds: self.0.grace_ms / 1_000,
-            max: self.0.catch_up_max,
-            spacing_seconds: self.0.catch_up_spacing_ms / 1_000,
-            window_seconds: self.0.catch_up_window_ms / 1_000,
-        }
+        Misfire::of(&self.0)
     }
 
     /// What to do about a fire while a run is alive.
@@ -235,9 +228,9 @@ impl Schedule {
         let from = from.map_or_else(|| self.decided_until(now), |from| from.0);
         match Timing::of(&self.0).timetable(cx).await? {
             Ok(timetable) => {
-                let fires = timing::next(&timetable, from, count)?;
+                let fires = timing_preview::next(&timetable, from, count)?;
                 Ok(match left {
-                    Some(left) => timing::next_of(fires, left),
+                    Some(left) => timing_preview::next_of(fires, left),
                     None => fires,
                 })
             }
@@ -413,114 +406,6 @@ pub(crate) struct Pause {
     at: Instant,
     /// When the schedule resumes automatically.
     until: Option<Instant>,
-}
-
-/// What to do about missed fires.
-#[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "schedule::CatchUp")]
-pub(crate) enum CatchUp {
-    /// None of the missed fires runs.
-    Skip,
-    /// Only the last of the missed fires runs, in place of all of them.
-    Latest,
-    /// Each missed fire runs, up to a limit.
-    All,
-}
-
-/// What to do about a fire while a run of the schedule is alive.
-#[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "schedule::Overlap")]
-pub(crate) enum OverlapPolicy {
-    /// The fire is skipped.
-    Skip,
-    /// The fire waits until the run has settled; while one fire waits, later ones are skipped.
-    BufferOne,
-    /// The fire waits until the run has settled, after those that are already waiting, up to
-    /// `bufferLimit`.
-    BufferAll,
-    /// The run is cancelled, and the fire waits until it has settled. A fire that is already
-    /// waiting is skipped in favour of the later one.
-    CancelOther,
-    /// The run is stopped at once, and the fire starts.
-    TerminateOther,
-    /// The new run starts beside the live one.
-    Allow,
-}
-
-/// What to do about missed fires.
-#[derive(SimpleObject)]
-pub(crate) struct Misfire {
-    /// Which missed fires run.
-    catch_up: CatchUp,
-    /// A fire that is claimed more than this long after it was due counts as missed.
-    grace_seconds: i64,
-    /// Only for ALL: the maximum number of fires that run.
-    max: i32,
-    /// Only for ALL: the time between two of these fires.
-    spacing_seconds: i64,
-    /// Fires missed longer ago than this never run.
-    window_seconds: i64,
-}
-
-/// Fires of a period by outcome. Fires whose run was cancelled are not counted.
-#[derive(SimpleObject)]
-pub(crate) struct Tally {
-    /// Fires whose run succeeded.
-    succeeded: Long,
-    /// Fires whose runs failed or timed out.
-    failed: Long,
-    /// Fires whose run has not started yet or has not ended.
-    running: Long,
-    /// Fires deliberately not run.
-    skipped: Long,
-    /// Fires that were missed, collapsed into a later one, or abandoned.
-    missed: Long,
-}
-
-impl From<tally::Tally> for Tally {
-    fn from(tally: tally::Tally) -> Self {
-        let tally::Tally { succeeded, failed, running, skipped, missed } = tally;
-        Self {
-            succeeded: succeeded.into(),
-            failed: failed.into(),
-            running: running.into(),
-            skipped: skipped.into(),
-            missed: missed.into(),
-        }
-    }
-}
-
-/// A version of a schedule's definition.
-#[derive(SimpleObject)]
-pub(crate) struct ScheduleVersion {
-    /// The number of the version, from 1.
-    version: i32,
-    /// The name of the user or token that created it.
-    by: String,
-    /// When it was created.
-    at: Instant,
-    /// A description of the change.
-    change: String,
-    /// The whole definition. Values whose names suggest secrets are masked; for callers who may not
-    /// see payloads, the context is masked, too.
-    snapshot: serde_json::Value,
-}
-
-impl ScheduleVersion {
-    /// Without its context for callers who may not see payloads.
-    fn shown(row: schedule_version::Model, with_payload: bool) -> Self {
-        let mut snapshot = secrets::masked_json(&row.snapshot);
-        if let Some(context) = snapshot.get_mut("context").filter(|_| !with_payload) {
-            *context = MASK.into();
-        }
-        Self {
-            version: row.version,
-            by: row.changed_by,
-            at: row.changed_at.into(),
-            change: row.change,
-            snapshot,
-        }
-    }
 }
 
 /// Whether it never fires on its own, so that it cannot be finished.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     ping::PingInput,
-    schedule::{CatchUp, OverlapPolicy},
+    schedule_policy::{CatchUp, OverlapPolicy},
     task_input::TaskInput,
     timing::TimingInput,
 };

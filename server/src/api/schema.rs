@@ -6,7 +6,7 @@ use async_graphql::SDLExportOptions;
 
 use super::{
     Mutation, Query, Subscription, aside::Asides, error::Codes, limits::RequestLimits, loaders,
-    metrics::Figures, node::NodeFactsCache, watching::Healths,
+    metrics::MetricsCache, node::NodeFactsCache, watching::HealthCache,
 };
 use crate::{commands::Commands, config, engine::cluster::Cluster};
 
@@ -28,7 +28,8 @@ pub fn schema(
     introspection: config::Introspection,
 ) -> Schema {
     let rows = loaders::loader(commands.store.clone(), commands.clock.clone());
-    let (figures, healths) = (Arc::new(Figures::new(FIGURES)), Arc::new(Healths::new(HEALTH)));
+    let (figures, healths) =
+        (Arc::new(MetricsCache::new(FIGURES)), Arc::new(HealthCache::new(HEALTH)));
     let builder = builder()
         .data(introspection)
         .data(Asides::new(commands.clock.clone()))

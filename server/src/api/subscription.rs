@@ -29,7 +29,7 @@ use crate::{
 const BATCH: u64 = 200;
 
 /// The events of a subscription.
-type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
+pub(super) type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
 
 /// Subscriptions to runs, logs, schedules and nodes. Each event contains a cursor from which to
 /// resume.
@@ -63,7 +63,7 @@ impl Following {
             Some(cursor) => cursor,
             None => feed::end_of_runs(&store).await?,
         };
-        let filter = feed::RunFilter { schedule_id, run_id };
+        let filter = feed::FeedFilter { schedule_id, run_id };
         let read: FeedReader<Cursor, run::Model> = Box::new(move |after| {
             let (store, within, filter) = (store.clone(), within.clone(), filter.clone());
             Box::pin(

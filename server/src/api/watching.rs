@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_graphql::{Context, SimpleObject, Subscription as Subscribable};
 use chrono::{DateTime, TimeDelta, Utc};
-use futures::stream::{self, BoxStream};
+use futures::stream;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -13,9 +13,10 @@ use super::{
     context::ContextExt,
     error::{ApiError, Result},
     health::{Health, Watched},
-    metrics::{Figures, Metrics, figures},
+    metrics::{Metrics, MetricsCache, figures},
     query::namespace_id,
     scalar::Instant,
+    subscription::Events,
 };
 use crate::{
     clock::Clock,
@@ -27,10 +28,8 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Watching;
 
-type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
-
 /// The cached health for subscribers.
-pub(super) type Healths = AnswerCache<Within, Health>;
+pub(super) type HealthCache = AnswerCache<Within, Health>;
 
 /// Subscriptions to metrics and health.
 #[Subscribable]
@@ -52,7 +51,7 @@ impl Watching {
         let namespace = namespace_id(cx, &namespace).await?;
         let last = since.as_deref().map(tick).transpose()?;
         let (store, clock) = (cx.store().clone(), cx.commands().clock.clone());
-        let kept = cx.data_unchecked::<std::sync::Arc<Figures>>().clone();
+        let kept = cx.data_unchecked::<std::sync::Arc<MetricsCache>>().clone();
         let pause = kept.moment();
         let wait = last.map_or(Duration::ZERO, |last| rest_of(pause, last, clock.now()));
         Ok(Box::pin(stream::unfold(Some(wait), move |wait| {
@@ -87,7 +86,7 @@ impl Watching {
         cx.viewer()?;
         let watched = Watched::of(cx, namespace).await?;
         let last = since.map(fingerprint).transpose()?;
-        let kept = cx.data_unchecked::<std::sync::Arc<Healths>>().clone();
+        let kept = cx.data_unchecked::<std::sync::Arc<HealthCache>>().clone();
         let pause = kept.moment();
         let begin = Some((last, Duration::ZERO));
         Ok(Box::pin(stream::unfold(begin, move |state| {

@@ -21,7 +21,7 @@ use crate::{
     },
     engine::jobs::SILENT,
     store::workers::{
-        jobs, programs,
+        held, programs,
         queues::{self, Depth},
     },
 };
@@ -154,7 +154,7 @@ async fn of_namespace(cx: &Context<'_>, namespace: Uuid) -> Result<Vec<(worker::
     let read = cx.store().read();
     let workers = programs::list(read, namespace, since, MAX_WORKERS).await?;
     let ids: Vec<Uuid> = workers.iter().map(|worker| worker.id).collect();
-    let held = jobs::held_by_each(read, &ids).await?;
+    let held = held::held_by_each(read, &ids).await?;
     let with_jobs = |worker: worker::Model| {
         let jobs = held.get(&worker.id).copied().unwrap_or(0);
         (worker, jobs)

@@ -100,7 +100,7 @@ impl AppParts {
         .with_provider(Elsewhere::of(&self.config));
         let (vault, beacon) = (self.vault.clone(), self.beacon.take());
         let engine = Engine::start(
-            engine::Settings { beacon, vault, ..settings(&self.config, address) },
+            engine::EngineSettings { beacon, vault, ..settings(&self.config, address) },
             self.store.clone(),
             self.clock.clone(),
             self.executor.clone(),

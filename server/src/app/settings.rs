@@ -110,9 +110,9 @@ pub fn quotas(config: &Config) -> crate::model::Quotas {
     }
 }
 
-pub(super) fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
-    let defaults = engine::Settings::default();
-    engine::Settings {
+pub(super) fn settings(config: &Config, address: SocketAddr) -> engine::EngineSettings {
+    let defaults = engine::EngineSettings::default();
+    engine::EngineSettings {
         node_name: config.node_name(address),
         roles: config.node.roles,
         tags: config.node.tags.clone(),

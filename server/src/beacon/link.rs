@@ -11,14 +11,14 @@ use crate::config::RedisUrl;
 
 /// One connection, which many callers may use at once. The first error closes it, and the next
 /// heartbeat opens a new one. Until then, no caller waits for a server that is away.
-pub(super) struct Link {
+pub(super) struct RedisLink {
     client: Client,
     address: String,
     patience: Duration,
     connection: Mutex<Option<MultiplexedConnection>>,
 }
 
-impl Link {
+impl RedisLink {
     /// A link without a connection yet.
     pub(super) fn new(url: &RedisUrl, patience: Duration) -> Result<Self, RedisError> {
         let client = Client::open(url.expose())?;

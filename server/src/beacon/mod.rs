@@ -32,7 +32,7 @@ use uuid::Uuid;
 
 use self::heartbeats::HeartbeatLog;
 pub use self::heartbeats::{Heartbeat, LastHeartbeat};
-use self::link::Link;
+use self::link::RedisLink;
 use crate::{clock::Clock, config::RedisUrl};
 
 /// How long Redis may take to answer when the node starts.
@@ -72,7 +72,7 @@ pub struct BeaconError {
 
 /// How Redis is used.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct BeaconOptions {
     /// The URL of the server.
     pub url: RedisUrl,
     /// The prefix of each key.
@@ -99,7 +99,7 @@ pub struct Beacon {
 }
 
 struct Inner {
-    link: Link,
+    link: RedisLink,
     prefix: String,
     expiry: Duration,
     patience: Patience,
@@ -118,14 +118,14 @@ struct Inner {
 impl Beacon {
     /// Connects to the server, and tries each command that is needed later, because a server that
     /// only permits reading is of no use.
-    pub async fn connect(options: Options, clock: Clock) -> Result<Self, BeaconError> {
-        let Options { url, prefix, expiry, patience } = options;
+    pub async fn connect(options: BeaconOptions, clock: Clock) -> Result<Self, BeaconError> {
+        let BeaconOptions { url, prefix, expiry, patience } = options;
         let failed = |address: &str, problem: redis::RedisError| BeaconError {
             address: address.to_owned(),
             problem: problem.to_string(),
         };
         let address = url.address().to_owned();
-        let link = Link::new(&url, patience.beat).map_err(|error| failed(&address, error))?;
+        let link = RedisLink::new(&url, patience.beat).map_err(|error| failed(&address, error))?;
         let mut probe = pipe();
         let key = format!("{prefix}:probe");
         probe.cmd("SET").arg(&key).arg(1).arg("PX").arg(ms(expiry)).ignore();

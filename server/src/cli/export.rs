@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{CliError, client::Server, modules, output};
-use crate::commands::Format;
+use crate::commands::FileFormat;
 
 /// Export existing definitions as module files
 #[derive(Debug, Args)]
@@ -47,8 +47,8 @@ const EXPORT: &str = "query ($namespace: String!, $module: String, $search: Stri
 impl Export {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let (format, extension) = match self.format {
-            FormatFlag::Yaml => (Format::Yaml, "yaml"),
-            FormatFlag::Toml => (Format::Toml, "toml"),
+            FormatFlag::Yaml => (FileFormat::Yaml, "yaml"),
+            FormatFlag::Toml => (FileFormat::Toml, "toml"),
         };
         let variables = json!({
             "namespace": self.namespace, "module": self.module, "search": self.search,

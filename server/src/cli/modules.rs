@@ -6,12 +6,12 @@ use std::{
 };
 
 use super::CliError;
-use crate::commands::{Format, modules::file::MAX_BYTES};
+use crate::commands::{FileFormat, modules::file::MAX_BYTES};
 
 /// The text and the format of a module's file.
 pub(super) struct ModuleFile {
     pub(super) text: String,
-    pub(super) format: Format,
+    pub(super) format: FileFormat,
 }
 
 impl ModuleFile {
@@ -25,18 +25,18 @@ impl ModuleFile {
     }
 }
 
-pub(super) fn spelt(format: Format) -> &'static str {
+pub(super) fn spelt(format: FileFormat) -> &'static str {
     match format {
-        Format::Yaml => "YAML",
-        Format::Toml => "TOML",
+        FileFormat::Yaml => "YAML",
+        FileFormat::Toml => "TOML",
     }
 }
 
 /// The format of a file, from its name.
-pub(super) fn format_of(file: &Path) -> Format {
+pub(super) fn format_of(file: &Path) -> FileFormat {
     match file.extension() {
-        Some(extension) if extension == "toml" => Format::Toml,
-        Some(_) | None => Format::Yaml,
+        Some(extension) if extension == "toml" => FileFormat::Toml,
+        Some(_) | None => FileFormat::Yaml,
     }
 }
 

@@ -75,9 +75,9 @@ pub(crate) use error::QUOTA_HELP;
 pub use groups::{GroupEdit, SavedGroup};
 pub use idempotency::Call;
 pub use modules::{
-    Action, Deployment, DeploymentSource, Drift, Drifted, Effect, Exported, FieldChange, Format,
-    ObjectChange, ScheduleEffect, Side, TextProblem, WantedExport, WorkflowReading, WorkflowSource,
-    schema as module_schema,
+    Deployment, DeploymentSource, Drift, DriftOwner, Drifted, Effect, Exported, FieldChange,
+    FileFormat, ObjectChange, PlanAction, ScheduleEffect, TextProblem, WantedExport,
+    WorkflowReading, WorkflowSource, schema as module_schema,
 };
 pub use people::{
     Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership,

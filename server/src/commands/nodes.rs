@@ -30,9 +30,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        if let Some(reason) = reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason)?;
         self.set_drain(right, id, None, reason, call).await
     }
 

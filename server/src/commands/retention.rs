@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Call, CommandError, Commands, audit::Entry};
 use crate::{
     access::Admin,
-    engine::maintenance::retention::{self, Preview},
+    engine::maintenance::retention::{self, RemovalPreview},
     model::check,
     store::{
         DatabaseTransaction, namespaces,
@@ -49,9 +49,7 @@ impl Commands {
         call: &Call,
     ) -> Result<EffectiveRetention, CommandError> {
         let days = check::check_days("days", days)?;
-        if let Some(reason) = reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -94,7 +92,7 @@ impl Commands {
         right: &Admin,
         namespace: Option<&str>,
         thought: Option<&Thought>,
-    ) -> Result<Preview, CommandError> {
+    ) -> Result<RemovalPreview, CommandError> {
         let instance = right.who().owner();
         let of_thought = thought.map(|thought| &*thought.namespace);
         let within = match (namespace.or(of_thought.filter(|_| instance.is_err())), instance) {

@@ -46,9 +46,7 @@ impl Commands {
         if let Some(context) = &order.context {
             check::context("context", context)?;
         }
-        if let Some(reason) = &order.reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(order.reason.as_deref())?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -200,9 +198,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Ordered, CommandError> {
-        if let Some(reason) = reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason)?;
         let who = right.who();
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {

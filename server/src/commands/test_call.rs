@@ -19,7 +19,7 @@ use crate::{
     model::{Definition, Task, check},
     random::new_id,
     store::{schedules, workflows as rows},
-    target::{Invocation, Line, Names, Outcome, Target},
+    target::{Invocation, Line, Outcome, Target, TemplateNames},
     vault::{Mask, SecretNamespace, VaultError},
 };
 
@@ -181,7 +181,7 @@ impl Commands {
             timeout: task.timeout(),
             kill_grace: Duration::from_secs(1).min(task.kill_grace()),
         };
-        let names = Names {
+        let names = TemplateNames {
             invocation: &invocation,
             scheduled_at: now,
             previous_fire: None,

@@ -3,7 +3,7 @@ use std::{fmt, time::Duration};
 use secrecy::ExposeSecret;
 use url::{Host, Url};
 
-use super::{Backend, Config, MAX_TAGS, Role, Span, Tags};
+use super::{Backend, Config, MAX_TAGS, NodeRole, Span, Tags};
 
 /// An invalid setting: its name, its value, what is wrong with it and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,7 +61,9 @@ impl Config {
         }
         let roles = self.node.roles;
         let is_file = self.database.url.expose_secret().starts_with("sqlite:");
-        for (role, what) in [(Role::Scheduler, "claim what is due"), (Role::Worker, "take runs")] {
+        for (role, what) in
+            [(NodeRole::Scheduler, "claim what is due"), (NodeRole::Worker, "take runs")]
+        {
             if is_file && !roles.has(role) {
                 return Err(BadSetting::new(
                     "node.roles",

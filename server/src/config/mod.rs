@@ -53,7 +53,7 @@ use listed::listed;
 pub use load::{ConfigError, Sources, variable};
 pub use oidc::{GroupGrant, GroupRole, Oidc};
 pub use redis::{NotRedis, RedisUrl};
-pub use roles::{NotRoles, Role, Roles};
+pub use roles::{NodeRole, NotRoles, Roles};
 pub use secrets::Secrets;
 pub use settings::{
     Backend, Canary, Cluster, Config, Console, Database, Egress, Engine, Log, LogFormat, Metrics,

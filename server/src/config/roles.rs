@@ -6,7 +6,7 @@ use super::listed;
 
 /// A role that a process performs for the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum NodeRole {
     /// Answers GraphQL and serves the console.
     Api,
     /// Claims due schedules, recovers lost work and removes old history.
@@ -15,7 +15,7 @@ pub enum Role {
     Worker,
 }
 
-impl Role {
+impl NodeRole {
     const ALL: [Self; 3] = [Self::Api, Self::Scheduler, Self::Worker];
 
     /// The role's name in the configuration.
@@ -37,13 +37,13 @@ impl Roles {
     pub const ALL: Self = Self([true; 3]);
 
     /// Whether these roles include the given one.
-    pub const fn has(self, role: Role) -> bool {
+    pub const fn has(self, role: NodeRole) -> bool {
         self.0[role as usize]
     }
 
     /// The names of these roles, in a fixed order.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
-        Role::ALL.into_iter().filter(move |role| self.has(*role)).map(Role::word)
+        NodeRole::ALL.into_iter().filter(move |role| self.has(*role)).map(NodeRole::word)
     }
 }
 
@@ -85,7 +85,7 @@ impl Roles {
     fn of<'a>(words: impl Iterator<Item = &'a str>) -> Result<Self, NotRoles> {
         let mut chosen = [false; 3];
         for word in words {
-            let Some(role) = Role::ALL.into_iter().find(|role| role.word() == word) else {
+            let Some(role) = NodeRole::ALL.into_iter().find(|role| role.word() == word) else {
                 return Err(NotRoles { value: word.to_owned(), problem: "is not a role" });
             };
             chosen[role as usize] = true;
@@ -113,7 +113,7 @@ mod tests {
     fn roles_are_read_in_any_order_and_written_in_one() {
         let roles: Roles = "worker, api".parse().unwrap();
         assert_eq!(roles.to_string(), "api,worker");
-        assert!(!roles.has(Role::Scheduler));
+        assert!(!roles.has(NodeRole::Scheduler));
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod running;
 mod service;
 mod settings;
 mod signals;
+mod starter;
 mod stepwise;
 
 pub use alerting::{
@@ -56,7 +57,7 @@ pub use execution::{dispatcher::DispatcherReport, recovery::RecoveryReport};
 pub use maintenance::{HistoryQuotasReport, retention::RetentionReport, stats::StatsReport};
 pub use planning::{backfill::BackfillReport, planner::PlannerReport};
 pub use running::{Engine, Status};
-pub use settings::Settings;
+pub use settings::EngineSettings;
 pub use signals::Signals;
 #[doc(hidden)]
 pub use stepwise::{Stepwise, StepwiseService};

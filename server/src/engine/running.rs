@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    BackfillReport, DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport,
-    Settings, Signals,
+    BackfillReport, DispatcherReport, EngineError, EngineSettings, PlannerReport, PulseReport,
+    RecoveryReport, Signals,
     alerting::{
         alerts::{Alerts, NotificationSender},
         pings::{Pings, wake_on_changes},
@@ -19,7 +19,7 @@ use super::{
         membership::{self, Canceller, Pulse},
         relay,
     },
-    core::{Core, CoreParts, LogMessage, StopReason, WriterChannels},
+    core::{Core, CoreParts, LogMessage, StepRequest, StopReason, WriterChannels},
     execution::{dispatcher::Dispatcher, flow, logs, recovery::Recovery, settler},
     jobs::Desk,
     maintenance::{
@@ -32,11 +32,11 @@ use super::{
         planner::Planner,
         zones::{self, Zones},
     },
-    service::{Service, Wakes, drive},
+    starter::{Starter, Wake},
 };
 use crate::{
     clock::Clock,
-    config::Role,
+    config::NodeRole,
     store::{Store, holds::Settlement},
     target::Executor,
     telemetry::Metrics,
@@ -110,7 +110,7 @@ const LEFT: Duration = Duration::from_millis(4_250);
 impl Engine {
     /// Joins the cluster and starts all services.
     pub async fn start(
-        settings: Settings,
+        settings: EngineSettings,
         store: Store,
         clock: Clock,
         executor: Arc<Executor>,
@@ -124,21 +124,15 @@ impl Engine {
         let stop = CancellationToken::new();
         let stop_pulse = CancellationToken::new();
         let stop_writers = CancellationToken::new();
-        let (services, pulse, writers) =
-            (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
+        let (services, pulse) = (TaskTracker::new(), TaskTracker::new());
         let give_up = CancellationToken::new();
-        let settler = settler::run(core.clone(), to_settle, stop_writers.clone());
-        writers.spawn(give_up.clone().run_until_cancelled_owned(settler));
-        let steps = flow::write(core.clone(), to_step, stop_writers.clone());
-        writers.spawn(give_up.clone().run_until_cancelled_owned(steps));
-        let (store, clock) = (core.store.clone(), core.clock.clone());
-        let logs = logs::write(store, clock, to_write, stop_writers.clone());
-        writers.spawn(give_up.clone().run_until_cancelled_owned(logs));
+        let queues = WriterQueues { to_settle, to_step, to_write };
+        let writers = start_writers(&core, queues, &stop_writers, &give_up);
 
         services.spawn(clock_watch::run(core.clone(), stop.clone()));
         let start = Starter { core: &core, stop: &stop, tracker: &services };
         let roles = core.settings.roles;
-        let (schedules, works) = (roles.has(Role::Scheduler), roles.has(Role::Worker));
+        let (schedules, works) = (roles.has(NodeRole::Scheduler), roles.has(NodeRole::Worker));
         let planner = start.service_if(schedules, Planner::new(core.clone()), Wake::Planner);
         let dispatcher = start.service_if(works, Dispatcher::new(core.clone()), Wake::Dispatcher);
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
@@ -325,13 +319,40 @@ impl Engine {
     }
 }
 
+/// What the tasks that write for others receive.
+struct WriterQueues {
+    to_settle: mpsc::Receiver<Settlement>,
+    to_step: mpsc::Receiver<StepRequest>,
+    to_write: mpsc::Receiver<LogMessage>,
+}
+
+/// Starts the tasks that write for others. After `stop` they write what is left, unless `give_up`
+/// ends them.
+fn start_writers(
+    core: &Arc<Core>,
+    queues: WriterQueues,
+    stop: &CancellationToken,
+    give_up: &CancellationToken,
+) -> TaskTracker {
+    let WriterQueues { to_settle, to_step, to_write } = queues;
+    let writers = TaskTracker::new();
+    let settler = settler::run(core.clone(), to_settle, stop.clone());
+    writers.spawn(give_up.clone().run_until_cancelled_owned(settler));
+    let steps = flow::write(core.clone(), to_step, stop.clone());
+    writers.spawn(give_up.clone().run_until_cancelled_owned(steps));
+    let (store, clock) = (core.store.clone(), core.clock.clone());
+    let logs = logs::write(store, clock, to_write, stop.clone());
+    writers.spawn(give_up.clone().run_until_cancelled_owned(logs));
+    writers
+}
+
 /// A node that has joined the cluster. None of its services is running yet.
 pub(super) struct JoinedNode {
     pub(super) core: Arc<Core>,
     /// The settlements that attempts request.
     pub(super) to_settle: mpsc::Receiver<Settlement>,
     /// The steps that runs of several tasks request.
-    pub(super) to_step: mpsc::Receiver<crate::engine::core::StepRequest>,
+    pub(super) to_step: mpsc::Receiver<StepRequest>,
     /// The log lines that attempts print.
     pub(super) to_write: mpsc::Receiver<LogMessage>,
 }
@@ -355,71 +376,4 @@ pub(super) async fn join(parts: CoreParts) -> Result<JoinedNode, EngineError> {
     let core =
         Arc::new(Core::new(parts, node, cluster, WriterChannels { settlements, steps, logs }));
     Ok(JoinedNode { core, to_settle, to_step, to_write })
-}
-
-/// The signal that wakes a service before its next round is due.
-#[derive(Clone, Copy, Debug)]
-enum Wake {
-    Planner,
-    Dispatcher,
-    Canceller,
-    Backfill,
-    NotificationSender,
-    Pings,
-    Pulse,
-    Never,
-}
-
-struct WakeOf {
-    core: Arc<Core>,
-    wake: Wake,
-    never: Notify,
-}
-
-impl AsRef<Notify> for WakeOf {
-    fn as_ref(&self) -> &Notify {
-        match self.wake {
-            Wake::Planner => self.core.signals.planner(),
-            Wake::Dispatcher => self.core.signals.dispatcher(),
-            Wake::Canceller => self.core.signals.canceller(),
-            Wake::Backfill => self.core.signals.backfill(),
-            Wake::NotificationSender => &self.core.outbox,
-            Wake::Pings => &self.core.pings,
-            Wake::Pulse => self.core.signals.pulse(),
-            Wake::Never => &self.never,
-        }
-    }
-}
-
-struct Starter<'a> {
-    core: &'a Arc<Core>,
-    stop: &'a CancellationToken,
-    tracker: &'a TaskTracker,
-}
-
-impl Starter<'_> {
-    fn service<S: Service + 'static>(
-        &self,
-        service: S,
-        wake: Wake,
-    ) -> watch::Receiver<(u64, S::Report)> {
-        self.service_if(true, service, wake)
-    }
-
-    /// Starts a service if this node's roles include it. Otherwise the service never runs a round.
-    fn service_if<S: Service + 'static>(
-        &self,
-        does_it: bool,
-        service: S,
-        wake: Wake,
-    ) -> watch::Receiver<(u64, S::Report)> {
-        let (reports, last) = watch::channel((0, S::Report::default()));
-        let wake = WakeOf { core: self.core.clone(), wake, never: Notify::new() };
-        let clock = self.core.clock.clone();
-        if does_it {
-            let wakes = Wakes { wake, renewed: self.core.store.renewed() };
-            self.tracker.spawn(drive(service, clock, wakes, self.stop.clone(), reports));
-        }
-        last
-    }
 }

@@ -9,7 +9,7 @@ use crate::{
 
 /// The engine settings that an operator can change.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct EngineSettings {
     /// The node's name, as operators know it. A process that starts under this name ends the life
     /// of the previous process with the same name, once that process is gone.
     pub node_name: String,
@@ -67,7 +67,7 @@ pub struct Settings {
     pub vault: Vault,
 }
 
-impl Default for Settings {
+impl Default for EngineSettings {
     fn default() -> Self {
         Self {
             node_name: "node".to_owned(),
@@ -101,7 +101,7 @@ impl Default for Settings {
 /// The retention of a server that keeps everything: longer than any history.
 const FOR_EVER_DAYS: i32 = 100_000;
 
-impl Settings {
+impl EngineSettings {
     /// How many days a namespace without its own retention keeps its history.
     pub(in crate::engine) fn history_days(&self) -> i32 {
         self.retention.map_or(FOR_EVER_DAYS, |retention| retention.days)

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::{
-    EngineError, Settings, Signals,
+    EngineError, EngineSettings, Signals,
     alerting::{
         alerts::{Alerts, NotificationSender},
         pings::Pings,
@@ -49,7 +49,7 @@ pub struct Stepwise {
 impl Stepwise {
     /// Joins the cluster. Returns the services, which the caller must drive.
     pub async fn join(
-        settings: Settings,
+        settings: EngineSettings,
         store: Store,
         clock: Clock,
         executor: Arc<Executor>,

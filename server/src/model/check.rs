@@ -9,6 +9,9 @@ use uuid::Uuid;
 use super::BadInput;
 use crate::target;
 
+/// Maximum number of characters of a reason.
+const MAX_REASON: usize = 500;
+
 /// Checks the name of a schedule, workflow, module, task or tag: it is used in URLs, file names and
 /// shells.
 pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
@@ -66,7 +69,12 @@ pub(crate) fn reason(field: &str, value: &str) -> Result<(), BadInput> {
         let help = "give a reason for the next person on call";
         return Err(BadInput::new(field, value, "is empty", help));
     }
-    text(field, value, 500)
+    text(field, value, MAX_REASON)
+}
+
+/// Checks the reason for the audit log, if one is given.
+pub(crate) fn optional_reason(reason: Option<&str>) -> Result<(), BadInput> {
+    reason.map_or(Ok(()), |reason| text("reason", reason, MAX_REASON))
 }
 
 /// Checks that a whole number of `unit` is within bounds.

@@ -42,7 +42,7 @@ use uuid::Uuid;
 pub use error::SearchError;
 pub(crate) use error::nearest;
 pub use field::{SpanField, State, TimeField, Trigger, WordField};
-pub use time::Span;
+pub use time::SearchSpan;
 
 /// A list that can be searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub enum Criterion {
     /// The time compares with the operand.
     Time(TimeField, TimeOperand),
     /// The comparison holds for the duration.
-    Span(SpanField, Comparator, Span),
+    Span(SpanField, Comparator, SearchSpan),
 }
 
 /// The operand with which a time is compared.
@@ -99,7 +99,7 @@ pub enum TimeOperand {
     On(NaiveDate),
     /// The comparison holds for the time's distance from now: ahead for future times, ago for past
     /// ones.
-    Away(Comparator, Span),
+    Away(Comparator, SearchSpan),
     /// The comparison with an instant holds.
     At(Comparator, DateTime<Utc>),
 }

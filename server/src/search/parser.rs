@@ -3,7 +3,8 @@
 use uuid::Uuid;
 
 use super::{
-    Comparator, Criterion, List, Search, SearchError, Span, Term, TimeField, TimeOperand, Trigger,
+    Comparator, Criterion, List, Search, SearchError, SearchSpan, Term, TimeField, TimeOperand,
+    Trigger,
     error::{one_of, quoted},
     field::Field,
     lexer::{self, Raw, RawValue},
@@ -95,7 +96,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
         Field::Span(field) => {
             let value = single(&whole, values)?;
             let (order, rest) = order(&value);
-            let span = Span::parse(rest).filter(|_| !value.is_quoted);
+            let span = SearchSpan::parse(rest).filter(|_| !value.is_quoted);
             let (Some(order), Some(span)) = (order, span) else {
                 let problem = format!("{} is not a comparison (term {whole})", quoted(&value.text));
                 let help = "compare with a duration, as in >5s, <=1h30m or <500ms";
@@ -185,7 +186,7 @@ fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<TimeOperand
     }
     match order(value) {
         (None, "never" | "Never" | "NEVER") => Ok(TimeOperand::Never),
-        (None, text) => match (time::day(text), Span::parse(text), time::instant(text)) {
+        (None, text) => match (time::day(text), SearchSpan::parse(text), time::instant(text)) {
             (Some(day), ..) => Ok(TimeOperand::On(day)),
             (None, Some(span), _) => {
                 let name = field.word();
@@ -198,7 +199,7 @@ fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<TimeOperand
             }
             (None, None, None) => refused(format!("{shown} is not a time"), TIMES.into()),
         },
-        (Some(order), text) => match (Span::parse(text), time::instant(text)) {
+        (Some(order), text) => match (SearchSpan::parse(text), time::instant(text)) {
             (Some(span), _) => Ok(TimeOperand::Away(order, span)),
             (None, Some(at)) => Ok(TimeOperand::At(order, at)),
             (None, None) => refused(format!("{shown} is not a time"), TIMES.into()),

@@ -14,7 +14,7 @@ fn refused(list: List, text: &str) -> SearchError {
 #[test]
 fn the_example_of_the_language_is_read() {
     let text = r#"state:failed tag:billing workflow:report "free text" next:<1h"#;
-    let hour = Span::from_millis(3_600_000).unwrap();
+    let hour = SearchSpan::from_millis(3_600_000).unwrap();
     let expected = [
         Criterion::State(vec![State::Failed]),
         Criterion::Word(WordField::Tag, vec!["billing".to_owned()]),
@@ -112,8 +112,8 @@ fn order() -> impl Strategy<Value = Comparator> {
     ]
 }
 
-fn span() -> impl Strategy<Value = Span> {
-    (0_i64..4_000_000_000).prop_map(|millis| Span::from_millis(millis).unwrap())
+fn span() -> impl Strategy<Value = SearchSpan> {
+    (0_i64..4_000_000_000).prop_map(|millis| SearchSpan::from_millis(millis).unwrap())
 }
 
 fn moment() -> impl Strategy<Value = TimeOperand> {

@@ -4,12 +4,12 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 
 /// A duration in whole milliseconds, up to a hundred years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span(i64);
+pub struct SearchSpan(i64);
 
 /// A hundred years.
 const MAX: i64 = 36_525 * 24 * 60 * 60 * 1_000;
 
-impl Span {
+impl SearchSpan {
     /// A span of this many milliseconds, if it is within the limit.
     pub fn from_millis(millis: i64) -> Option<Self> {
         (0..=MAX).contains(&millis).then_some(Self(millis))
@@ -26,7 +26,7 @@ impl Span {
     }
 }
 
-impl std::fmt::Display for Span {
+impl std::fmt::Display for SearchSpan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         timetable::duration::write(self.0.unsigned_abs(), f)
     }
@@ -83,9 +83,9 @@ mod tests {
             ("99999999999999999999d", None),
             ("40000d", None),
         ] {
-            assert_eq!(Span::parse(text).map(Span::millis), millis, "{text}");
+            assert_eq!(SearchSpan::parse(text).map(SearchSpan::millis), millis, "{text}");
         }
-        assert_eq!(Span::parse("1w36h61s").unwrap().to_string(), "8d12h1m1s");
+        assert_eq!(SearchSpan::parse("1w36h61s").unwrap().to_string(), "8d12h1m1s");
     }
 
     #[test]

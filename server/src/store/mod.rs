@@ -51,9 +51,9 @@ pub use db::dialect::Dialect;
 pub use db::error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
 pub use db::faults::{Edge, Faults};
-pub use db::open::{Migrations, Options, Schema, file_of};
+pub use db::open::{MigrationState, Migrations, Options, file_of};
 pub use db::page::{Page, PageWindow};
-pub use db::primary::{DatabaseTransaction, Link};
+pub use db::primary::{DatabaseLink, DatabaseTransaction};
 pub use db::sizes::Sizes;
 pub use db::total::{MAX_TOTAL, Total};
 pub use db::writes::Refusing;
@@ -68,26 +68,26 @@ pub use catalog::{
     audit, calendars, expected, idempotency, modules, namespaces, quotas, schedules, secret_users,
     secrets, workflows,
 };
-pub use cluster::{calls, leases, nodes};
+pub use cluster::{calls, leases, nodes, silence};
 pub(crate) use db::days;
 pub use db::{backup, inspect, live, stored};
 pub use ledger::{
     ahead, backfill_runs, backfills, buffers, candidates, claims, clearing, counts, flows, groups,
-    handoffs, history, holds, hours, instants, logs, queue, recount, recoveries, retention, runs,
-    spread, stats, untaken, zone_rules,
+    handoffs, history, history_cuts, holds, hours, instants, logs, queue, recount, recoveries,
+    retention, runs, spread, stats, untaken, zone_rules,
 };
 pub use people::{devices, feeds, guesses, memberships, sessions, tokens, user_settings, users};
 
 /// A handle on the database. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
-    read: Link,
+    read: DatabaseLink,
     /// The connections from which the API reads. On SQLite, the API has connections of its own.
     /// On PostgreSQL, the engine reads through the connections for writing instead.
-    api_read: Link,
+    api_read: DatabaseLink,
     /// Maximum number of open API transactions on PostgreSQL.
     api_transactions: usize,
-    write: Link,
+    write: DatabaseLink,
     dialect: Dialect,
     changes: Changes,
     searching: Searching,
@@ -99,7 +99,7 @@ pub struct Store {
 
 impl Store {
     /// The connections for reading.
-    pub fn read(&self) -> &Link {
+    pub fn read(&self) -> &DatabaseLink {
         &self.read
     }
 
@@ -107,7 +107,7 @@ impl Store {
     /// On PostgreSQL these are the connections for writing, which plan a statement only once:
     /// across the ledger's days, planning takes a hundred times as long as execution. A caller that
     /// has a transaction open must not use them, because it would occupy two of these connections.
-    pub(crate) fn rounds(&self) -> &Link {
+    pub(crate) fn rounds(&self) -> &DatabaseLink {
         if self.dialect.is_postgres() { &self.write } else { &self.read }
     }
 
@@ -167,7 +167,7 @@ impl Store {
         self.begin_by(&self.write.for_heartbeats()).await
     }
 
-    async fn begin_by(&self, link: &Link) -> Result<DatabaseTransaction, StoreError> {
+    async fn begin_by(&self, link: &DatabaseLink) -> Result<DatabaseTransaction, StoreError> {
         self.at(Edge::Begin).await?;
         let options = TransactionOptions {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
@@ -181,7 +181,7 @@ impl Store {
     }
 
     /// The connection for reading which nodes are alive. It does not queue behind other readers.
-    pub(crate) fn heartbeats(&self) -> Link {
+    pub(crate) fn heartbeats(&self) -> DatabaseLink {
         if self.dialect.is_postgres() { self.write.for_heartbeats() } else { self.read.clone() }
     }
 

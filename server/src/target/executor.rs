@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BrokerReport, Invocation, Jobs, Line, Mailer, Names, Outcome, Policy, Target, TargetError,
-    TemplateScope, Unfilled, command::Runner, egress::for_namespace, http::Sender, log::Log,
-    publish::Publisher, template::Pool,
+    BrokerReport, Invocation, Jobs, Line, Mailer, Outcome, Policy, Target, TargetError,
+    TemplateNames, TemplateScope, Unfilled, command::Runner, egress::for_namespace, http::Sender,
+    log::Log, publish::Publisher, template::TemplatePool,
 };
 use crate::{clock::Clock, telemetry::BrokerCounts};
 
@@ -27,7 +27,7 @@ pub struct Executor {
     /// Hands jobs to workers; set once the engine has started.
     jobs: OnceLock<Arc<dyn Jobs>>,
     /// Renders templates.
-    pool: Pool,
+    pool: TemplatePool,
     clock: Clock,
     stand_in: Option<StandIn>,
 }
@@ -60,7 +60,7 @@ impl Executor {
             runner,
             mailer: None,
             jobs: OnceLock::new(),
-            pool: Pool::default(),
+            pool: TemplatePool::default(),
             clock,
             stand_in: None,
         })
@@ -152,7 +152,11 @@ impl Executor {
     }
 
     /// The target with its templates rendered. This ends within the invocation's timeout.
-    pub async fn fill_in(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
+    pub async fn fill_in(
+        &self,
+        target: &Target,
+        names: &TemplateNames<'_>,
+    ) -> Result<Target, Unfilled> {
         self.pool.fill_in(&self.clock, target, names).await
     }
 

@@ -69,12 +69,13 @@ pub use mail::{Blame, Letter, MailError, Mailer, check_address};
 pub use origin::Origin;
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use publish::{
-    Broker, BrokerReport, Connection, Event, Kafka, Mode, Nats, Publish, Rabbitmq, Redis, Sasl, Sqs,
+    Broker, BrokerConnection, BrokerReport, ContentMode, Event, Kafka, Nats, Publish, Rabbitmq,
+    Redis, Sasl, Sqs,
 };
 pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
 pub(crate) use tail::{MAX_TAIL_BYTES, MAX_TAIL_LINES, Tail};
-pub use template::{Names, TemplateScope, TemplateUse, Unfilled};
+pub use template::{TemplateNames, TemplateScope, TemplateUse, Unfilled};
 pub(crate) use template::{is_filled_from_elsewhere, is_reference};
 pub use worker::{Jobs, Worker, check_output, completed, is_queue_name, is_worker_tag};

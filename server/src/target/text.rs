@@ -14,9 +14,9 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 }
 
 /// A duration in seconds, for messages: `30 s`, `0.25 s`.
-pub(crate) struct Seconds(pub(crate) Duration);
+pub(crate) struct SecondsText(pub(crate) Duration);
 
-impl fmt::Display for Seconds {
+impl fmt::Display for SecondsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} s", self.0.as_secs_f64())
     }
@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn durations_are_shown_in_seconds() {
-        assert_eq!(Seconds(Duration::from_secs(30)).to_string(), "30 s");
-        assert_eq!(Seconds(Duration::from_millis(250)).to_string(), "0.25 s");
+        assert_eq!(SecondsText(Duration::from_secs(30)).to_string(), "30 s");
+        assert_eq!(SecondsText(Duration::from_millis(250)).to_string(), "0.25 s");
     }
 
     #[test]

@@ -11,7 +11,7 @@ const DATABASE: &str = "database";
 /// as that of a disabled canary, has no series, because a stale figure would be mistaken for a
 /// current one. While the database is down, no figure has a series.
 #[derive(Debug, Default)]
-pub(super) struct Fleet {
+pub(super) struct FleetFigures {
     found: Mutex<FleetReading>,
 }
 
@@ -26,7 +26,7 @@ enum FleetReading {
     All(Box<Sampled>),
 }
 
-impl Fleet {
+impl FleetFigures {
     /// Registers gauges that read the figures on each scrape.
     pub(super) fn observed(meter: &Meter) -> Arc<Self> {
         let fleet = Arc::new(Self::default());
@@ -170,7 +170,7 @@ mod tests {
     use prometheus::Registry;
 
     use super::*;
-    use crate::telemetry::{Canary, exposition};
+    use crate::telemetry::{CanaryFire, exposition};
 
     #[test]
     fn figures_that_are_not_found_any_more_are_not_shown() {
@@ -178,7 +178,7 @@ mod tests {
         let exporter = opentelemetry_prometheus::exporter().with_registry(registry.clone());
         let reader = exporter.build().unwrap();
         let provider = SdkMeterProvider::builder().with_reader(reader).build();
-        let fleet = Fleet::observed(&provider.meter("carillon"));
+        let fleet = FleetFigures::observed(&provider.meter("carillon"));
         let shown = || {
             let text = exposition(&registry).unwrap();
             let series = text.lines().filter(|line| line.starts_with("carillon_"));
@@ -189,7 +189,7 @@ mod tests {
         };
         assert!(shown().is_empty(), "nobody has looked");
 
-        let canary = Canary {
+        let canary = CanaryFire {
             due_at: DateTime::from_timestamp(60, 0).unwrap(),
             latency: Duration::from_millis(250),
         };

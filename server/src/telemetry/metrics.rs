@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     BrokerCounts, ConnectionRefusal, Sampled, Traces, brokers::Brokers, connections::Connections,
-    fleet::Fleet, labels::Labels, rates::MinuteRates,
+    fleet::FleetFigures, labels::Labels, rates::MinuteRates,
 };
 use crate::clock::Clock;
 
@@ -24,7 +24,7 @@ const ROWS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 350.0, 5
 
 /// The action of recovery on a fire or run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
+pub enum RecoveryKind {
     /// A claimed fire without a run was handed over.
     LostHandoff,
     /// A run on a dead node was queued again.
@@ -80,7 +80,7 @@ pub struct Metrics {
     connections: Connections,
     brokers: Arc<Brokers>,
     minute: Arc<MinuteRates>,
-    fleet: Arc<Fleet>,
+    fleet: Arc<FleetFigures>,
     labels: Labels,
     traces: Traces,
 }
@@ -195,7 +195,7 @@ impl Metrics {
             connections: Connections::of(meter),
             brokers: Brokers::observed(meter),
             minute,
-            fleet: Fleet::observed(meter),
+            fleet: FleetFigures::observed(meter),
             labels: Labels::default(),
             traces,
         }
@@ -255,12 +255,12 @@ impl Metrics {
     }
 
     /// Counts the fires or runs that recovery handled.
-    pub fn recovered(&self, what: Recovery, count: usize) {
+    pub fn recovered(&self, what: RecoveryKind, count: usize) {
         let kind = match what {
-            Recovery::LostHandoff => "lost_handoff",
-            Recovery::OrphanedRun => "orphaned_run",
-            Recovery::HardTimeout => "hard_timeout",
-            Recovery::Abandoned => "abandoned",
+            RecoveryKind::LostHandoff => "lost_handoff",
+            RecoveryKind::OrphanedRun => "orphaned_run",
+            RecoveryKind::HardTimeout => "hard_timeout",
+            RecoveryKind::Abandoned => "abandoned",
         };
         self.recovery_events.add(count as u64, &[KeyValue::new("kind", kind)]);
     }

@@ -29,6 +29,6 @@ mod window;
 pub use brokers::BrokerCounts;
 pub use connections::ConnectionRefusal;
 pub use export::{Telemetry, TelemetryError, exposition};
-pub use metrics::{Metrics, Recovery, SignIn};
-pub use sampled::{Canary, Sampled};
+pub use metrics::{Metrics, RecoveryKind, SignIn};
+pub use sampled::{CanaryFire, Sampled};
 pub use traces::{TracedAttempt, TracedFire, TracedRun, Traces};

@@ -30,12 +30,12 @@ pub struct Sampled {
     /// Each health check, and whether it is healthy.
     pub checks: Vec<(&'static str, bool)>,
     /// The canary, if there is one that has run.
-    pub canary: Option<Canary>,
+    pub canary: Option<CanaryFire>,
 }
 
 /// The canary's last successful fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Canary {
+pub struct CanaryFire {
     /// When the fire was due.
     pub due_at: DateTime<Utc>,
     /// The time from `due_at` until the fire's run had settled.

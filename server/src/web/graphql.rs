@@ -19,7 +19,7 @@ use super::{
     refusal::Refusal,
     refusals::RefusalKind,
     router::GRAPHQL_BODY,
-    transport::Protocol,
+    transport::SocketProtocol,
 };
 use crate::api::{self, AnswerPlace};
 
@@ -79,7 +79,7 @@ pub(super) async fn subscribe(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
     inbound: Option<Extension<Inbound>>,
-    protocol: Result<Protocol, StatusCode>,
+    protocol: Result<SocketProtocol, StatusCode>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let (Ok(protocol), Ok(upgrade)) = (protocol, upgrade) else {
@@ -99,7 +99,7 @@ pub(super) async fn subscribe(
         inbound.limit(STRANGERS_SOCKET);
     }
     // A document may be as large here as with POST.
-    let upgrade = upgrade.protocols(Protocol::NAMES);
+    let upgrade = upgrade.protocols(SocketProtocol::NAMES);
     let upgrade = upgrade.max_message_size(GRAPHQL_BODY).max_frame_size(GRAPHQL_BODY);
     upgrade.read_buffer_size(PIECE).on_upgrade(async move |socket| {
         super::socket::serve(socket, protocol, web, asking, inbound).await;

@@ -25,7 +25,7 @@ use crate::{
         schedules,
         workers::queues,
     },
-    telemetry::{Canary, Sampled, exposition},
+    telemetry::{CanaryFire, Sampled, exposition},
 };
 
 /// Minimum interval between two counts in the database, because counting rows is too expensive for
@@ -111,7 +111,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
         missed: count(figures.missed),
         oldest_unclaimed: Duration::from_millis(count(figures.oldest_unclaimed_ms.unwrap_or(0))),
         checks: checks.iter().map(|check| (check.name, check.healthy)).collect(),
-        canary: canary.map(|(due_at, finished_at)| Canary {
+        canary: canary.map(|(due_at, finished_at)| CanaryFire {
             due_at: due_at.utc(),
             latency: Duration::from_millis(count(finished_at.0 - due_at.0)),
         }),

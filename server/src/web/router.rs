@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    config::{Config, Role},
+    config::{Config, NodeRole},
 };
 
 /// Maximum size of a body for `/graphql`. A module file may be large.
@@ -86,7 +86,7 @@ pub fn router(web: Web) -> Router {
     };
     let identified = identified.merge(graphql).layer(compression());
     let roles = web.config.node.roles;
-    let router = if roles.has(Role::Api) {
+    let router = if roles.has(NodeRole::Api) {
         let calendar = Router::new()
             .route("/calendar.ics", get(calendar::feed))
             .route("/badge.svg", get(calendar::picture))

@@ -19,7 +19,7 @@ use super::{
     inbound::Inbound,
     places::{ConnectionPlaces, MAX_KEPT, ProbePlaces},
     refusals::{RefusalKind, Refusals},
-    stream::{ConnectionHold, Stream},
+    stream::{ClientStream, ConnectionHold},
 };
 use crate::{
     clock::Clock,
@@ -196,7 +196,7 @@ impl ClientConnection {
             return;
         }
         let (peer, inbound) = (requests.peer, requests.inbound.clone());
-        let stream = TokioIo::new(Stream::new(stream, limits.answer, clock, inbound, hold));
+        let stream = TokioIo::new(ClientStream::new(stream, limits.answer, clock, inbound, hold));
         // Only HTTP/1 is served here: browsers use HTTP/2 only over TLS, which ends at the proxy in
         // front.
         let mut http = http1::Builder::new();

@@ -21,8 +21,8 @@ use super::{
     counter::CountedItem,
     inbound::Inbound,
     transport::{
-        self, INIT_TIMEOUT, OutgoingMessage, Protocol, RefusedSocket, Responses, UNAUTHORIZED,
-        closing,
+        self, INIT_TIMEOUT, OutgoingMessage, RefusedSocket, Responses, SocketProtocol,
+        UNAUTHORIZED, closing,
     },
 };
 use crate::{
@@ -97,7 +97,7 @@ struct SocketClient {
 /// Until the client is identified, it may send only little.
 pub(super) async fn serve(
     socket: WebSocket,
-    protocol: Protocol,
+    protocol: SocketProtocol,
     web: Web,
     asking: Asking,
     inbound: Inbound,

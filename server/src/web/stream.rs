@@ -36,7 +36,7 @@ pub(super) enum ConnectionHold {
 /// A connection that breaks off if its client does not read for too long, because it would
 /// otherwise hold its place and its response indefinitely. It also breaks off if its client sends
 /// more than is allowed.
-pub(super) struct Stream {
+pub(super) struct ClientStream {
     stream: TcpStream,
     patience: Duration,
     clock: Clock,
@@ -48,7 +48,7 @@ pub(super) struct Stream {
     _hold: ConnectionHold,
 }
 
-impl Stream {
+impl ClientStream {
     pub(super) fn new(
         stream: TcpStream,
         patience: Duration,
@@ -78,7 +78,7 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for ClientStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -94,7 +94,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for ClientStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

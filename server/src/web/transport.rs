@@ -45,19 +45,19 @@ const MAX_REASON: usize = 123;
 
 /// Which of the two protocols a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
+pub(super) enum SocketProtocol {
     /// `graphql-transport-ws`.
     Transport,
     /// `graphql-ws`, as implemented by `subscriptions-transport-ws`.
     Legacy,
 }
 
-impl Protocol {
+impl SocketProtocol {
     /// The offered names, in the order of preference.
     pub(super) const NAMES: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Protocol {
+impl<S: Send + Sync> FromRequestParts<S> for SocketProtocol {
     type Rejection = StatusCode;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, StatusCode> {
@@ -218,7 +218,7 @@ fn bare(id: Option<&str>, kind: &'static str) -> Message {
 /// Runs the protocol until the client disconnects (`None`) or must be disconnected (the close
 /// frame). `init` opens the socket, and `execute` starts an operation.
 pub(super) async fn serve<F: Future<Output = Result<(), RefusedSocket>>>(
-    protocol: Protocol,
+    protocol: SocketProtocol,
     mut incoming: impl Stream<Item = Result<Message, Error>> + Unpin,
     outgoing: &mpsc::Sender<OutgoingMessage>,
     init: impl FnOnce(serde_json::Value) -> F,
@@ -293,7 +293,7 @@ type Operation = BoxStream<'static, (String, Option<(Response, AnswerPlace)>)>;
 
 /// The state of one socket.
 struct Conversation {
-    protocol: Protocol,
+    protocol: SocketProtocol,
     operations: SelectAll<Operation>,
     live: HashMap<String, AbortHandle>,
     is_open: bool,
@@ -326,7 +326,7 @@ impl Conversation {
                 let ended = self.live.remove(&id);
                 ended.iter().for_each(AbortHandle::abort);
                 // In the older protocol, the server confirms the end of an operation, too.
-                let is_told = self.protocol == Protocol::Legacy && ended.is_some();
+                let is_told = self.protocol == SocketProtocol::Legacy && ended.is_some();
                 Ok(is_told.then(|| bare(Some(&id), "complete").into()))
             }
             Received::Ping { payload } => {
@@ -348,8 +348,8 @@ impl Conversation {
         };
         if !api::is_refused(&response) {
             let kind = match self.protocol {
-                Protocol::Transport => "next",
-                Protocol::Legacy => "data",
+                SocketProtocol::Transport => "next",
+                SocketProtocol::Legacy => "data",
             };
             let message = ServerMessage { id: Some(id), kind, payload: Some(response) }.message();
             return Some(OutgoingMessage { message, place });
@@ -358,10 +358,10 @@ impl Conversation {
         self.live.remove(id).iter().for_each(AbortHandle::abort);
         let id = Some(id);
         let message = match self.protocol {
-            Protocol::Transport => {
+            SocketProtocol::Transport => {
                 ServerMessage { id, kind: "error", payload: Some(&response.errors) }.message()
             }
-            Protocol::Legacy => {
+            SocketProtocol::Legacy => {
                 ServerMessage { id, kind: "error", payload: response.errors.first() }.message()
             }
         };

@@ -2,7 +2,7 @@
 //! limit, nothing started after the time limit of its run, and retries waited for as long as the
 //! policy says.
 
-use carillon::{engine::Settings, model::Definition};
+use carillon::{engine::EngineSettings, model::Definition};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{run, task_run};
 use timetable::retry::{self, Backoff};
@@ -115,7 +115,7 @@ fn tried(
     let task = definition.tasks.iter().find(|task| task.name == attempt.task);
     let task = task.ok_or("there is no such task")?;
     let own = TimeDelta::milliseconds(task.timeout_ms + task.kill_grace_ms);
-    let patience = own + TimeDelta::from_std(Settings::default().heartbeat_expiry).unwrap();
+    let patience = own + TimeDelta::from_std(EngineSettings::default().heartbeat_expiry).unwrap();
     if says(attempt.error.as_deref(), "outlived") && ended - began < patience {
         return Err(format!("it was ended before {patience} were over"));
     }

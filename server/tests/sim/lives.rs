@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use carillon::{engine::Settings, store::Store};
+use carillon::{engine::EngineSettings, store::Store};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::node;
 use sea_orm::EntityTrait;
@@ -37,7 +37,7 @@ impl Lives {
                 && other.incarnation > node.incarnation
                 && other.started_at == ended
         };
-        let silence = TimeDelta::from_std(Settings::default().heartbeat_expiry).unwrap();
+        let silence = TimeDelta::from_std(EngineSettings::default().heartbeat_expiry).unwrap();
         let in_truth = now - self.beats.get(&id).ok_or("it never lived")?;
         let on_the_databases_clock = ended.utc() - node.heartbeat_at.utc();
         if nodes.iter().any(|other| is_next(&other))

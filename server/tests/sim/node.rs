@@ -9,7 +9,7 @@ use std::{
 
 use carillon::{
     clock::ManualClock,
-    engine::{EngineError, Settings, Signals, Stepwise, StepwiseService, cluster::Cluster},
+    engine::{EngineError, EngineSettings, Signals, Stepwise, StepwiseService, cluster::Cluster},
     store::Store,
     telemetry::Metrics,
 };
@@ -30,7 +30,7 @@ pub(crate) struct Node {
     /// The store without faults.
     plain: Store,
     pub(crate) gate: Gate,
-    pub(crate) settings: Settings,
+    pub(crate) settings: EngineSettings,
     pub(crate) frozen: bool,
     /// Whether the node may execute runs of several tasks.
     has_flows: bool,
@@ -81,14 +81,14 @@ impl Node {
     pub(crate) fn new(
         index: usize,
         store: &Store,
-        settings: &Settings,
+        settings: &EngineSettings,
         clock: ManualClock,
         has_flows: bool,
     ) -> Self {
         let gate = Gate::default();
         let plain = store.clone();
         let store = store.clone().with_faults(gate.faults(store.dialect().backend()));
-        let settings = Settings { node_name: format!("node-{index}"), ..settings.clone() };
+        let settings = EngineSettings { node_name: format!("node-{index}"), ..settings.clone() };
         let signals = Signals::default();
         Self {
             index,

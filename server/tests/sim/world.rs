@@ -8,7 +8,7 @@ use std::{
 
 use carillon::{
     clock::ManualClock,
-    engine::{EngineError, Settings},
+    engine::{EngineError, EngineSettings},
     model::Retention,
     store::reads::runs::LIVE,
 };
@@ -98,7 +98,7 @@ impl World {
         let database_clock = ManualClock::new(start);
         let mut database = Database::new(kind).await;
         database.store = database.store.clone().with_lease_clock(database_clock.clock());
-        let settings = Settings {
+        let settings = EngineSettings {
             capacity: scenario.capacity,
             batch: scenario.batch,
             lost_after: Duration::from_secs(scenario.lost_after_seconds),
@@ -106,7 +106,7 @@ impl World {
                 days: i32::try_from(days).unwrap(),
                 ..Retention::default()
             }),
-            ..Settings::default()
+            ..EngineSettings::default()
         };
         let flows = scenario.has_flows();
         let node =

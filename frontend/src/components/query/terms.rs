@@ -10,6 +10,16 @@ pub(crate) struct QueryField {
     pub(crate) values: &'static [&'static str],
 }
 
+impl QueryField {
+    pub(crate) const fn new(
+        name: &'static str,
+        hint: &'static str,
+        values: &'static [&'static str],
+    ) -> Self {
+        Self { name, hint, values }
+    }
+}
+
 /// A completion: the whole query after accepting it, its label, and its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::components) struct Offer {

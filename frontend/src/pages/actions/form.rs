@@ -9,6 +9,7 @@ use crate::{
     components::{Look, button},
     data::use_once,
     model::Failure,
+    pages::kit::general_error,
     state::Said,
 };
 
@@ -64,16 +65,10 @@ pub(super) fn form(
             }
         });
     };
-    let general = move || {
-        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
-                .into_any()
-        })
-    };
     view! {
         <form on:submit=submit novalidate>
             {fields}
-            <div role="alert">{move || general()}</div>
+            <div role="alert">{move || general_error(wrong)}</div>
             <footer class="dialog-foot">
                 {button(Look::Plain, None, "Cancel", move || open.set(false))}
                 <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{label}</button>

@@ -115,19 +115,13 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
             Err(failure) => wrong.set(Some(failure)),
         }
     };
-    let general = move || {
-        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
-                .into_any()
-        })
-    };
     let foot = match declared {
         Some(module) => {
             let words = format!("The module {module} declares this rule: change it in its file.");
             view! { <p class="muted">{words}</p> }.into_any()
         }
         None => view! {
-            <div role="alert">{move || general()}</div>
+            <div role="alert">{move || kit::general_error(wrong)}</div>
             <p class="form-foot">
                 <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>
                 <a class="button" href=Route::AlertRules.path()>"Cancel"</a>

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::{LOOK, actions::use_actions, mode_words, planner::estimate, progress};
+use super::{LOOK, actions::use_actions, mode_words, preview::estimate, progress};
 use crate::{
     api,
     components::{

@@ -1,12 +1,13 @@
 //! Backfills: runs of schedules for past instants.
 //!
-//! - `planner`: range, mode and order of a new backfill, beside the exact list of instants by state
+//! - `planner`: range, mode and order of a new backfill; `preview`: the exact list of its instants by state
 //! - `detail`: one backfill, with its fires
 //! - `actions`: pause, resume, cancel
 
 mod actions;
 mod detail;
 mod planner;
+mod preview;
 
 pub(crate) use detail::Backfill;
 pub(crate) use planner::NewBackfill;

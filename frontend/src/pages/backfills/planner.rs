@@ -1,25 +1,22 @@
-//! A new backfill: its schedule, range, mode and order. Beside the form is the exact list of the instants that would
-//! run and of those that would not, by state, and the estimated end.
+//! A new backfill: its schedule, range, mode and order, beside the list of what it would run.
 
 use std::time::Duration;
 
 use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-use super::super::kit::{self, KeptFields, KeptForm, Wrong, instant, number, of};
+use super::{
+    super::kit::{self, KeptFields, KeptForm, Wrong, instant, number, of},
+    preview::list,
+};
 use crate::{
     api::planning::{self, BackfillOrderOf},
-    components::{
-        AsyncView, Field, Look, Mark, badge, button, fire_mark, heading, live, panel, table, when,
-    },
+    components::{Field, Look, button},
     data::{Load, use_actor, use_load, use_once},
-    model::{
-        BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding, Page, PastFire,
-        ScheduleName, Took,
-    },
-    pages::{kit::note, suggest},
+    model::{BackfillMode, BackfillOrder, Page, ScheduleName},
+    pages::suggest,
     route::Route,
     state::{use_address, use_title},
-    time::{Moment, Wall, browser_zone, duration},
+    time::{Moment, Wall, browser_zone},
 };
 
 const PAUSE: Duration = Duration::from_millis(300);
@@ -118,13 +115,16 @@ pub(crate) fn NewBackfill() -> impl IntoView {
         };
         names.with(named).flatten()
     });
+    let what = Memo::new(move |_| {
+        draft.chosen(schedule.with(|found| found.as_ref().map(|found| found.id.clone())))
+    });
     let wrong: Wrong = RwSignal::new(None);
     view! {
         <header class="page-head"><h1>"New backfill"</h1></header>
         {kept.note()}
         <div class="form-grid">
             {form(draft, kept, schedule, wrong)}
-            <div class="form-side">{list(draft, schedule, namespace)}</div>
+            <div class="form-side">{list(what, draft.concurrency, schedule, namespace)}</div>
         </div>
     }
 }
@@ -201,17 +201,11 @@ fn form(
             Err(failure) => wrong.set(Some(failure)),
         }
     };
-    let general = move || {
-        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
-                .into_any()
-        })
-    };
     view! {
         <form class="form-main" on:submit=submit novalidate>
             {which_fires(draft, wrong)}
             {how(draft, wrong)}
-            <div role="alert">{move || general()}</div>
+            <div role="alert">{move || kit::general_error(wrong)}</div>
             <p class="form-foot">
                 <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>"Start backfill"</button>
                 <a class="button" href=Route::Backfills.path()>"Cancel"</a>
@@ -260,152 +254,4 @@ fn how(draft: Draft, wrong: Wrong) -> AnyView {
         </fieldset>
     }
     .into_any()
-}
-
-/// The filters of the list, in the order of the buttons; `None` selects the instants that would
-/// run.
-const STANDINGS: [(Option<BackfillStanding>, &str); 7] = [
-    (None, "Would run"),
-    (Some(BackfillStanding::Missing), "Nothing ran"),
-    (Some(BackfillStanding::Failed), "Failed"),
-    (Some(BackfillStanding::Succeeded), "Succeeded"),
-    (Some(BackfillStanding::Live), "Alive"),
-    (Some(BackfillStanding::Suppressed), "Suppressed"),
-    (Some(BackfillStanding::Forgotten), "Too long ago"),
-];
-
-fn count(preview: &BackfillPreview, standing: Option<BackfillStanding>) -> i64 {
-    match standing {
-        None => preview.selected,
-        Some(BackfillStanding::Missing) => preview.missing,
-        Some(BackfillStanding::Failed) => preview.failed,
-        Some(BackfillStanding::Succeeded) => preview.succeeded,
-        Some(BackfillStanding::Live) => preview.live,
-        Some(BackfillStanding::Suppressed) => preview.suppressed,
-        Some(BackfillStanding::Forgotten) => preview.forgotten,
-    }
-}
-
-fn list(draft: Draft, schedule: Memo<Option<ScheduleName>>, namespace: Memo<String>) -> AnyView {
-    let standing = RwSignal::new(None::<BackfillStanding>);
-    let after = RwSignal::new(None::<String>);
-    let id =
-        Memo::new(move |_| schedule.with(|found| found.as_ref().map(|found| found.id.clone())));
-    let what = Memo::new(move |_| draft.chosen(id.get()));
-    Effect::new(move |_| {
-        what.track();
-        after.set(None);
-    });
-    let preview = use_load(move || {
-        Some(planning::preview_backfill(what.get()?, standing.get(), after.get()))
-    });
-    let pace = use_load(move || Some(planning::pace(namespace.get(), id.get()?)));
-    let zone =
-        Memo::new(move |_| schedule.with(|found| found.as_ref().map(|s| s.timing.zone.clone())));
-    let choose = move |preview: &BackfillPreview| {
-        let one = |(chosen, words): (Option<BackfillStanding>, &'static str)| {
-            let count = count(preview, chosen);
-            let click = move |_| {
-                after.set(None);
-                standing.set(chosen);
-            };
-            view! {
-                <button type="button" class="button" aria-pressed=move || (standing.get() == chosen).to_string() on:click=click>
-                    {words}" "<span class="muted">{count}</span>
-                </button>
-            }
-            .into_any()
-        };
-        STANDINGS
-            .into_iter()
-            .filter(|(chosen, _)| chosen.is_none() || count(preview, *chosen) > 0)
-            .map(one)
-            .collect::<Vec<_>>()
-            .into_any()
-    };
-    let content = move || {
-        if what.with(Option::is_none) {
-            return view! { <p class="muted">"Choose a schedule and a range: the exact list of what would run appears here."</p> }
-                .into_any();
-        }
-        view! {
-            <AsyncView loading=preview.loading what="the list">
-                {preview.draw(move |preview| sum(preview, draft, pace))}
-                <div class="actions standings" role="group" aria-label="Instants by state">{preview.draw(choose)}</div>
-                {preview.draw(move |preview| fires(preview, zone.get(), after))}
-            </AsyncView>
-        }
-        .into_any()
-    };
-    panel("What would run", (), live(content))
-}
-
-/// The number of runs, and the time that they would take.
-fn sum(preview: &BackfillPreview, draft: Draft, pace: Load<Vec<Took>>) -> AnyView {
-    let selected = preview.selected;
-    let words = format!("{selected} of {} fires would run.", preview.total);
-    let end = move || {
-        let at_once = draft.concurrency.get().trim().parse::<i64>().unwrap_or(1).max(1);
-        let took: Vec<i64> =
-            pace.with(|runs| runs.iter().filter_map(|run| run.duration_ms).collect())?;
-        estimate(selected, at_once, &took).map(|millis| {
-            format!("About {}, based on its last {} successful runs.", duration(millis), took.len())
-        })
-    };
-    view! { <p class="lede" data-testid="would-run">{words}</p><p class="muted">{move || end()}</p> }.into_any()
-}
-
-/// How long this many runs take, with `at_once` of them in parallel, if each takes as long as the recent ones did on
-/// average.
-pub(super) fn estimate(runs: i64, at_once: i64, took: &[i64]) -> Option<i64> {
-    let count = i64::try_from(took.len()).ok().filter(|count| *count > 0 && runs > 0)?;
-    let rounds = (runs + at_once - 1) / at_once;
-    Some(rounds * (took.iter().sum::<i64>() / count))
-}
-
-fn fires(
-    preview: &BackfillPreview,
-    zone: Option<String>,
-    after: RwSignal<Option<String>>,
-) -> AnyView {
-    let row = |fire: &std::sync::Arc<PastFire>| {
-        let why = fire.fire.as_ref().map(|fire| note(fire.reason.text.clone()));
-        let runs = if fire.selected { "runs" } else { "–" };
-        view! {
-            <tr data-testid="past-fire">
-                <td>{when(fire.at, zone.clone())}{fire_mark(fire.kind)}</td>
-                <td>{badge(Mark::Standing(fire.standing))}{why}</td>
-                <td>{runs}</td>
-            </tr>
-        }
-        .into_any()
-    };
-    if preview.fires.rows.is_empty() {
-        return view! { <p class="empty">"The range contains no such fires."</p> }.into_any();
-    }
-    let headings = vec![heading("Instant", ""), heading("So far", ""), heading("Backfill", "")];
-    let rows: Vec<_> = preview.fires.rows.iter().map(row).collect();
-    let next = preview.fires.next.clone();
-    let is_first = untrack(|| after.with(Option::is_none));
-    let further =
-        next.is_some().then(|| button(Look::Plain, None, "Next", move || after.set(next.clone())));
-    let back =
-        (!is_first).then(|| button(Look::Plain, None, "First page", move || after.set(None)));
-    view! {
-        {table("Instants", "table table-tight", headings, rows.into_any())}
-        <nav class="pager" aria-label="Pages of instants">{back}{further}</nav>
-    }
-    .into_any()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::estimate;
-
-    #[test]
-    fn an_end_is_estimated_from_the_last_runs_and_what_runs_at_once() {
-        assert_eq!(estimate(10, 3, &[1_000, 3_000]), Some(8_000));
-        assert_eq!(estimate(0, 1, &[1_000]), None);
-        assert_eq!(estimate(5, 1, &[]), None);
-    }
 }

@@ -6,17 +6,19 @@ use super::{
     Kind, Subjects,
     change::ChangeFields,
     effect,
+    outcome::{counted, over_words, refusals},
+    portions::{Portions, send},
     undo::{RESTORE, RESUME, Undo, not_paused, take_back},
 };
 use crate::{
-    api::{self, Many, Order},
+    api::Order,
     components::{Dialog, Field, Look, button, live},
-    data::{self, Actor, use_actor},
-    model::{CatchUp, Failure, ManyOutcome, Match},
+    data::{Actor, use_actor},
+    model::{CatchUp, Failure, ManyOutcome},
     pages::kit::of,
     route::Route,
     state::{Said, use_address},
-    time::{Moment, amount},
+    time::Moment,
 };
 
 /// The progress of an action.
@@ -31,64 +33,6 @@ enum Stage {
     Failed(Failure),
 }
 
-impl Kind {
-    fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Pause => ("Pause", "paused"),
-            Self::Resume => ("Resume", "active again"),
-            Self::Run => ("Run", "running"),
-            Self::Skip => ("Skip the next fire of", "told to skip their next fire"),
-            Self::Edit => ("Edit", "changed"),
-            Self::Delete => ("Delete", "deleted"),
-            Self::Cancel => ("Cancel", "asked to stop"),
-            Self::Retry => ("Run again", "running again"),
-        }
-    }
-
-    /// The noun for the affected objects.
-    fn noun(self) -> &'static str {
-        match self {
-            Self::Pause | Self::Resume | Self::Run | Self::Skip | Self::Edit | Self::Delete => {
-                "schedule"
-            }
-            Self::Cancel | Self::Retry => "run",
-        }
-    }
-
-    pub(super) fn count_words(self, count: i64) -> String {
-        let noun = self.noun();
-        amount(count, noun, &format!("{noun}s"))
-    }
-
-    /// The outcome for this many objects: `1 schedule is paused`.
-    pub(super) fn done_words(self, count: i64) -> String {
-        let is = if count == 1 { "is" } else { "are" };
-        let words = match self == Self::Skip && count == 1 {
-            true => "told to skip its next fire",
-            false => self.words().1,
-        };
-        format!("{} {is} {words}", self.count_words(count))
-    }
-
-    fn needs_reason(self) -> bool {
-        match self {
-            Self::Pause | Self::Skip => true,
-            Self::Resume | Self::Run | Self::Edit | Self::Delete | Self::Cancel | Self::Retry => {
-                false
-            }
-        }
-    }
-
-    fn look(self) -> Look {
-        match self {
-            Self::Delete | Self::Cancel => Look::Danger,
-            Self::Pause | Self::Resume | Self::Run | Self::Skip | Self::Edit | Self::Retry => {
-                Look::Primary
-            }
-        }
-    }
-}
-
 /// The dialog, closed until an action is chosen.
 pub(super) fn dialog(
     open: RwSignal<bool>,
@@ -101,42 +45,6 @@ pub(super) fn dialog(
     }
     .into_any()
 }
-
-/// Sends each portion of an action, one after the other: first without a number, which only counts the matches, then
-/// with the counted number, which performs the action. If an action takes longer than one request may, it is sent
-/// again with the same key until nothing remains.
-async fn send(
-    namespace: String,
-    portions: Portions,
-    order: Order,
-    progress: impl Fn(i64),
-) -> Result<(ManyOutcome, Vec<i64>), Failure> {
-    let mut sum: Option<ManyOutcome> = None;
-    let mut counts = Vec::new();
-    for (search, expected_count) in portions {
-        let key = data::new_key();
-        let before = sum.as_ref().map_or(0, |sum| sum.done + sum.refused);
-        let outcome = loop {
-            let many =
-                Many { namespace: namespace.clone(), search: search.clone(), expected_count };
-            let outcome = api::order_many(order.clone(), many, key.clone()).send().await?;
-            progress(before + outcome.done + outcome.refused);
-            if outcome.remaining == 0 || expected_count.is_none() {
-                break outcome;
-            }
-        };
-        counts.push(outcome.matched);
-        sum = Some(match sum {
-            Some(sum) => sum.and(outcome),
-            None => outcome,
-        });
-    }
-    let sum = sum.ok_or_else(|| Failure::of_field("search", "Nothing is chosen."))?;
-    Ok((sum, counts))
-}
-
-/// The searches of an action's portions, each with the number of schedules or runs that it matched.
-type Portions = Vec<(String, Option<i64>)>;
 
 /// The form in the dialog.
 #[derive(Clone, Copy)]
@@ -431,42 +339,4 @@ fn content(
         </form>
     }
     .into_any()
-}
-
-/// The consequences of deleting schedules.
-const DELETED: &str = "They stop firing, and their backfills stop. Live runs continue to their end, and the history \
-    is kept until retention removes it. Each can be restored for 7 days.";
-
-fn counted(kind: Kind, outcome: &ManyOutcome) -> AnyView {
-    if outcome.too_many {
-        let words = "The search matches more than 10,000. Narrow it.";
-        return view! { <p class="form-error">{words}</p> }.into_any();
-    }
-    let names: Vec<&str> = outcome.sample.iter().map(Match::title).collect();
-    let rest = outcome.matched - i64::try_from(names.len()).unwrap_or(0);
-    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    view! {
-        <p role="status">
-            {kind.words().0}" "<strong>{kind.count_words(outcome.matched)}</strong>": "
-            {names.join(", ")}{rest}"."
-        </p>
-        {(kind == Kind::Delete).then(|| view! { <p>{DELETED}</p> })}
-        {refusals(outcome)}
-    }
-    .into_any()
-}
-
-fn over_words(kind: Kind, outcome: &ManyOutcome) -> String {
-    let refused = amount(outcome.refused, "was refused", "were refused");
-    format!("{}, {refused}.", kind.done_words(outcome.done))
-}
-
-fn refusals(outcome: &ManyOutcome) -> AnyView {
-    let line = |text: &String| view! { <li>{text.clone()}</li> }.into_any();
-    let texts: Vec<_> = outcome.refusals.iter().map(|refusal| &refusal.message).take(10).collect();
-    if texts.is_empty() {
-        return ().into_any();
-    }
-    let lines: Vec<_> = texts.into_iter().map(line).collect();
-    view! { <ul class="refusals" aria-label="Refused">{lines}</ul> }.into_any()
 }

@@ -6,6 +6,7 @@
 //! nothing remains.
 //!
 //! - `dialog`: the count, the reason, the progress, the result
+//! - `portions`: sends an action; `outcome`: shows what it matches, and what became of it; `words`: the words for it
 //! - `effect`: the effect on fires
 //! - `undo`: undoes an action
 //! - `change`: the fields of a bulk edit
@@ -13,7 +14,10 @@
 mod change;
 mod dialog;
 mod effect;
+mod outcome;
+mod portions;
 mod undo;
+mod words;
 
 use leptos::prelude::*;
 

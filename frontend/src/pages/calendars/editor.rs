@@ -98,15 +98,9 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
             }
         });
     };
-    let general = move || {
-        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
-                .into_any()
-        })
-    };
     let foot = if edits {
         view! {
-            <div role="alert">{move || general()}</div>
+            <div role="alert">{move || kit::general_error(wrong)}</div>
             <p class="form-foot">
                 <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>
                 <a class="button" href=Route::Calendars.path()>"Cancel"</a>

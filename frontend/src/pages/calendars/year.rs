@@ -7,7 +7,7 @@ use web_sys::HtmlElement;
 
 use super::draft::{Draft, Entries};
 use crate::{
-    components::live,
+    components::{days_by_arrow, live},
     model::Weekday,
     time::{Day, Moment, Wall, browser_zone, days_in, month_name},
 };
@@ -40,13 +40,7 @@ impl Year {
     }
 
     fn key(self, event: &KeyboardEvent) {
-        let days = match event.key().as_str() {
-            "ArrowLeft" => -1,
-            "ArrowRight" => 1,
-            "ArrowUp" => -7,
-            "ArrowDown" => 7,
-            _ => return,
-        };
+        let Some(days) = days_by_arrow(event) else { return };
         event.prevent_default();
         let to = self.at.get_untracked().plus(days);
         self.at.set(to);

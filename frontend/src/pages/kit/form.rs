@@ -90,16 +90,10 @@ fn sending(
             }
         });
     };
-    let general = move || {
-        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
-                .into_any()
-        })
-    };
     view! {
         <form on:submit=submit novalidate>
             {fields}
-            <div role="alert">{move || general()}</div>
+            <div role="alert">{move || general_error(wrong)}</div>
             <footer class="dialog-foot">
                 {button(Look::Plain, None, "Cancel", move || open.set(false))}
                 <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{action}</button>
@@ -107,6 +101,22 @@ fn sending(
         </form>
     }
     .into_any()
+}
+
+/// The error of a form that belongs to none of its fields.
+pub(in crate::pages) fn general_error(wrong: Wrong) -> Option<AnyView> {
+    wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
+        view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+            .into_any()
+    })
+}
+
+/// Handles the `submit` event of a form whose first button calls `go`.
+pub(in crate::pages) fn on_submit(go: impl Fn() + 'static) -> impl Fn(SubmitEvent) + 'static {
+    move |event: SubmitEvent| {
+        event.prevent_default();
+        go();
+    }
 }
 
 /// Shows the error of a form in it, or as a notice if the form was closed or left.

@@ -46,7 +46,7 @@ pub(in crate::pages) fn end_sessions_form(
     };
     let fields = view! {
         <p>{format!("{who} signed out in every browser, and open connections end within seconds.{kept}")}</p>
-        <p class="muted">"Tokens and calendar feeds keep working. Whoever knows the password can sign in again."</p>
+        <p class="muted">"Tokens and calendar feeds keep working. Anyone who knows the password can still sign in."</p>
     };
     let plan = move |_| {
         let ask = api::settings::revoke_sessions(id.clone());

@@ -9,6 +9,7 @@ use crate::{
     components::{Dialog, Field, Look, button},
     data::{Actor, Loading, new_key},
     model::{BackfillMode, BackfillOrder, LedgerRow, Verdict},
+    pages::kit::on_submit,
     time::Moment,
 };
 
@@ -93,15 +94,9 @@ impl Backfilling {
         };
         let lines: Vec<_> = orders.iter().map(line).collect();
         let go = move || self.send(&orders, reason.get_untracked());
-        let submit = go.clone();
+        let submit = on_submit(go.clone());
         view! {
-            <form
-                class="dialog-form"
-                on:submit=move |event: leptos::ev::SubmitEvent| {
-                    event.prevent_default();
-                    submit();
-                }
-            >
+            <form class="dialog-form" on:submit=submit>
                 <p>"For each schedule, every instant in the range without a run is run now, oldest first, one after the other."</p>
                 <ul class="orders">{lines}</ul>
                 {Field::new("backfill-reason", "Reason", reason).first().text()}

@@ -85,17 +85,7 @@ pub(crate) fn Ledger() -> impl IntoView {
         button(Look::Plain, None, "Backfill these", move || backfilling.ask(orders.clone()))
     };
     view! {
-        <header class="page-head">
-            <h1>"Ledger"</h1>
-            <div class="actions">
-                {live(move || if query::is_narrowed(filters) {
-                    view! { <a class="button button-quiet" href=query::cleared(filters)>"Clear filters"</a> }.into_any()
-                } else {
-                    ().into_any()
-                })}
-                {live(backfill_all)}
-            </div>
-        </header>
+        {head(filters, live(backfill_all))}
         {sums.draw(move |sums| totals::totals(sums, filters))}
         {paused.draw(move |count| paused_note(*count, &paused_search(filters)))}
         {query::bar(fires, filters, narrowing)}
@@ -120,6 +110,23 @@ pub(crate) fn Ledger() -> impl IntoView {
         {backfilling.dialog()}
         <Dialog open=open title="The outcome of this fire, and why">{explained()}</Dialog>
     }
+}
+
+fn head(filters: Filters, backfill_all: AnyView) -> AnyView {
+    view! {
+        <header class="page-head">
+            <h1>"Ledger"</h1>
+            <div class="actions">
+                {live(move || if query::is_narrowed(filters) {
+                    view! { <a class="button button-quiet" href=query::cleared(filters)>"Clear filters"</a> }.into_any()
+                } else {
+                    ().into_any()
+                })}
+                {backfill_all}
+            </div>
+        </header>
+    }
+    .into_any()
 }
 
 /// A query for the paused schedules among those that the page shows. Fires that fall into a pause

@@ -42,35 +42,27 @@ const VIEWS: [QueryView; 6] = [
 ];
 
 const FIELDS: [QueryField; 12] = [
-    field(
+    QueryField::new(
         VERDICT,
         "what became of the fire",
         &["ran", "skipped", "lost", "open", "missed", "collapsed", "abandoned"],
     ),
-    field(REASON, "why", &[]),
-    field("schedule", "its schedule", &[]),
-    field("name", "a part of its schedule's name", &[]),
-    field("tag", "one of its schedule's tags", &[]),
-    field("workflow", "what it runs", &[]),
-    field("group", "its schedule's concurrency group", &[]),
-    field("module", "the module that declares its schedule", &[]),
-    field("zone", "the time zone of its schedule", &[]),
-    field("note", "a part of its schedule's note", &[]),
-    field(
+    QueryField::new(REASON, "why", &[]),
+    QueryField::new("schedule", "its schedule", &[]),
+    QueryField::new("name", "a part of its schedule's name", &[]),
+    QueryField::new("tag", "one of its schedule's tags", &[]),
+    QueryField::new("workflow", "what it runs", &[]),
+    QueryField::new("group", "its schedule's concurrency group", &[]),
+    QueryField::new("module", "the module that declares its schedule", &[]),
+    QueryField::new("zone", "the time zone of its schedule", &[]),
+    QueryField::new("note", "a part of its schedule's note", &[]),
+    QueryField::new(
         "state",
         "the state of its schedule, or of the last run",
         &["active", "paused", "finished", "exhausted", "failed", "timed_out", "running"],
     ),
-    field("no", "what its schedule lacks", &["tag", "module", "group", "note"]),
+    QueryField::new("no", "what its schedule lacks", &["tag", "module", "group", "note"]),
 ];
-
-const fn field(
-    name: &'static str,
-    hint: &'static str,
-    values: &'static [&'static str],
-) -> QueryField {
-    QueryField { name, hint, values }
-}
 
 /// What a query selects. An empty list selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

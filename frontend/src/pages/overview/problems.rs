@@ -14,7 +14,7 @@ use crate::{
     model::{Failure, ProblemKind, WorkProblem},
     pages::{
         actions::effect::pause_effect,
-        kit::{Acknowledged, Asked, acknowledge_form, place_note, use_asked},
+        kit::{Acknowledged, Asked, acknowledge_form, on_submit, place_note, use_asked},
         run::plain,
     },
     route::Route,
@@ -263,15 +263,9 @@ fn pause(tools: Tools) -> AnyView {
         tools.actor.act(change, said.clone(), move |_| loading.refresh());
         tools.asks.set(false);
     };
-    let submit = go.clone();
+    let submit = on_submit(go.clone());
     view! {
-        <form
-            class="dialog-form"
-            on:submit=move |event: leptos::ev::SubmitEvent| {
-                event.prevent_default();
-                submit();
-            }
-        >
+        <form class="dialog-form" on:submit=submit>
             <p><strong>{name}</strong>" does not fire until the pause ends. Running runs continue."</p>
             {effect}
             {Field::new("problem-pause-reason", "Reason", reason).first().error(wrong.into()).text()}

@@ -117,35 +117,27 @@ const VIEWS: [QueryView; 5] = [
 ];
 
 const FIELDS: [QueryField; 16] = [
-    field(
+    QueryField::new(
         "state",
         "its state",
         &["queued", "running", "retrying", "succeeded", "failed", "timed_out", "cancelled"],
     ),
-    field("schedule", "its schedule", &[]),
-    field("tag", "one of its schedule's tags", &[]),
-    field("workflow", "what it runs", &[]),
-    field("name", "a part of its schedule's name", &[]),
-    field("trigger", "what started it", &["schedule", "manual", "retry", "backfill"]),
-    field("error", "a part of why it ended badly", &[]),
-    field("node", "the node that holds or held it", &[]),
-    field("group", "its concurrency group", &[]),
-    field("module", "the module that declares its schedule", &[]),
-    field("late", "from when it was due to its start", &[">5s", ">1m"]),
-    field("took", "from its start to its end, or until now", &[">1m", ">10m", ">1h"]),
-    field("scheduled", "the instant that it is for", &["<1h", "<1d", ">1d"]),
-    field("started", "when it began", &["<1h", "<1d", "never"]),
-    field("finished", "when it ended", &["<1h", "<1d", "never"]),
-    field("created", "when it was created", &["<1h", "<1d"]),
+    QueryField::new("schedule", "its schedule", &[]),
+    QueryField::new("tag", "one of its schedule's tags", &[]),
+    QueryField::new("workflow", "what it runs", &[]),
+    QueryField::new("name", "a part of its schedule's name", &[]),
+    QueryField::new("trigger", "what started it", &["schedule", "manual", "retry", "backfill"]),
+    QueryField::new("error", "a part of why it ended badly", &[]),
+    QueryField::new("node", "the node that holds or held it", &[]),
+    QueryField::new("group", "its concurrency group", &[]),
+    QueryField::new("module", "the module that declares its schedule", &[]),
+    QueryField::new("late", "from when it was due to its start", &[">5s", ">1m"]),
+    QueryField::new("took", "from its start to its end, or until now", &[">1m", ">10m", ">1h"]),
+    QueryField::new("scheduled", "the instant that it is for", &["<1h", "<1d", ">1d"]),
+    QueryField::new("started", "when it began", &["<1h", "<1d", "never"]),
+    QueryField::new("finished", "when it ended", &["<1h", "<1d", "never"]),
+    QueryField::new("created", "when it was created", &["<1h", "<1d"]),
 ];
-
-const fn field(
-    name: &'static str,
-    hint: &'static str,
-    values: &'static [&'static str],
-) -> QueryField {
-    QueryField { name, hint, values }
-}
 
 /// The query bar. It filters while the user types, a moment after the last key, without adding to the browser's
 /// history.

@@ -10,9 +10,9 @@ use web_sys::HtmlElement;
 use super::{has_focus, next_fires::fire_table};
 use crate::{
     api,
-    components::{AsyncView, live, panel},
+    components::{AsyncView, days_by_arrow, live, panel, week_rows, weekday_heads},
     data::{Load, use_load},
-    model::{FireDay, PreviewFire, ScheduleDetail, ScheduleState, Weekday},
+    model::{FireDay, PreviewFire, ScheduleDetail, ScheduleState},
     state::{Address, use_address, use_every},
     time::{Day, Moment, amount, day_words, grouped, month_name},
 };
@@ -93,19 +93,12 @@ fn calendar(days: &[FireDay], is_paused: bool, chosen: Memo<String>, address: Ad
     let before = Day::parse(&first).map_or(0, Day::weekday);
     let mut cells: Vec<AnyView> = (0..before).map(|_| view! { <td></td> }.into_any()).collect();
     cells.extend(days.iter().map(|day| cell(day, &first, most, chosen, address)));
-    let mut weeks = Vec::new();
-    while !cells.is_empty() {
-        let rest = cells.split_off(cells.len().min(7));
-        let week = std::mem::replace(&mut cells, rest);
-        weeks.push(view! { <tr>{week}</tr> }.into_any());
-    }
-    let heads = Weekday::WEEK.map(|day| view! { <th scope="col">{day.word()}</th> }.into_any());
     view! {
         <p class="panel-note" data-testid="fire-days-words">{summary(fires, suppressed, is_paused)}</p>
         <table class="fire-days" on:keydown=move |event| key(&event)>
             <caption class="visually-hidden">"Fires of each day"</caption>
-            <thead><tr>{Vec::from(heads)}</tr></thead>
-            <tbody>{weeks}</tbody>
+            <thead><tr>{weekday_heads()}</tr></thead>
+            <tbody>{week_rows(cells)}</tbody>
         </table>
         {cut(days)}
     }
@@ -239,13 +232,7 @@ fn short(number: i64) -> String {
 
 /// Handles the arrow keys, which move from day to day, and from week to week.
 fn key(event: &KeyboardEvent) {
-    let days = match event.key().as_str() {
-        "ArrowLeft" => -1,
-        "ArrowRight" => 1,
-        "ArrowUp" => -7,
-        "ArrowDown" => 7,
-        _ => return,
-    };
+    let Some(days) = days_by_arrow(event) else { return };
     let from = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
     let day = from.and_then(|cell| cell.get_attribute("data-date"));
     let Some(day) = day.and_then(|date| Day::parse(&date)) else { return };

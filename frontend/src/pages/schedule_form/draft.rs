@@ -138,14 +138,14 @@ fn local(at: Option<Moment>) -> String {
     format!("{}T{}", wall.date, wall.time)
 }
 
-fn gap_name(gap: GapPolicy) -> &'static str {
+pub(super) fn gap_name(gap: GapPolicy) -> &'static str {
     match gap {
         GapPolicy::Shift => "shift",
         GapPolicy::Skip => "skip",
     }
 }
 
-fn overlap_hour_name(overlap: OverlapHourPolicy) -> &'static str {
+pub(super) fn overlap_hour_name(overlap: OverlapHourPolicy) -> &'static str {
     match overlap {
         OverlapHourPolicy::First => "first",
         OverlapHourPolicy::Last => "last",
@@ -153,7 +153,7 @@ fn overlap_hour_name(overlap: OverlapHourPolicy) -> &'static str {
     }
 }
 
-fn catch_up_name(catch_up: CatchUp) -> &'static str {
+pub(super) fn catch_up_name(catch_up: CatchUp) -> &'static str {
     match catch_up {
         CatchUp::Skip => "skip",
         CatchUp::Latest => "latest",
@@ -161,7 +161,7 @@ fn catch_up_name(catch_up: CatchUp) -> &'static str {
     }
 }
 
-fn overlap_name(overlap: OverlapPolicy) -> &'static str {
+pub(super) fn overlap_name(overlap: OverlapPolicy) -> &'static str {
     match overlap {
         OverlapPolicy::Skip => "skip",
         OverlapPolicy::BufferOne => "buffer_one",

@@ -4,12 +4,12 @@ use leptos::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    draft::Draft,
+    draft::{Draft, catch_up_name, gap_name, overlap_hour_name, overlap_name},
     plan::{Plan, Work},
 };
 use crate::{
     components::{copy, live},
-    model::{Backoff, CatchUp, GapPolicy, HttpAnswer, OverlapHourPolicy, OverlapPolicy, Pair},
+    model::{Backoff, CatchUp, HttpAnswer, Pair},
     pages::task_form::{Action, CREDENTIAL_KEYS, MASK, TaskPlan, is_open},
 };
 
@@ -62,12 +62,7 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
         all => add(true, "when", json!(all)),
     }
     add(plan.timing.zone != "UTC", "zone", json!(plan.timing.zone));
-    let gap = if policy.gap == GapPolicy::Skip { "skip" } else { "shift" };
-    let twice = match policy.overlap {
-        OverlapHourPolicy::First => "first",
-        OverlapHourPolicy::Last => "last",
-        OverlapHourPolicy::Both => "both",
-    };
+    let (gap, twice) = (gap_name(policy.gap), overlap_hour_name(policy.overlap));
     add((gap, twice) != ("shift", "first"), "dst", json!({ "gap": gap, "overlap": twice }));
     add(policy.start_at.is_some(), "start", json!(policy.start_at));
     add(policy.end_at.is_some(), "end", json!(policy.end_at));
@@ -80,14 +75,7 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     }
     let misfire = misfire(plan);
     add(misfire != json!({}), "misfire", misfire.clone());
-    let overlap = match plan.overlap {
-        OverlapPolicy::Skip => "skip",
-        OverlapPolicy::BufferOne => "buffer_one",
-        OverlapPolicy::BufferAll => "buffer_all",
-        OverlapPolicy::CancelOther => "cancel_other",
-        OverlapPolicy::TerminateOther => "terminate_other",
-        OverlapPolicy::Allow => "allow",
-    };
+    let overlap = overlap_name(plan.overlap);
     add(overlap != "skip", "overlap", json!(overlap));
     add(
         plan.buffer_limit.is_some_and(|limit| limit != 100),
@@ -107,11 +95,7 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
 fn misfire(plan: &Plan) -> Value {
     let misfire = plan.misfire;
     let mut keys = serde_json::Map::new();
-    let catch_up = match misfire.catch_up {
-        CatchUp::Skip => "skip",
-        CatchUp::Latest => "latest",
-        CatchUp::All => "all",
-    };
+    let catch_up = catch_up_name(misfire.catch_up);
     if catch_up != "latest" {
         keys.insert("catch_up".to_owned(), json!(catch_up));
     }

@@ -26,7 +26,7 @@ const VIEWS: [QueryView; 7] = [
 
 /// The fields of a search for schedules.
 pub(in crate::pages) const FIELDS: [QueryField; 16] = [
-    field(
+    QueryField::new(
         "state",
         "its state, or that of its last run",
         &[
@@ -40,30 +40,22 @@ pub(in crate::pages) const FIELDS: [QueryField; 16] = [
             "succeeded",
         ],
     ),
-    field("tag", "one of its tags", &[]),
-    field("name", "a part of its name", &[]),
-    field("note", "a part of its note", &[]),
-    field("workflow", "what it runs", &[]),
-    field("zone", "the time zone it follows", &[]),
-    field("group", "its concurrency group", &[]),
-    field("module", "the module that declares it", &[]),
-    field("no", "what it lacks", &["tag", "module", "group", "note"]),
-    field("next", "when it is due", &["<1h", "<1d", "never"]),
-    field("last", "the last fire", &["<1h", ">1d"]),
-    field("lost", "when it last lost a fire", &["<1h", "<1d", "never"]),
-    field("late", "how late its newest run started", &[">10s", ">1m", ">1h"]),
-    field("paused", "since when", &[">1d", ">1w"]),
-    field("updated", "when it last changed", &["<1h", "<1d", "<1w"]),
-    field("created", "when it was created", &["<1d", "<1w"]),
+    QueryField::new("tag", "one of its tags", &[]),
+    QueryField::new("name", "a part of its name", &[]),
+    QueryField::new("note", "a part of its note", &[]),
+    QueryField::new("workflow", "what it runs", &[]),
+    QueryField::new("zone", "the time zone it follows", &[]),
+    QueryField::new("group", "its concurrency group", &[]),
+    QueryField::new("module", "the module that declares it", &[]),
+    QueryField::new("no", "what it lacks", &["tag", "module", "group", "note"]),
+    QueryField::new("next", "when it is due", &["<1h", "<1d", "never"]),
+    QueryField::new("last", "the last fire", &["<1h", ">1d"]),
+    QueryField::new("lost", "when it last lost a fire", &["<1h", "<1d", "never"]),
+    QueryField::new("late", "how late its newest run started", &[">10s", ">1m", ">1h"]),
+    QueryField::new("paused", "since when", &[">1d", ">1w"]),
+    QueryField::new("updated", "when it last changed", &["<1h", "<1d", "<1w"]),
+    QueryField::new("created", "when it was created", &["<1d", "<1w"]),
 ];
-
-const fn field(
-    name: &'static str,
-    hint: &'static str,
-    values: &'static [&'static str],
-) -> QueryField {
-    QueryField { name, hint, values }
-}
 
 /// The query bar.
 pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {

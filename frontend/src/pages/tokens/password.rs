@@ -2,7 +2,7 @@
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use super::super::kit::{check, of};
+use super::super::kit::{check, general_error, of};
 use crate::{api, components::Field, data::use_actor, model::Failure};
 
 /// The form that changes the user's own password.
@@ -53,12 +53,6 @@ pub(super) fn Password() -> impl IntoView {
                 .required()
                 .error(of(wrong, name))
         };
-    let general = move || {
-        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
-                .into_any()
-        })
-    };
     view! {
         <form class="panel form-section narrow-form" on:submit=submit novalidate>
             <h2>"Another password"</h2>
@@ -67,7 +61,7 @@ pub(super) fn Password() -> impl IntoView {
                 .hint("12 to 256 characters, and not easy to guess.").text()}
             {field("again", "New password, again", again, "again", "new-password").text()}
             {check("revoke-tokens", "Revoke my tokens as well", revoke, "Otherwise programs that use them keep working.")}
-            <div role="alert">{move || general()}</div>
+            <div role="alert">{move || general_error(wrong)}</div>
             <p class="form-foot">
                 <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>"Change password"</button>
             </p>

@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{
     api,
-    components::{AsyncView, live, panel},
+    components::{AsyncView, live, panel, week_rows, weekday_heads},
     data::{Load, use_load},
-    model::{Forecast, ForecastHour, Weekday},
+    model::{Forecast, ForecastHour},
     state::{Address, use_address, use_every, use_zone},
     time::{Day, Moment, amount, grouped, month_name},
 };
@@ -112,18 +112,11 @@ fn page(days: &[(Day, i64)], zone: &str, address: Address) -> AnyView {
     for (place, (day, fires)) in days.iter().enumerate() {
         cells.push(cell(*day, *fires, most, place == 0, address));
     }
-    let mut weeks = Vec::new();
-    while !cells.is_empty() {
-        let rest = cells.split_off(cells.len().min(7));
-        let week = std::mem::replace(&mut cells, rest);
-        weeks.push(view! { <tr>{week}</tr> }.into_any());
-    }
-    let heads = Weekday::WEEK.map(|day| view! { <th scope="col">{day.word()}</th> }.into_any());
     view! {
         <table class="month-load">
             <caption class="visually-hidden">{format!("Starts by day in {zone}")}</caption>
-            <thead><tr>{Vec::from(heads)}</tr></thead>
-            <tbody>{weeks}</tbody>
+            <thead><tr>{weekday_heads()}</tr></thead>
+            <tbody>{week_rows(cells)}</tbody>
         </table>
         <p class="hint">{format!("Days in {zone}. The busiest has {}.", amount(most, "start", "starts"))}</p>
     }

@@ -211,7 +211,7 @@ impl Provider {
         let metadata = self.latest.borrow().clone()?;
         let url = metadata.additional_metadata().end_session_endpoint.clone()?;
         let home = PostLogoutRedirectUrl::new(format!("{}/", self.home)).ok()?;
-        let id_token = id_token.parse::<token::Token>().ok()?;
+        let id_token = id_token.parse::<token::SignedIdToken>().ok()?;
         let request = LogoutRequest::from(url)
             .set_client_id(ClientId::new(self.settings.client_id.clone()))
             .set_id_token_hint(&id_token)

@@ -63,14 +63,14 @@ pub(super) struct More(HashMap<String, Value>);
 impl AdditionalClaims for More {}
 
 type Encryption = CoreJweContentEncryptionAlgorithm;
-pub(super) type Token = IdToken<More, CoreGenderClaim, Encryption, Algorithm>;
+pub(super) type SignedIdToken = IdToken<More, CoreGenderClaim, Encryption, Algorithm>;
 type Fields = IdTokenFields<More, EmptyExtraTokenFields, CoreGenderClaim, Encryption, Algorithm>;
 pub(super) type Response = StandardTokenResponse<Fields, CoreTokenType>;
 type Claims = IdTokenClaims<More, CoreGenderClaim>;
 
 /// The claims of a valid token that belongs to the sign-in with this nonce.
 pub(super) fn verified<'t>(
-    token: &'t Token,
+    token: &'t SignedIdToken,
     verifier: IdTokenVerifier<'_, CoreJsonWebKey>,
     nonce: &Nonce,
     now: DateTime<Utc>,

@@ -13,8 +13,9 @@ use crate::{
         page::DECLARED,
         run::Run,
         scalar::Instant,
-        schedule::{CatchUp, OverlapPolicy, Schedule},
+        schedule::Schedule,
         schedule_input::{MisfireInput, given},
+        schedule_policy::{CatchUp, OverlapPolicy},
     },
     commands::{BadInput, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Which},
 };

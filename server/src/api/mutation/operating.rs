@@ -10,7 +10,7 @@ use crate::{
         error::Result,
         payload::{BufferPayload, RunPayload, SchedulePayload, SkipPayload, schedule},
         scalar::Instant,
-        schedule::CatchUp,
+        schedule_policy::CatchUp,
     },
     commands::{ByHand, Call},
 };

@@ -10,9 +10,9 @@ use super::{
 use crate::{
     app,
     clock::Clock,
-    config::{Config, Role},
+    config::{Config, NodeRole},
     store::{
-        Migrations, Options, Schema, Store, StoreError, alerts, backup,
+        MigrationState, Migrations, Options, Store, StoreError, alerts, backup,
         claims::MAX_OFFSET_MS,
         inspect::{self, Inspection},
         reads::feed,
@@ -128,18 +128,18 @@ fn room(look: &Inspection, own: u32) -> Option<Finding> {
     })
 }
 
-fn schema(schema: Result<Schema, StoreError>, migrates: bool) -> Finding {
+fn schema(schema: Result<MigrationState, StoreError>, migrates: bool) -> Finding {
     const CHECK: &str = "schema";
     match schema {
         Err(error) => {
             let help = "run the version of Carillon that made it, or a later one";
             Finding::error(CHECK, format!("failed to {error}"), help)
         }
-        Ok(Schema { applied, pending }) if pending.is_empty() => {
+        Ok(MigrationState { applied, pending }) if pending.is_empty() => {
             let last = applied.last().map(String::as_str).unwrap_or_default();
             Finding::ok(CHECK, format!("it is up to date ({last})"))
         }
-        Ok(Schema { pending, .. }) => {
+        Ok(MigrationState { pending, .. }) => {
             let found = format!("{} migrations are pending", pending.len());
             if migrates {
                 let help = "the next start applies them; make a backup first";
@@ -208,7 +208,7 @@ fn people(nobody: bool) -> Finding {
 
 /// Judges the roles of the live nodes together with those of this configuration.
 fn nodes(own: BTreeSet<&str>, living: Vec<&str>) -> Finding {
-    let needed = [Role::Api, Role::Scheduler, Role::Worker].map(Role::word);
+    let needed = [NodeRole::Api, NodeRole::Scheduler, NodeRole::Worker].map(NodeRole::word);
     let missing: Vec<&str> =
         needed.into_iter().filter(|role| !own.contains(role) && !living.contains(role)).collect();
     if missing.is_empty() {
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn pending_migrations_are_an_error_if_nothing_applies_them() {
-        let pending = || Ok(Schema { applied: vec![], pending: vec!["m0001".to_owned()] });
+        let pending = || Ok(MigrationState { applied: vec![], pending: vec!["m0001".to_owned()] });
         assert_eq!(schema(pending(), true).level, Level::Warning);
         assert_eq!(schema(pending(), false).level, Level::Error);
     }

@@ -7,7 +7,7 @@ use timetable::ZoneData;
 
 use super::Finding;
 use crate::{
-    config::{Commands, Config},
+    config::{self, Config},
     target::programs_user,
 };
 
@@ -70,7 +70,7 @@ pub(super) fn commands(config: &Config) -> Finding {
 }
 
 /// Finds problems in the list of variables that tasks may set for listed programs.
-fn judge_variables(commands: &Commands) -> Option<Finding> {
+fn judge_variables(commands: &config::Commands) -> Option<Finding> {
     if commands.programs.is_empty() || !commands.variables.iter().any(|name| name == "*") {
         return None;
     }
@@ -80,7 +80,7 @@ fn judge_variables(commands: &Commands) -> Option<Finding> {
 }
 
 /// Describes whose tasks may run programs, and which programs.
-fn allowed(commands: &Commands) -> String {
+fn allowed(commands: &config::Commands) -> String {
     let mut said = commands.namespaces.join(", ");
     match commands.programs.len() {
         0 => {}
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_list_of_programs_that_any_variable_leads_elsewhere_is_told() {
-        let mut commands = Commands::default();
+        let mut commands = config::Commands::default();
         assert_eq!(judge_variables(&commands), None);
         commands.programs = vec!["/usr/bin/perl".to_owned()];
         commands.variables = vec!["GIT_AUTHOR_*".to_owned()];

@@ -9,7 +9,7 @@ use super::{super::client::http, Finding};
 use crate::{
     app,
     clock::Clock,
-    config::{Config, Role},
+    config::{Config, NodeRole},
 };
 
 /// How long a collector may take to accept a connection.
@@ -59,7 +59,7 @@ async fn ours(config: &Config) -> Option<String> {
 /// Checks whether passwords cross a network unencrypted.
 pub(super) fn browsers(config: &Config) -> Finding {
     const CHECK: &str = "browsers";
-    if !config.node.roles.has(Role::Api) {
+    if !config.node.roles.has(NodeRole::Api) {
         return Finding::ok(CHECK, "this node has no console (node.roles)");
     }
     if cfg!(not(feature = "embed")) && config.console.dist.is_none() {

@@ -8,7 +8,7 @@ use super::names::Names;
 use crate::{
     cli::CliError,
     commands::{
-        Format,
+        FileFormat,
         modules::file::{File, ScheduleEntry, TaskEntry, WorkflowEntry},
     },
 };
@@ -29,7 +29,7 @@ pub(super) struct ImportedEntry {
     place: String,
     /// The original text of the entry.
     entry: String,
-    outcome: Outcome,
+    outcome: EntryOutcome,
     /// The schedule that was created from the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<String>,
@@ -44,7 +44,7 @@ pub(super) struct ImportedEntry {
 /// The outcome of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Outcome {
+pub(super) enum EntryOutcome {
     /// The imported schedule means the same as the entry.
     Imported,
     /// The entry was imported, but the schedule's meaning differs.
@@ -64,7 +64,7 @@ pub(super) struct ForeignEntry<'a> {
 }
 
 /// The imported workflow, if it has more than one task.
-pub(super) type Workflow = Option<WorkflowEntry>;
+pub(super) type ImportedWorkflow = Option<WorkflowEntry>;
 
 /// Maximum number of characters of an entry that the report repeats.
 const MAX_SHOWN: usize = 100;
@@ -100,7 +100,7 @@ impl Gathered {
         origin: &ForeignEntry<'_>,
         wanted: &[&str],
         mut schedule: ScheduleEntry,
-        workflow: Workflow,
+        workflow: ImportedWorkflow,
         changes: Vec<String>,
     ) {
         if let Err(why) = check_timing(&schedule) {
@@ -126,9 +126,9 @@ impl Gathered {
         }
         self.file.schedules.insert(name.clone(), schedule);
         let outcome = match (needs_root, changes.is_empty()) {
-            (true, _) => Outcome::NeedsChange,
-            (false, true) => Outcome::Imported,
-            (false, false) => Outcome::MeaningChanged,
+            (true, _) => EntryOutcome::NeedsChange,
+            (false, true) => EntryOutcome::Imported,
+            (false, false) => EntryOutcome::MeaningChanged,
         };
         self.put(origin, outcome, Some(name), changes);
         if let Some(entry) = self.found.last_mut() {
@@ -164,18 +164,18 @@ impl Gathered {
 
     /// Refuses an entry.
     pub(super) fn refuse(&mut self, origin: &ForeignEntry<'_>, why: impl Into<String>) {
-        self.put(origin, Outcome::Unsupported, None, vec![why.into()]);
+        self.put(origin, EntryOutcome::Unsupported, None, vec![why.into()]);
     }
 
     /// Counts an entry that was found but not requested.
     pub(super) fn skip(&mut self, origin: &ForeignEntry<'_>, why: impl Into<String>) {
-        self.put(origin, Outcome::Skipped, None, vec![why.into()]);
+        self.put(origin, EntryOutcome::Skipped, None, vec![why.into()]);
     }
 
     fn put(
         &mut self,
         origin: &ForeignEntry<'_>,
-        outcome: Outcome,
+        outcome: EntryOutcome,
         schedule: Option<String>,
         mut notes: Vec<String>,
     ) {
@@ -190,13 +190,14 @@ impl Gathered {
     }
 
     pub(super) fn all_keep_their_meaning(&self) -> bool {
-        let keeps =
-            |found: &ImportedEntry| matches!(found.outcome, Outcome::Imported | Outcome::Skipped);
+        let keeps = |found: &ImportedEntry| {
+            matches!(found.outcome, EntryOutcome::Imported | EntryOutcome::Skipped)
+        };
         self.found.iter().all(keeps)
     }
 
     /// The module's file.
-    pub(super) fn source(&self, format: Format) -> Result<String, CliError> {
+    pub(super) fn source(&self, format: FileFormat) -> Result<String, CliError> {
         let entries = self.file.entries();
         if self.found.len() > MAX_FOUND {
             return Err(CliError::Usage(format!(
@@ -219,11 +220,11 @@ impl Gathered {
         let mut words = String::new();
         for found in &self.found {
             let outcome = match found.outcome {
-                Outcome::Imported => "imported",
-                Outcome::MeaningChanged => "meaning changed",
-                Outcome::NeedsChange => "needs a change",
-                Outcome::Unsupported => "unsupported",
-                Outcome::Skipped => "skipped",
+                EntryOutcome::Imported => "imported",
+                EntryOutcome::MeaningChanged => "meaning changed",
+                EntryOutcome::NeedsChange => "needs a change",
+                EntryOutcome::Unsupported => "unsupported",
+                EntryOutcome::Skipped => "skipped",
             };
             let became = found.schedule.as_ref().map(|name| format!(" as {name}"));
             let became = became.unwrap_or_default();
@@ -235,16 +236,16 @@ impl Gathered {
         let count = |outcome| self.found.iter().filter(|found| found.outcome == outcome).count();
         words += &format!(
             "{} imported, {} with another meaning, {} unsupported",
-            count(Outcome::Imported),
-            count(Outcome::MeaningChanged),
-            count(Outcome::Unsupported),
+            count(EntryOutcome::Imported),
+            count(EntryOutcome::MeaningChanged),
+            count(EntryOutcome::Unsupported),
         );
-        match count(Outcome::NeedsChange) {
+        match count(EntryOutcome::NeedsChange) {
             0 => {}
             1 => words += ", 1 needs a change",
             more => words += &format!(", {more} need a change"),
         }
-        match count(Outcome::Skipped) {
+        match count(EntryOutcome::Skipped) {
             0 => words += "\n",
             skipped => words += &format!(", {skipped} skipped\n"),
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use timetable::Dialect;
 
 use super::{cronicle, crontab, dkron, eventbridge, gathered::Gathered, kubernetes};
-use crate::commands::{Format, modules::file::File};
+use crate::commands::{FileFormat, modules::file::File};
 
 /// Maximum size of a report in relation to its input: it repeats each entry, and may note each
 /// word.
@@ -27,7 +27,7 @@ fn bounded(text: &str, gathered: &Gathered) {
         text.len(),
         gathered.json().len()
     );
-    gathered.source(Format::Yaml).unwrap_or_else(|error| panic!("{error}"));
+    gathered.source(FileFormat::Yaml).unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn every_importer(text: &str) {
@@ -44,9 +44,9 @@ fn every_importer(text: &str) {
         let _ = crontab::gather(&mut gathered, Path::new("tab"), "tab", text, form);
         bounded(text, &gathered);
     }
-    for runs in [kubernetes::Runs::Job, kubernetes::Runs::Command] {
+    for runs in [kubernetes::ImportedRun::Job, kubernetes::ImportedRun::Command] {
         let mut gathered = new();
-        let cluster = kubernetes::Cluster { zone: "UTC", runs, dialect: None };
+        let cluster = kubernetes::ClusterFacts { zone: "UTC", runs, dialect: None };
         kubernetes::gather(&mut gathered, "jobs", text, cluster);
         bounded(text, &gathered);
     }
@@ -208,7 +208,7 @@ proptest! {
     #[test]
     fn pieces_in_any_order_are_answered(text in pieces()) {
         every_importer(&text);
-        for format in [Format::Yaml, Format::Toml] {
+        for format in [FileFormat::Yaml, FileFormat::Toml] {
             let _ = File::read(&text, format);
         }
     }
@@ -216,7 +216,7 @@ proptest! {
     #[test]
     fn exports_with_values_of_any_kind_are_answered(text in exports()) {
         every_importer(&text);
-        let _ = File::read(&text, Format::Yaml);
+        let _ = File::read(&text, FileFormat::Yaml);
     }
 }
 
@@ -241,15 +241,18 @@ fn bombs_are_answered_and_stay_small() {
     ] {
         let new = || Gathered::new("imported", "default");
         let mut gathered = new();
-        let cluster =
-            kubernetes::Cluster { zone: "UTC", runs: kubernetes::Runs::Command, dialect: None };
+        let cluster = kubernetes::ClusterFacts {
+            zone: "UTC",
+            runs: kubernetes::ImportedRun::Command,
+            dialect: None,
+        };
         kubernetes::gather(&mut gathered, "jobs", &text, cluster);
         assert!(gathered.words().len() < 4_096 + 100 * text.len());
         let mut gathered = new();
         let form = crontab::Form { system: None, dialect: None, user: None, zone: "UTC" };
         let _ = crontab::gather(&mut gathered, Path::new("tab"), "tab", &text, form);
         cronicle::gather(&mut gathered, "export", &text, "UTC");
-        for format in [Format::Yaml, Format::Toml] {
+        for format in [FileFormat::Yaml, FileFormat::Toml] {
             if let Err(error) = File::read(&text, format) {
                 assert!(format!("{error:?}").len() < 4_096, "{format:?}");
             }

@@ -5,7 +5,7 @@ use clap::Args;
 use super::gathered::Gathered;
 use crate::{
     cli::{CliError, modules, output},
-    commands::Format,
+    commands::FileFormat,
 };
 
 /// The destination of an import.
@@ -40,7 +40,7 @@ impl Into {
     pub(super) fn end(&self, gathered: Gathered) -> Result<(), CliError> {
         let format = match &self.output {
             Some(path) => modules::format_of(path),
-            None => Format::Yaml,
+            None => FileFormat::Yaml,
         };
         if !self.dry_run {
             let source = gathered.source(format)?;

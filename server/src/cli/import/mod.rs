@@ -95,7 +95,7 @@ struct Kubernetes {
     tz: String,
     /// Effect of a fire
     #[arg(long, value_enum, value_name = "WHAT", default_value = "job")]
-    target: kubernetes::Runs,
+    target: kubernetes::ImportedRun,
     /// Dialect of 'schedule', if it is not cron's
     #[arg(long, value_enum, value_name = "DIALECT")]
     dialect: Option<DialectFlag>,
@@ -215,7 +215,7 @@ impl Kubernetes {
         let dialect = self.dialect.map(DialectFlag::dialect);
         for file in &self.files {
             let text = modules::text(file, "manifest")?;
-            let cluster = kubernetes::Cluster { zone: &zone, runs: self.target, dialect };
+            let cluster = kubernetes::ClusterFacts { zone: &zone, runs: self.target, dialect };
             kubernetes::gather(&mut gathered, &shown(file), &text, cluster);
         }
         self.into.end(gathered)

@@ -15,7 +15,7 @@ use super::super::{
 use crate::{
     app,
     commands::CommandError,
-    engine::maintenance::retention::{self, Preview, RetentionReport, RoundOptions},
+    engine::maintenance::retention::{self, RemovalPreview, RetentionReport, RoundOptions},
     store::namespaces,
     telemetry::Metrics,
 };
@@ -79,7 +79,7 @@ impl Round {
     }
 }
 
-fn as_json(preview: &Preview, lines: &[RemovedRows]) -> Result<(), CliError> {
+fn as_json(preview: &RemovalPreview, lines: &[RemovedRows]) -> Result<(), CliError> {
     let tables = lines.iter().map(|(table, namespace, rows, bytes)| {
         json!({ "table": table, "namespace": namespace, "rows": rows, "estimatedBytes": bytes })
     });
@@ -94,7 +94,7 @@ fn as_json(preview: &Preview, lines: &[RemovedRows]) -> Result<(), CliError> {
     }))
 }
 
-fn print(preview: &Preview, lines: &[RemovedRows]) -> Result<(), CliError> {
+fn print(preview: &RemovalPreview, lines: &[RemovedRows]) -> Result<(), CliError> {
     let row = |(table, namespace, rows, bytes): &RemovedRows| {
         let namespace = namespace.clone().unwrap_or_else(|| "-".to_owned());
         [(*table).to_owned(), namespace, rows.to_string(), format!("~{bytes}")]

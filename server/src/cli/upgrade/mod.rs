@@ -20,7 +20,7 @@ use crate::{
     app,
     clock::Clock,
     store::{
-        Options, Schema, Store, StoreError, backup,
+        MigrationState, Options, Store, StoreError, backup,
         stored::{Stored, StoredKind, StoredText},
     },
 };
@@ -84,7 +84,7 @@ impl Upgrade {
         let file = backup::file_of(config.database.url.expose_secret()).ok();
         // If the database file is missing, reading the schema would create it.
         if file.is_none_or(|file| file.exists()) {
-            let Schema { applied, pending } = Store::schema(&options).await?;
+            let MigrationState { applied, pending } = Store::schema(&options).await?;
             (report.schema, report.pending) = (applied.last().cloned(), pending);
         }
         // An empty database contains nothing to check.

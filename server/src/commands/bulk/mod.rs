@@ -146,9 +146,7 @@ impl Commands {
         deed: BulkAction,
     ) -> Result<ManyDone, CommandError> {
         let until = self.clock.instant() + self.patience;
-        if let Some(reason) = order.reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(order.reason)?;
         let (who, BulkRequest { which, call, .. }) = (permit.who(), order);
         let namespace = self.namespace(self.store.read(), permit, &which.namespace).await?;
         let mut earlier = None;

@@ -109,9 +109,7 @@ impl Commands {
         call: &Call,
     ) -> Result<SavedCalendar, CommandError> {
         let CalendarEdit { id, expected_version, apply, reason } = edit;
-        if let Some(reason) = &reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason.as_deref())?;
         let mut apply = Some(apply);
         let planned = self.plan_edit(right, id, expected_version, &mut apply).await?;
         let tx = self.store.begin().await?;
@@ -212,9 +210,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        if let Some(reason) = reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);

@@ -13,7 +13,7 @@ use super::{
     deploy::{DeploymentContext, inside},
     difference::{Pictured, between},
     file::{ChannelEntry, RuleEntry},
-    plan::{Action, ObjectChange},
+    plan::{ObjectChange, PlanAction},
 };
 use crate::{
     commands::{
@@ -123,7 +123,7 @@ impl Commands {
                 .add_channel(site.tx, site.who, site.namespace, Some(site.module), draft)
                 .await?;
             let made = format!("made{missing}");
-            return Ok((id, ObjectChange::new(Action::Create, "alert_channel", name, made)));
+            return Ok((id, ObjectChange::new(PlanAction::Create, "alert_channel", name, made)));
         };
         let (kind_of, module) = (DeclaredKind::AlertChannel, row.module.as_deref());
         let adopted = self.own(site, "name", name, kind_of, row.id, module).await?;
@@ -183,7 +183,7 @@ impl Commands {
         let spec = entry.spec(name, channels);
         let Some(row) = row else {
             self.add_rule(site.tx, site.who, site.namespace, Some(site.module), &spec).await?;
-            return Ok(ObjectChange::new(Action::Create, "alert_rule", name, "made"));
+            return Ok(ObjectChange::new(PlanAction::Create, "alert_rule", name, "made"));
         };
         let module = row.module.as_deref();
         let adopted = self.own(site, "name", name, DeclaredKind::AlertRule, row.id, module).await?;

@@ -11,7 +11,8 @@ use timetable::MAX_CALENDARS;
 use uuid::Uuid;
 
 use super::{
-    deploy::{DeclaredNames, DeploymentSource, unmask},
+    declared::DeclaredNames,
+    deploy::{DeploymentSource, unmask},
     file::File,
 };
 use crate::{

@@ -19,7 +19,7 @@ use crate::{
     access::{Grants, Viewer, ViewerKind},
     commands::{
         BadInput, Call, CommandError, Commands, DeploymentSource,
-        modules::{Action, ObjectChange},
+        modules::{ObjectChange, PlanAction},
     },
     store::{
         namespaces,
@@ -61,7 +61,7 @@ impl Commands {
             }
         }
         let (right, source, call) = (us.editor()?, source(fires), Call::default());
-        let differs = |change: &ObjectChange| change.action != Action::Unchanged;
+        let differs = |change: &ObjectChange| change.action != PlanAction::Unchanged;
         let wanted = DeploymentSource::yaml(&source);
         let compared =
             self.deploy(&right, DeploymentSource { dry_run: true, ..wanted }, &call).await?;

@@ -8,7 +8,7 @@ use super::{
     deploy::{DeploymentContext, at_key, inside, unmask},
     difference::between,
     file::{CalendarEntry, ScheduleEntry},
-    plan::{Action, FieldChange, ObjectChange},
+    plan::{FieldChange, ObjectChange, PlanAction},
 };
 use crate::{
     commands::{
@@ -38,7 +38,7 @@ impl Commands {
         let Some(row) = calendars::by_name(site.tx, site.namespace, name).await? else {
             let module = Some(site.module);
             self.create_calendar_in(site.tx, site.who, site.namespace, &spec, module).await?;
-            return Ok(ObjectChange::new(Action::Create, "calendar", name, "made"));
+            return Ok(ObjectChange::new(PlanAction::Create, "calendar", name, "made"));
         };
         let adopted = self
             .own(site, "name", name, DeclaredKind::Calendar, row.id, row.module.as_deref())
@@ -62,7 +62,7 @@ impl Commands {
             let module = Some(site.module);
             let added = self.add_group(tx, who, namespace, name, max_runs, module).await;
             added.map_err(|error| at_key(error, &field))?;
-            return Ok(ObjectChange::new(Action::Create, "group", name, "made"));
+            return Ok(ObjectChange::new(PlanAction::Create, "group", name, "made"));
         };
         let adopted = self
             .own(site, &field, name, DeclaredKind::Group, row.id, row.module.as_deref())
@@ -93,7 +93,7 @@ impl Commands {
             let module = Some(site.module);
             let added = self.add_workflow(tx, who, namespace, name, &definition, secrets, module);
             let added = added.await.map_err(inside)?;
-            let made = ObjectChange::new(Action::Create, "workflow", name, "made");
+            let made = ObjectChange::new(PlanAction::Create, "workflow", name, "made");
             return Ok(ObjectChange { unset: added.unset, ..made });
         };
         let adopted = self
@@ -131,7 +131,7 @@ impl Commands {
             let DeploymentContext { tx, who, namespace, .. } = *site;
             let module = Some(site.module);
             let saved = self.create_in(tx, who, namespace, new, &none, timing, module).await?;
-            let made = ObjectChange::new(Action::Create, "schedule", name, "made");
+            let made = ObjectChange::new(PlanAction::Create, "schedule", name, "made");
             return Ok(ObjectChange { warnings: saved.warnings, unset, ..made });
         };
         // The row was found without a lock, so a claim or a pause may have changed it since.
@@ -168,7 +168,8 @@ impl Commands {
         let (saved, told) = updated.await?;
         // The schedule's own workflow is not reported if it was only adopted along with the
         // schedule.
-        let is_told = |own: &ObjectChange| own.action != Action::Adopt || !own.fields.is_empty();
+        let is_told =
+            |own: &ObjectChange| own.action != PlanAction::Adopt || !own.fields.is_empty();
         let own = own.filter(ObjectChange::is_one).filter(is_told);
         let task = own.as_ref().map(|own| own.detail.clone());
         fields.extend(own.into_iter().flat_map(task_fields));
@@ -220,7 +221,7 @@ impl Commands {
 
 /// The changes of a schedule's own task, under the keys that they have in the schedule's entry.
 fn task_fields(own: ObjectChange) -> Vec<FieldChange> {
-    if own.action == Action::Create {
+    if own.action == PlanAction::Create {
         let after = Some(own.detail);
         return vec![FieldChange { path: "task".to_owned(), before: None, after }];
     }

@@ -4,13 +4,19 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{
     difference::Pictured,
     file::{CalendarEntry, ChannelEntry, File, RuleEntry, ScheduleEntry, TaskEntry, WorkflowEntry},
 };
-use crate::{commands::CalendarSpec, model::Definition};
+use crate::{
+    access::Viewer,
+    commands::{CalendarSpec, CommandError, Commands},
+    model::Definition,
+    store::{DatabaseTransaction, modules},
+};
 
 /// The declared objects by their names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -76,6 +82,55 @@ impl Declared {
     }
 }
 
+/// The names in a file that may belong to existing objects.
+pub(super) struct DeclaredNames {
+    pub(super) schedules: Vec<String>,
+    pub(super) calendars: Vec<String>,
+}
+
+impl DeclaredNames {
+    pub(super) fn of(file: &File) -> Self {
+        Self {
+            schedules: file.schedules.keys().cloned().collect(),
+            calendars: file.calendars.keys().cloned().collect(),
+        }
+    }
+}
+
+impl Commands {
+    /// The declarations of a module's last deployment; empty if it was never deployed.
+    pub(super) async fn declared(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        module: &str,
+    ) -> Result<Declared, CommandError> {
+        let Some(row) = modules::find(tx, namespace, module).await? else {
+            return Ok(Declared::default());
+        };
+        serde_json::from_value(row.declared).map_err(|source| CommandError::Unreadable {
+            what: format!("the module {module:?} as it was deployed"),
+            source,
+        })
+    }
+
+    /// Stores the declarations of a deployment, or forgets the module if it declares nothing.
+    pub(super) async fn keep_declared(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        module: &str,
+        declared: &Declared,
+    ) -> Result<(), CommandError> {
+        if declared.is_empty() {
+            return Ok(modules::forget(tx, namespace, module).await?);
+        }
+        let at = self.clock.now().into();
+        Ok(modules::keep(tx, namespace, module, json!(declared), &who.name, at).await?)
+    }
+}
+
 /// The task of a workflow that could be a schedule's own: everything except the task has default
 /// values.
 pub(super) fn own_task(definition: &Definition) -> Option<TaskEntry> {
@@ -85,7 +140,7 @@ pub(super) fn own_task(definition: &Definition) -> Option<TaskEntry> {
 }
 
 pub(super) fn group(max_runs: i64) -> Pictured {
-    Pictured::open(serde_json::json!({ "limit": max_runs }))
+    Pictured::open(json!({ "limit": max_runs }))
 }
 
 pub(super) fn calendar(spec: CalendarSpec) -> Pictured {

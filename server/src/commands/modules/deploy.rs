@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use super::{
     alerts::DeclaredAlerts,
-    declared::Declared,
+    declared::{Declared, DeclaredNames},
     effect::{Effect, Outlooks, ScheduleOutlook},
-    file::{File, Format},
+    file::{File, FileFormat},
     plan::{Deployment, ObjectChange},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     },
     engine::planning::prepared::{self, PreparedTimetable},
     model::{Definition, Spec, calendars as compiled, check, naming},
-    store::{DatabaseTransaction, calendars, modules, schedules},
+    store::{DatabaseTransaction, calendars, schedules},
 };
 
 /// A module's file to deploy, and how.
@@ -34,7 +34,7 @@ pub struct DeploymentSource<'a> {
     /// The module's file.
     pub text: &'a str,
     /// The file's format.
-    pub format: Format,
+    pub format: FileFormat,
     /// Whether to only report what would happen.
     pub dry_run: bool,
     /// Whether to delete objects that the module no longer declares.
@@ -48,7 +48,7 @@ pub struct DeploymentSource<'a> {
 impl<'a> DeploymentSource<'a> {
     /// A module in YAML, deployed for real, with removal of objects that it no longer declares.
     pub fn yaml(text: &'a str) -> Self {
-        let format = Format::Yaml;
+        let format = FileFormat::Yaml;
         Self { text, format, dry_run: false, prune: true, adopt: false, reason: None }
     }
 }
@@ -95,9 +95,7 @@ impl Commands {
         }
         let file = File::read(source.text, source.format)?;
         check::name("module", &file.module)?;
-        if let Some(reason) = source.reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(source.reason)?;
         within_bounds(&file)?;
         let names = DeclaredNames::of(&file);
         if !source.dry_run {
@@ -153,18 +151,7 @@ impl Commands {
             deployment.effect = Some(self.effect(namespace, outlooks).await?);
             return Ok(deployment);
         }
-        if deployment.changes.iter().any(ObjectChange::is_one) {
-            let told = |change: &ObjectChange| json!([change.action, change.kind, change.name]);
-            let changed = deployment.changes.iter().filter(|change| change.is_one());
-            let entry = Entry {
-                action: "module.deploy",
-                namespace: Some(namespace),
-                subject: &deployment.module,
-                after: Some(serde_json::Value::Array(changed.map(told).collect())),
-                ..Entry::default()
-            };
-            self.audit(&tx, who, entry).await?;
-        }
+        self.audit_deployment(&tx, who, namespace, &deployment).await?;
         self.keep_declared(&tx, right.who(), namespace, &deployment.module, &declared).await?;
         self.remember(&tx, right.who(), call, &deployment).await?;
         self.store.commit_after_handoffs(tx).await?;
@@ -180,6 +167,30 @@ impl Commands {
         // The deployment is done, whether its effect can be counted now or not.
         deployment.effect = self.effect(namespace, outlooks).await.ok();
         Ok(deployment)
+    }
+
+    /// Records a deployment in the audit log, unless it changed nothing.
+    async fn audit_deployment(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        deployment: &Deployment,
+    ) -> Result<(), CommandError> {
+        let told = |change: &ObjectChange| json!([change.action, change.kind, change.name]);
+        let changed = deployment.changes.iter().filter(|change| change.is_one());
+        let changed: Vec<serde_json::Value> = changed.map(told).collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let entry = Entry {
+            action: "module.deploy",
+            namespace: Some(namespace),
+            subject: &deployment.module,
+            after: Some(serde_json::Value::Array(changed)),
+            ..Entry::default()
+        };
+        Ok(self.audit(tx, who, entry).await?)
     }
 
     async fn apply(
@@ -340,54 +351,6 @@ fn within_bounds(file: &File) -> Result<(), BadInput> {
          {MAX_ENTRIES}"
     );
     Err(BadInput::new("source", "", problem, "divide it into several modules"))
-}
-
-/// The names in a file that may belong to existing objects.
-pub(super) struct DeclaredNames {
-    pub(super) schedules: Vec<String>,
-    pub(super) calendars: Vec<String>,
-}
-
-impl DeclaredNames {
-    fn of(file: &File) -> Self {
-        Self {
-            schedules: file.schedules.keys().cloned().collect(),
-            calendars: file.calendars.keys().cloned().collect(),
-        }
-    }
-}
-
-impl Commands {
-    /// The declarations of a module's last deployment; empty if it was never deployed.
-    pub(super) async fn declared(
-        &self,
-        tx: &DatabaseTransaction,
-        namespace: Uuid,
-        module: &str,
-    ) -> Result<Declared, CommandError> {
-        let Some(row) = modules::find(tx, namespace, module).await? else {
-            return Ok(Declared::default());
-        };
-        serde_json::from_value(row.declared).map_err(|source| CommandError::Unreadable {
-            what: format!("the module {module:?} as it was deployed"),
-            source,
-        })
-    }
-
-    async fn keep_declared(
-        &self,
-        tx: &DatabaseTransaction,
-        who: &Viewer,
-        namespace: Uuid,
-        module: &str,
-        declared: &Declared,
-    ) -> Result<(), CommandError> {
-        if declared.is_empty() {
-            return Ok(modules::forget(tx, namespace, module).await?);
-        }
-        let at = self.clock.now().into();
-        Ok(modules::keep(tx, namespace, module, json!(declared), &who.name, at).await?)
-    }
 }
 
 /// Replaces the masks in a definition by the values of the stored one. Masks that are not in their

@@ -24,7 +24,7 @@ use crate::{
         calendars::spec_of,
     },
     store::{
-        Link,
+        DatabaseLink,
         alerts::{channels, rules},
         calendars, groups, modules, schedules, workflows,
     },
@@ -50,7 +50,7 @@ pub struct Drifted {
     /// The object's name.
     pub name: String,
     /// Who decides whether the difference remains.
-    pub side: Side,
+    pub side: DriftOwner,
     /// The differences: the declared and the current values.
     pub fields: Vec<FieldChange>,
     /// Who changed the object last, if known.
@@ -63,7 +63,7 @@ pub struct Drifted {
 
 /// Who decides whether a difference remains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum DriftOwner {
     /// The operators: the difference stays.
     Operators,
     /// The module: the next deployment restores the declared values.
@@ -105,7 +105,7 @@ impl Commands {
 
     async fn drifted_shared(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -141,7 +141,7 @@ impl Commands {
 
     async fn drifted_alerts(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -174,7 +174,7 @@ impl Commands {
 
     async fn drifted_schedule(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         row: &schedule::Model,
         declared: &Value,
         is_open: bool,
@@ -207,12 +207,12 @@ impl Commands {
                 let (by, at) = changed.clone().unzip();
                 (by, at, None)
             };
-            let (kind, name, side) = ("schedule", row.name.clone(), Side::Operators);
+            let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Operators);
             found.push(Drifted { kind, name, side, fields: vec![field], by, at, reason });
         }
         if !ours.is_empty() {
             let (by, at) = changed.unzip();
-            let (kind, name, side) = ("schedule", row.name.clone(), Side::Module);
+            let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Module);
             found.push(Drifted { kind, name, side, fields: ours, by, at, reason: None });
         }
         Ok(found)
@@ -237,7 +237,7 @@ fn compared(
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
     // The stored declaration contains no secrets, so masked values are compared.
     let fields = between(&Pictured::open(declared.clone()), &Pictured::open(now.shown));
-    let (name, side, at) = (name.to_owned(), Side::Module, Some(at));
+    let (name, side, at) = (name.to_owned(), DriftOwner::Module, Some(at));
     (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
 }
 
@@ -248,7 +248,7 @@ fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
     Some(Drifted {
         kind: "alert_rule",
         name: row.name.clone(),
-        side: Side::Operators,
+        side: DriftOwner::Operators,
         fields: vec![FieldChange { path: "muted_until".to_owned(), before: None, after }],
         by: row.muted_by.clone(),
         at: None,
@@ -259,6 +259,6 @@ fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
 fn missing(kind: &'static str, name: &str) -> Drifted {
     let gone =
         FieldChange { path: String::new(), before: Some("declared".to_owned()), after: None };
-    let (name, side) = (name.to_owned(), Side::Module);
+    let (name, side) = (name.to_owned(), DriftOwner::Module);
     Drifted { kind, name, side, fields: vec![gone], by: None, at: None, reason: None }
 }

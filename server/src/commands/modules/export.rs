@@ -12,7 +12,9 @@ use uuid::Uuid;
 use super::{
     declared::own_task,
     deploy::MAX_ENTRIES,
-    file::{CalendarEntry, ChannelEntry, File, Format, RuleEntry, ScheduleEntry, WorkflowEntry},
+    file::{
+        CalendarEntry, ChannelEntry, File, FileFormat, RuleEntry, ScheduleEntry, WorkflowEntry,
+    },
 };
 use crate::{
     access::Permit,
@@ -27,13 +29,10 @@ use crate::{
     model::check,
     search::List,
     store::{
-        Link,
+        DatabaseLink,
         alerts::{channels, rules},
         calendars, groups,
-        reads::{
-            schedules::{Filter, keys},
-            within::Within,
-        },
+        reads::{self, within::Within},
         schedules, workflows,
     },
 };
@@ -51,7 +50,7 @@ pub struct ExportRequest {
     /// The name of the module for objects created by hand.
     pub name: String,
     /// The format of the files.
-    pub format: Format,
+    pub format: FileFormat,
 }
 
 /// A module's file.
@@ -127,16 +126,18 @@ impl Commands {
 
     async fn wanted_schedules(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         wanted: &ExportRequest,
     ) -> Result<Vec<schedule::Model>, CommandError> {
-        let mut filter = Filter::default();
+        let mut filter = reads::schedules::Filter::default();
         if let Some(text) = &wanted.search {
             // Only callers who may see payloads can export.
             filter.search = Some(sought(&self.clock, List::Schedules, text, true)?);
         }
-        let ids = keys(&self.store, &Within::One(namespace), &filter, MAX as u64 + 1).await?;
+        let ids =
+            reads::schedules::keys(&self.store, &Within::One(namespace), &filter, MAX as u64 + 1)
+                .await?;
         if ids.len() > MAX {
             let problem = format!("finds more than {MAX} schedules");
             let help = "narrow the search, or export module by module";
@@ -156,7 +157,7 @@ impl Commands {
 
     async fn put_schedules(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         wanted: &ExportRequest,
         rows: &[schedule::Model],
         files: &mut ModuleFiles,
@@ -208,7 +209,7 @@ impl Commands {
     /// Adds the objects that no schedule names.
     async fn put_all(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         wanted: &ExportRequest,
         files: &mut ModuleFiles,
@@ -243,7 +244,7 @@ impl Commands {
     /// masks.
     async fn put_alerts(
         &self,
-        read: &Link,
+        read: &DatabaseLink,
         namespace: Uuid,
         wanted: &ExportRequest,
         files: &mut ModuleFiles,

@@ -13,7 +13,7 @@ use proptest::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    file::{File, Format, schema},
+    file::{File, FileFormat, schema},
     lint::LintedSchedule,
 };
 use crate::{clock::Clock, model::BadInput};
@@ -240,7 +240,7 @@ fn alter(value: &mut Value, damage: &Damage) {
 }
 
 /// Reads and checks a file as `carillon lint` does; returns whether it could be read.
-fn judged(text: &str, format: Format) -> bool {
+fn judged(text: &str, format: FileFormat) -> bool {
     let clock = Clock::system();
     let began = clock.instant();
     let read = File::read(text, format);
@@ -265,9 +265,9 @@ fn names_the_place(refused: &BadInput) {
 fn judged_in_each_format(module: &Value) -> bool {
     // TOML has no null.
     if let Ok(text) = toml::to_string(module) {
-        judged(&text, Format::Toml);
+        judged(&text, FileFormat::Toml);
     }
-    judged(&module.to_string(), Format::Yaml)
+    judged(&module.to_string(), FileFormat::Yaml)
 }
 
 /// The text of the module with up to three places damaged.
@@ -331,14 +331,14 @@ proptest! {
 
     #[test]
     fn a_module_with_damaged_text_is_answered(text in damaged_text()) {
-        judged(&text, Format::Yaml);
+        judged(&text, FileFormat::Yaml);
     }
 }
 
 #[test]
 fn the_module_that_is_damaged_has_every_key_and_is_accepted() {
     assert!(judged_in_each_format(&good()));
-    File::read(GOOD, Format::Yaml).unwrap().lint(DateTime::UNIX_EPOCH).unwrap();
+    File::read(GOOD, FileFormat::Yaml).unwrap().lint(DateTime::UNIX_EPOCH).unwrap();
     let mut keys = BTreeSet::new();
     keys_of(&good(), &mut keys);
     let schema: Value = serde_json::from_str(&schema()).unwrap();
@@ -369,7 +369,7 @@ fn many_damaged_modules_can_be_read() {
     let mut runner = TestRunner::deterministic();
     let is_read = |_: &i32| {
         let module = damaged().new_tree(&mut runner).unwrap().current();
-        judged(&module.to_string(), Format::Yaml)
+        judged(&module.to_string(), FileFormat::Yaml)
     };
     let read = (0..200).filter(is_read).count();
     assert!((20..180).contains(&read), "{read} of 200");

@@ -65,10 +65,10 @@ fn inside(bad: BadInput, place: &str) -> BadInput {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::file::Format, *};
+    use super::{super::file::FileFormat, *};
 
     fn lint(yaml: &str) -> Result<Vec<LintedSchedule>, BadInput> {
-        File::read(yaml, Format::Yaml)?.lint(DateTime::UNIX_EPOCH)
+        File::read(yaml, FileFormat::Yaml)?.lint(DateTime::UNIX_EPOCH)
     }
 
     #[test]

@@ -40,10 +40,10 @@ mod hostile;
 
 pub(crate) use declared::check_declared;
 pub use deploy::DeploymentSource;
-pub use drift::{Drift, Drifted, Side};
+pub use drift::{Drift, DriftOwner, Drifted};
 pub use effect::{Effect, ScheduleEffect};
 pub(crate) use effect::{ScheduleOutlook, effect_of_edit, instants};
 pub use export::{ExportRequest as WantedExport, Exported};
-pub use file::{Format, schema};
-pub use plan::{Action, Deployment, FieldChange, ObjectChange};
+pub use file::{FileFormat, schema};
+pub use plan::{Deployment, FieldChange, ObjectChange, PlanAction};
 pub use workflow_text::{TextProblem, WorkflowReading, WorkflowSource};

@@ -24,8 +24,8 @@ pub struct Deployment {
 /// What happened to one object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ObjectChange {
-    /// See [`Action`].
-    pub action: Action,
+    /// See [`PlanAction`].
+    pub action: PlanAction,
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     pub kind: String,
     /// The object's name.
@@ -56,7 +56,7 @@ pub struct FieldChange {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum PlanAction {
     /// The object was created.
     Create,
     /// The object was changed.
@@ -70,7 +70,12 @@ pub enum Action {
 }
 
 impl ObjectChange {
-    pub(super) fn new(action: Action, kind: &str, name: &str, detail: impl Into<String>) -> Self {
+    pub(super) fn new(
+        action: PlanAction,
+        kind: &str,
+        name: &str,
+        detail: impl Into<String>,
+    ) -> Self {
         let (kind, name, detail) = (kind.to_owned(), name.to_owned(), detail.into());
         Self { action, kind, name, detail, fields: vec![], warnings: vec![], unset: vec![] }
     }
@@ -84,9 +89,9 @@ impl ObjectChange {
         fields: Vec<FieldChange>,
     ) -> Self {
         let action = match (is_adopted, &told) {
-            (true, _) => Action::Adopt,
-            (false, Some(_)) => Action::Update,
-            (false, None) => Action::Unchanged,
+            (true, _) => PlanAction::Adopt,
+            (false, Some(_)) => PlanAction::Update,
+            (false, None) => PlanAction::Unchanged,
         };
         let told = match (is_adopted, told) {
             (true, Some(told)) => format!("was created by hand; {told}"),
@@ -97,10 +102,10 @@ impl ObjectChange {
     }
 
     pub(super) fn gone(kind: &str, name: &str) -> Self {
-        Self::new(Action::Delete, kind, name, "no longer declared")
+        Self::new(PlanAction::Delete, kind, name, "no longer declared")
     }
 
     pub(super) fn is_one(&self) -> bool {
-        self.action != Action::Unchanged
+        self.action != PlanAction::Unchanged
     }
 }

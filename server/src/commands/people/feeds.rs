@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::check_reason;
 use crate::{
     access::{Viewer, ViewerKind, check_name, tokens::random},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry, bulk::query::sought, feeds},
+    model::check,
     random::new_id,
     search::List,
     store::{Constraint, StoreError, feeds as rows, schedules, users},
@@ -60,7 +60,7 @@ impl Commands {
     ) -> Result<MadeFeed, CommandError> {
         let right = who.viewer()?;
         check_name("name", &new.name)?;
-        check_reason(new.reason.as_deref())?;
+        check::optional_reason(new.reason.as_deref())?;
         if who.kind == ViewerKind::Token {
             return Err(CommandError::Denied {
                 problem: "a token cannot create calendar feeds",
@@ -134,7 +134,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);

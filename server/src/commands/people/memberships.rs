@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{answered_before, check_reason, locked_user, user_named};
+use super::{answered_before, locked_user, user_named};
 use crate::{
     access::{Admin, commit_rights},
     commands::{Call, CommandError, Commands, audit::Entry},
+    model::check,
     store::{DatabaseTransaction, memberships},
 };
 
@@ -48,7 +49,7 @@ impl Commands {
         call: &Call,
     ) -> Result<Member, CommandError> {
         let reason = new.reason.as_deref();
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return answered_before(tx, earlier).await;
@@ -84,7 +85,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Member, CommandError> {
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return answered_before(tx, earlier).await;

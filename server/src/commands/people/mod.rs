@@ -36,14 +36,8 @@ use uuid::Uuid;
 use super::{BadInput, CommandError};
 use crate::{
     access::{PeopleError, rights_count},
-    model::check,
     store::{DatabaseTransaction, StoreError, users as rows},
 };
-
-/// Checks the reason, if one is given.
-fn check_reason(reason: Option<&str>) -> Result<(), BadInput> {
-    reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))
-}
 
 /// Returns the answer to an earlier call of a command about rights. The caller may have lost that
 /// answer, so this call waits until the rights apply, as the first one did; it holds no locks

@@ -5,10 +5,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{check_reason, locked_user};
+use super::locked_user;
 use crate::{
     access::{Hindrance, Owner, Tokens, Viewer, ViewerKind, commit_rights, mark, password},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    model::check,
     store::{DatabaseTransaction, sessions, tokens, users},
 };
 
@@ -44,7 +45,7 @@ impl Commands {
         change: OwnPassword,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        check_reason(change.reason.as_deref())?;
+        check::optional_reason(change.reason.as_deref())?;
         if who.kind != ViewerKind::User {
             return Err(CommandError::Denied {
                 problem: "a token has no password",
@@ -118,7 +119,7 @@ impl Commands {
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         let reason = new.reason.as_deref();
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let named = users::by_id(self.store.read(), id).await?;
         let named = named.ok_or_else(|| CommandError::not_found("user", id))?;
         checked("password", &new.password, &named.name)?;

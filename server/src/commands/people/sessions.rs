@@ -1,10 +1,11 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{check_reason, locked_user};
+use super::locked_user;
 use crate::{
     access::Viewer,
     commands::{Call, CommandError, Commands, audit::Entry},
+    model::check,
     store::{sessions, users},
 };
 
@@ -18,7 +19,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
@@ -48,7 +49,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<u64, CommandError> {
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         if id != who.id {
             who.owner()?;
         }

@@ -3,7 +3,6 @@ use sea_orm::Set;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::check_reason;
 use crate::{
     access::Owner,
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
@@ -23,7 +22,7 @@ impl Commands {
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         check::name("name", name)?;
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let now = self.clock.now();
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
@@ -63,7 +62,7 @@ impl Commands {
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         check::name("newName", new_name)?;
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);

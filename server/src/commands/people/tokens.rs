@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{answered_before, check_reason, user_named};
+use super::{answered_before, user_named};
 use crate::{
     access::{Viewer, ViewerKind, check_name, commit_rights, tokens as text},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    model::check,
     random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, tokens, users},
     target::is_queue_name,
@@ -79,7 +80,7 @@ impl Commands {
     ) -> Result<MadeToken, CommandError> {
         let right = who.viewer()?;
         check_name("name", &new.name)?;
-        check_reason(new.reason.as_deref())?;
+        check::optional_reason(new.reason.as_deref())?;
         let now = self.clock.now();
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
@@ -146,7 +147,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return answered_before(tx, earlier).await;

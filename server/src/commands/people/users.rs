@@ -7,10 +7,11 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{answered_before, check_reason, locked_user};
+use super::{answered_before, locked_user};
 use crate::{
     access::{Owner, check_name, commit_rights, name_key, password},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    model::check,
     random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError, feeds, memberships, sessions, tokens, users,
@@ -53,7 +54,7 @@ impl Commands {
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         check_name("name", &new.name)?;
-        check_reason(new.reason.as_deref())?;
+        check::optional_reason(new.reason.as_deref())?;
         let is_service = new.password.is_none();
         let password_hash = match &new.password {
             Some(password) => {
@@ -116,7 +117,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return answered_before(tx, earlier).await;
@@ -153,7 +154,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return answered_before(tx, earlier).await;
@@ -183,7 +184,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        check_reason(reason)?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return answered_before(tx, earlier).await;

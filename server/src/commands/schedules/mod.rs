@@ -147,9 +147,7 @@ impl Commands {
         call: &Call,
     ) -> Result<Saved, CommandError> {
         let Edit { id, expected_version, apply, work, reason } = edit;
-        if let Some(reason) = &reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason.as_deref())?;
         if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }
@@ -236,9 +234,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        if let Some(reason) = reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason)?;
         self.shorten(right.permit(), id).await?;
         let ended = self.prepare_ended(right.permit(), id).await?;
         let tx = self.store.begin().await?;

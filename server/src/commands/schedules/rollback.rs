@@ -42,9 +42,7 @@ impl Commands {
     ) -> Result<Saved, CommandError> {
         let Rollback { id, to_version, expected_version, .. } = *order;
         let reason = order.reason.as_deref();
-        if let Some(reason) = reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(reason)?;
         self.shorten(right.permit(), id).await?;
         let judgement = self.judge_past(right.permit(), id, to_version).await?;
         let timing = self.foresee_past(right.permit(), id, to_version).await?;

@@ -40,9 +40,7 @@ impl Commands {
         order: &Undelete,
         call: &Call,
     ) -> Result<Saved, CommandError> {
-        if let Some(reason) = &order.reason {
-            check::text("reason", reason, 500)?;
-        }
+        check::optional_reason(order.reason.as_deref())?;
         let (who, now) = (right.who(), self.clock.now());
         // If the caller sees no such schedule, the transaction reports that.
         let timing = match self.visible_schedule(right.permit(), order.id).await? {

@@ -59,7 +59,7 @@ impl Commands {
         check_name(&new.name)?;
         check_value(&new.value)?;
         let reason = new.reason.as_deref();
-        reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))?;
+        check::optional_reason(reason)?;
         let place = SecretScope::Secret { namespace, name: &new.name };
         // If its key differs, this server and those with the right key could not decrypt each
         // other's secrets. For the same reason, two servers with different keys must not both set
@@ -117,7 +117,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
-        reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))?;
+        check::optional_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);

@@ -13,10 +13,7 @@ use crate::{
     commands::{CommandError, Commands},
     store::{
         DatabaseTransaction,
-        workers::{
-            jobs::{self, JobClaim},
-            programs, queues,
-        },
+        workers::{held, jobs::JobClaim, programs, queues},
     },
 };
 
@@ -104,7 +101,7 @@ impl Commands {
         self.heard(&worker).await?;
         let again = self.lost_on_the_way(&worker, asked).await?;
         if !again.is_empty() {
-            let stop = jobs::to_stop(self.store.read(), id).await?;
+            let stop = held::to_stop(self.store.read(), id).await?;
             self.board.tells(id, &stop);
             return Ok(Polled { jobs: again, stop, drain: draining.is_cancelled() });
         }
@@ -122,7 +119,7 @@ impl Commands {
             let (now, instant) = (self.clock.now().into(), pacer.instant());
             let found = self.board.look(&self.store, change, now, instant, POLL / 2).await?;
             let stop = match found.stops(id) {
-                true => jobs::to_stop(self.store.read(), id).await?,
+                true => held::to_stop(self.store.read(), id).await?,
                 false => Vec::new(),
             };
             let jobs = match asked.free > 0 && found.has_for(&worker) {
@@ -166,12 +163,12 @@ impl Commands {
     ) -> Result<Vec<PolledJob>, WorkerError> {
         let Some(has) = &asked.has else { return Ok(Vec::new()) };
         // Usually a worker knows all of its jobs.
-        if jobs::held_by(self.store.read(), worker.id).await? <= has.len() as u64 {
+        if held::held_by(self.store.read(), worker.id).await? <= has.len() as u64 {
             return Ok(Vec::new());
         }
         let tx = self.store.begin().await?;
         let now = self.clock.now().into();
-        let rows = jobs::hand_over_again(&tx, worker.id, has, now, MAX_AGAIN).await?;
+        let rows = held::hand_over_again(&tx, worker.id, has, now, MAX_AGAIN).await?;
         self.store.commit_unseen(tx).await?;
         Ok(rows.into_iter().map(handed_over).collect())
     }
@@ -182,7 +179,7 @@ impl Commands {
         let tx = self.store.begin().await?;
         let worker = programs::lock(&tx, id).await?.ok_or(WorkerError::Unknown)?;
         let capacity = u64::from(worker.capacity.unsigned_abs());
-        let room = capacity.saturating_sub(jobs::held_by(&tx, worker.id).await?);
+        let room = capacity.saturating_sub(held::held_by(&tx, worker.id).await?);
         let limit = free.min(room).min(MAX_JOBS);
         let mut rows = match limit {
             0 => Vec::new(),

@@ -7,7 +7,8 @@ use crate::{
     access::Viewer,
     commands::Commands,
     store::workers::{
-        jobs::{self, JobClaim, JobEnd, JobHead},
+        job_lines::{self, JobHead},
+        jobs::{self, JobClaim, JobEnd},
         programs,
     },
     target::{MAX_TAIL_BYTES, MAX_TAIL_LINES, check_output},
@@ -101,14 +102,14 @@ impl Commands {
         let tx = self.store.begin().await?;
         let job = jobs::lock_if_held(&tx, claim).await?.ok_or(WorkerError::Stale)?;
         if is_full(&job, &[]) {
-            jobs::count_lines(&tx, &job, &lines).await?;
+            job_lines::count_lines(&tx, &job, &lines).await?;
             return Ok(self.store.commit_unseen(tx).await?);
         }
         if is_full(&job, &lines) {
             lines.push((true, FULL.to_owned()));
         }
         let head = head_of(&job, &lines);
-        jobs::add_lines(&tx, &job, &lines, head, self.clock.now().into()).await?;
+        job_lines::add_lines(&tx, &job, &lines, head, self.clock.now().into()).await?;
         let Some(head) = head else { return Ok(self.store.commit(tx).await?) };
         if is_trimmed(&job, &lines, head) {
             let limit = |limit: usize| i64::try_from(limit).unwrap_or(i64::MAX);

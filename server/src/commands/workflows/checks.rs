@@ -3,7 +3,7 @@
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
-use super::{At, bad_definition, judgement::Refusal};
+use super::{At, bad_definition, judgement::DefinitionRefusal};
 use crate::{
     commands::{BadInput, CommandError, Commands, secrets},
     model::{Definition, Task, check},
@@ -63,7 +63,7 @@ pub(super) fn refusals(
     definition: &mut Definition,
     most: usize,
     restore: impl Fn(&mut Task) -> Result<(), BadInput>,
-) -> Vec<Refusal> {
+) -> Vec<DefinitionRefusal> {
     // A cycle of tasks is refused before this is called.
     let before = definition.tasks_before().unwrap_or_default();
     let mut refusals = Vec::new();
@@ -72,10 +72,10 @@ pub(super) fn refusals(
             return refusals;
         }
         let checked = restore(task).and_then(|()| check_target(executor, &task.target, before));
-        refusals.extend(checked.err().map(|bad| Refusal::Task(index, bad)));
+        refusals.extend(checked.err().map(|bad| DefinitionRefusal::Task(index, bad)));
     }
     if refusals.is_empty() {
-        refusals.extend(check_texts("tasks", definition).err().map(Refusal::Text));
+        refusals.extend(check_texts("tasks", definition).err().map(DefinitionRefusal::Text));
     }
     refusals
 }

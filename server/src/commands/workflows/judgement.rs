@@ -30,20 +30,20 @@ pub(in crate::commands) struct Judgement(Vec<JudgedDefinition>);
 #[derive(Debug)]
 struct JudgedDefinition {
     definition: Definition,
-    refused: Option<Refusal>,
+    refused: Option<DefinitionRefusal>,
     secrets: UsedSecrets,
 }
 
 /// Why a definition is refused.
 #[derive(Clone, Debug)]
-pub(super) enum Refusal {
+pub(super) enum DefinitionRefusal {
     /// The task at this position is refused. The error's field begins with `task`.
     Task(usize, BadInput),
     /// The text as a whole is refused.
     Text(BadInput),
 }
 
-impl Refusal {
+impl DefinitionRefusal {
     /// The error for a definition in this place of the input.
     pub(super) fn at(self, at: At<'_>) -> BadInput {
         match self {
@@ -222,11 +222,11 @@ fn restored(definition: &Definition, old: Option<&Definition>) -> Option<Definit
 
 /// Restores the masked secrets of a definition from the definition that it replaces. Returns the
 /// refusal of the first mask that has no secret behind it.
-fn restore(definition: &mut Definition, old: Option<&Definition>) -> Option<Refusal> {
+fn restore(definition: &mut Definition, old: Option<&Definition>) -> Option<DefinitionRefusal> {
     let alone = definition.tasks.len() == 1;
     let mut tasks = definition.tasks.iter_mut().enumerate();
     tasks.find_map(|(index, task)| {
-        retain(task, alone, old).err().map(|bad| Refusal::Task(index, bad))
+        retain(task, alone, old).err().map(|bad| DefinitionRefusal::Task(index, bad))
     })
 }
 
@@ -255,7 +255,7 @@ mod tests {
         Definition::single(task)
     }
 
-    fn judgement(definition: &Definition, refused: Option<Refusal>) -> Judgement {
+    fn judgement(definition: &Definition, refused: Option<DefinitionRefusal>) -> Judgement {
         let secrets = UsedSecrets::of(definition);
         Judgement(vec![JudgedDefinition { definition: definition.clone(), refused, secrets }])
     }
@@ -276,7 +276,7 @@ mod tests {
     fn a_refusal_names_its_place_in_the_input() {
         let mut judged = definition("https://a.test");
         let bad = BadInput::new("task.target.http.url", "", "is bad", "write another");
-        let refused = judgement(&judged, Some(Refusal::Task(0, bad)));
+        let refused = judgement(&judged, Some(DefinitionRefusal::Task(0, bad)));
         let cases = [
             (At::Task("task"), "task.target.http.url"),
             (At::Workflow(""), "tasks[0].target.http.url"),
@@ -288,7 +288,7 @@ mod tests {
             assert_eq!(bad.field, field);
         }
         let bad = BadInput::new("tasks", "", "is bad", "write another");
-        let refused = judgement(&judged, Some(Refusal::Text(bad)));
+        let refused = judgement(&judged, Some(DefinitionRefusal::Text(bad)));
         let error = refused.pass(At::Workflow("workflows.a"), &mut judged, None).err();
         let Some(CommandError::BadInput(bad)) = error else { panic!("{error:?}") };
         assert_eq!(bad.field, "workflows.a");

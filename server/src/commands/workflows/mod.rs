@@ -67,7 +67,7 @@ impl Resolved {
 
 /// The rows of a new workflow, with its history.
 #[derive(Debug)]
-pub(super) struct NewRows {
+pub(super) struct WorkflowRows {
     pub(super) workflow: workflow::ActiveModel,
     pub(super) version: workflow_version::ActiveModel,
     pub(super) entry: audit_event::ActiveModel,
@@ -177,7 +177,7 @@ impl Commands {
     ) -> Result<Resolved, CommandError> {
         let (mut resolved, rows) =
             self.compose_workflow(who, namespace, name, definition, module)?;
-        let NewRows { workflow, version, entry } = rows;
+        let WorkflowRows { workflow, version, entry } = rows;
         let rows = (vec![workflow], vec![version], vec![entry]);
         let written = workflows::insert_if_names_free(tx, self.store.dialect(), rows).await?;
         if !written.contains(&resolved.id) {
@@ -195,7 +195,7 @@ impl Commands {
         name: &str,
         definition: &Definition,
         module: Option<&str>,
-    ) -> Result<(Resolved, NewRows), CommandError> {
+    ) -> Result<(Resolved, WorkflowRows), CommandError> {
         check::name("name", name)?;
         let now = self.clock.now();
         let (id, now) = (new_id(now), Timestamp::from(now));
@@ -215,7 +215,7 @@ impl Commands {
         let change = Some(format!("workflow {name} made"));
         let unset = vec![];
         let resolved = Resolved { id, name: name.to_owned(), version: 1, change, unset };
-        Ok((resolved, NewRows { workflow, version, entry }))
+        Ok((resolved, WorkflowRows { workflow, version, entry }))
     }
 
     /// Deletes a workflow, unless a schedule still runs it.

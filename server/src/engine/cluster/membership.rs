@@ -9,7 +9,7 @@ use super::{Cluster, Fleet, NodeReadiness, Reading};
 use crate::{
     clock::Clock,
     engine::{
-        EngineError, Settings, cluster,
+        EngineError, EngineSettings, cluster,
         core::{Core, StopReason},
         service::Service,
         signals::SignalKind,
@@ -27,7 +27,7 @@ use crate::{
 pub(in crate::engine) async fn enter(
     store: &Store,
     clock: &Clock,
-    settings: &Settings,
+    settings: &EngineSettings,
     cluster: &Cluster,
 ) -> Result<Uuid, EngineError> {
     let asked = clock.wall();
@@ -57,7 +57,7 @@ pub(in crate::engine) async fn enter(
 async fn join(
     store: &Store,
     clock: &Clock,
-    settings: &Settings,
+    settings: &EngineSettings,
     cluster: &Cluster,
 ) -> Result<Uuid, EngineError> {
     let id = new_id(clock.now());

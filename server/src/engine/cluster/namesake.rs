@@ -10,14 +10,11 @@ use super::Cluster;
 use crate::{
     clock::Clock,
     engine::{
-        EngineError, Settings,
+        EngineError, EngineSettings,
         cluster::relay,
         core::nodes::{goes_on, own_process},
     },
-    store::{
-        Store,
-        nodes::{Doubt, Living},
-    },
+    store::{Store, nodes::Living, silence::Doubt},
 };
 
 /// The decision of a new process about the existing life with its name.
@@ -53,7 +50,7 @@ fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) ->
 pub(in crate::engine) async fn make_way(
     store: &Store,
     clock: &Clock,
-    settings: &Settings,
+    settings: &EngineSettings,
     cluster: &Cluster,
 ) -> Result<(), EngineError> {
     let Some(mut first) = namesake(store, cluster).await? else { return Ok(()) };
@@ -115,7 +112,7 @@ fn has_beaten(first: &Living, now: &Living) -> bool {
 /// receive its heartbeats, it counts as alive unless it has left a doubt unanswered.
 pub(in crate::engine) async fn has_namesake(
     store: &Store,
-    settings: &Settings,
+    settings: &EngineSettings,
     cluster: &Cluster,
     own: uuid::Uuid,
 ) -> Result<bool, EngineError> {

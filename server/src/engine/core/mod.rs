@@ -32,7 +32,7 @@ use uuid::Uuid;
 
 use self::nodes::{Cluster, Comparison, NodeReadiness};
 use super::{
-    EngineError, Settings, Signals,
+    EngineError, EngineSettings, Signals,
     places::{Claim, HeldPlace, NoPlace, Places},
     signals::SignalKind,
 };
@@ -62,7 +62,7 @@ pub(super) struct Core {
     pub(super) executor: Arc<Executor>,
     pub(super) timings: Arc<timetable::Cache>,
     pub(super) signals: Signals,
-    pub(super) settings: Settings,
+    pub(super) settings: EngineSettings,
     pub(super) metrics: Metrics,
     pub(super) definitions: Definitions,
     pub(super) calendars: Calendars,
@@ -302,7 +302,7 @@ pub(super) struct CoreParts {
     pub(super) executor: Arc<Executor>,
     pub(super) timings: Arc<timetable::Cache>,
     pub(super) signals: Signals,
-    pub(super) settings: Settings,
+    pub(super) settings: EngineSettings,
     pub(super) metrics: Metrics,
 }
 

@@ -25,7 +25,7 @@ use crate::{
         holds::{RunLease, Settlement},
         logs::NewChunk,
     },
-    target::{Invocation, Names, Outcome, Target, TemplateUse, Unfilled},
+    target::{Invocation, Outcome, Target, TemplateNames, TemplateUse, Unfilled},
     telemetry::{TracedAttempt, TracedRun},
     vault::{Mask, SecretNamespace},
 };
@@ -304,7 +304,7 @@ async fn fill_in(
         }
         None => None,
     };
-    let names = Names {
+    let names = TemplateNames {
         invocation: assignment.invocation,
         scheduled_at: at,
         previous_fire: previous_fire.map(|at| at.utc()),

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, pin::Pin, sync::Arc, time::Duration};
 
-use entity::{Strings, job::State};
+use entity::Strings;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{
     LEASE,
+    outcome::{EarlyEnd, ended},
     watcher::{AWAITED, News, Watcher, is_ended},
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
         Store, StoreError,
         workers::awaited::{self, NewJob},
     },
-    target::{Invocation, Jobs, Log, MAX_TAIL_BYTES, Outcome, Stream, Tail, Worker, completed},
+    target::{Invocation, Jobs, Log, MAX_TAIL_BYTES, Outcome, Stream, Tail, Worker},
 };
 
 /// How long after the end of a job the copying of its last lines may take.
@@ -75,13 +76,6 @@ impl Drop for Awaited {
             }
         });
     }
-}
-
-/// Why a job must end before its worker has ended it.
-#[derive(Clone, Copy)]
-enum EarlyEnd {
-    TimedOut,
-    Cancelled,
 }
 
 impl Desk {
@@ -386,53 +380,4 @@ fn about(invocation: &Invocation) -> Value {
         "idempotencyKey": invocation.idempotency_key,
         "traceparent": invocation.traceparent,
     })
-}
-
-/// The attempt's outcome, from the last news of its job.
-fn ended(
-    news: News,
-    ending: Option<EarlyEnd>,
-    definition: &Worker,
-    invocation: &Invocation,
-) -> Outcome {
-    let News { state, worker, output, error, is_final, .. } = news;
-    let seen = |more: Value| {
-        let mut seen = json!({ "worker": worker });
-        if let (Some(seen), Value::Object(more)) = (seen.as_object_mut(), more) {
-            seen.extend(more);
-        }
-        seen
-    };
-    let who = worker.as_deref().unwrap_or("an unknown worker");
-    match ending {
-        Some(EarlyEnd::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
-        Some(EarlyEnd::TimedOut) => {
-            let limit = invocation.timeout;
-            let queue = &definition.queue;
-            let message = match &worker {
-                Some(worker) => format!("the worker {worker} did not end it within {limit:?}"),
-                None => format!("no worker of the queue {queue} took it within {limit:?}"),
-            };
-            return Outcome::TimedOut { message, output: seen(json!({})) };
-        }
-        None => {}
-    }
-    match state {
-        Some(State::Succeeded) => completed(who, output.unwrap_or_default()),
-        Some(State::Failed) => Outcome::Failed {
-            message: error.unwrap_or_default(),
-            output: seen(json!({ "retry": !is_final })),
-        },
-        Some(State::Lost) => {
-            // A worker that left immediately may be gone before its name could be read.
-            let who = worker
-                .as_ref()
-                .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));
-            let message = format!("{who} was lost: it left, or was silent for too long");
-            Outcome::Failed { message, output: seen(json!({})) }
-        }
-        Some(State::Cancelled | State::Waiting | State::Held) | None => {
-            Outcome::Failed { message: "its job was withdrawn".to_owned(), output: seen(json!({})) }
-        }
-    }
 }

@@ -6,10 +6,11 @@
 //! that it is waiting; if no node waits for a job, a worker's reports on it change nothing.
 //! A worker that does not report for the length of the job's lease loses the job.
 //!
-//! `desk` handles one attempt.
+//! `desk` handles one attempt; `outcome` says what the end of its job means.
 //! `watcher` queries the tables for all attempts of a node at once, whenever something was written.
 
 mod desk;
+mod outcome;
 mod watcher;
 
 use std::time::Duration;

@@ -24,7 +24,7 @@ use uuid::Uuid;
 use super::planner::definition;
 use crate::{
     clock::Clock,
-    config::Role,
+    config::NodeRole,
     engine::{
         EngineError,
         cluster::{Cluster, LeaseTerm, NodeReadiness, lead},
@@ -49,7 +49,7 @@ pub(in crate::engine) async fn enter(
     clock: &Clock,
     cluster: &Cluster,
 ) -> Result<(), EngineError> {
-    let settles = cluster.roles().has(Role::Scheduler);
+    let settles = cluster.roles().has(NodeRole::Scheduler);
     if settles && cluster.standing(clock) == NodeReadiness::Ready {
         adopt(store, cluster, &timetable::zone_data().version).await?;
     }

@@ -16,10 +16,10 @@ use proptest::{
 use serde_json::{Value, json};
 use timetable::retry;
 
-use super::{Condition, DAY_MS, Definition, Task, When};
+use super::{Condition, Definition, Task, When, validation::DAY_MS};
 use crate::target::{
-    Answers, Broker, Command, Connection, Event, Http, Kafka, Method, Mode, Nats, Noop, Publish,
-    Rabbitmq, Redis, Sasl, Secret, Sqs, Target, Worker,
+    Answers, Broker, BrokerConnection, Command, ContentMode, Event, Http, Kafka, Method, Nats,
+    Noop, Publish, Rabbitmq, Redis, Sasl, Secret, Sqs, Target, Worker,
 };
 
 const TEXTS: &[&str] = &[
@@ -193,9 +193,9 @@ fn command() -> BoxedStrategy<Command> {
     any.boxed()
 }
 
-fn connection() -> BoxedStrategy<Connection> {
+fn connection() -> BoxedStrategy<BrokerConnection> {
     let any = (vec(text(), 0..3), any::<bool>(), option::of(text()), option::of(secret()));
-    any.prop_map(|(servers, tls, username, password)| Connection {
+    any.prop_map(|(servers, tls, username, password)| BrokerConnection {
         servers,
         tls,
         username,
@@ -243,7 +243,7 @@ fn broker() -> BoxedStrategy<Broker> {
 }
 
 fn event() -> BoxedStrategy<Event> {
-    let mode = select(vec![Mode::Structured, Mode::Binary]);
+    let mode = select(vec![ContentMode::Structured, ContentMode::Binary]);
     let names = (option::of(text()), option::of(text()), option::of(text()));
     let any = (mode, names, option::of(value()), secrets());
     any.prop_map(|(mode, names, payload, headers)| {

@@ -8,7 +8,8 @@
 //! - `sealed`: finds channels by the key that encrypts their secrets
 //! - `feeds`: reads failures from a cursor on; `standing`: whether failures persist
 //! - `past`: reads past failures for previews
-//! - `notes`: the recorded alerts; `acknowledgements`: problems that users have acknowledged
+//! - `notes`: the recorded alerts; `pending`: those that wait to be reported
+//! - `acknowledgements`: problems that users have acknowledged
 //! - `pings`: calls to the external watchdogs of schedules
 //! - `outbox`: the messages to send; `sendings`: the results of the latest messages
 
@@ -18,6 +19,7 @@ pub mod feeds;
 pub mod notes;
 pub mod outbox;
 pub mod past;
+pub mod pending;
 pub mod pings;
 pub mod rules;
 pub mod sealed;

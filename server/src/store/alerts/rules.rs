@@ -10,35 +10,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{
-    StoreError,
-    db::{lookups::lookups, within::Within},
-};
+use crate::store::{StoreError, db::lookups::lookups};
 
-lookups!("rule", removed: by_ids, lock, lock_all, insert, update);
-
-/// The rules of a namespace, sorted by name: at most `limit`.
-pub async fn list<C: ConnectionTrait>(
-    connection: &C,
-    namespace: Uuid,
-    limit: u64,
-) -> Result<Vec<Model>, StoreError> {
-    list_within(connection, &Within::One(namespace), limit).await
-}
-
-/// The rules of several namespaces, sorted by name: at most `limit`.
-pub async fn list_within<C: ConnectionTrait>(
-    connection: &C,
-    within: &Within,
-    limit: u64,
-) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find()
-        .filter(within.holds(Column::NamespaceId))
-        .order_by_asc(Column::Name)
-        .order_by_asc(Column::Id)
-        .limit(limit);
-    Ok(query.all(connection).await?)
-}
+lookups!("rule", removed: by_ids, list, lock, lock_all, insert, update);
 
 /// The enabled rules of all namespaces.
 pub async fn enabled<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {

@@ -8,15 +8,14 @@ use entity::{
     calendar_version, schedule,
 };
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, Select, Set,
-    sea_query::{Expr, ExprTrait, Func, SimpleExpr},
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect, Select, Set, sea_query::Expr,
 };
 use uuid::Uuid;
 
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, within::Within},
+    db::{bulk::Bulk, lookups::lookups, page::page_by_name, within::Within},
 };
 
 lookups!("calendar", kept: by_name, by_ids, of_module, lock);
@@ -103,19 +102,7 @@ pub async fn page<C: ConnectionTrait>(
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
         .filter(Column::DeletedAt.is_null());
-    let mut query =
-        list.clone().order_by_asc(folded()).order_by_asc(Column::Id).limit(window.reach());
-    if let Some((name, id)) = &window.after {
-        let later = Condition::any()
-            .add(folded().gt(name.as_str()))
-            .add(folded().eq(name.as_str()).and(Column::Id.gt(*id)));
-        query = query.filter(later);
-    }
-    Ok(window.page(query.all(connection).await?).of_list(list))
-}
-
-fn folded() -> SimpleExpr {
-    Func::lower(Expr::col((Entity, Column::Name))).into()
+    page_by_name(connection, list, Column::Name, Column::Id, window).await
 }
 
 /// Adds a calendar.

@@ -13,7 +13,7 @@ use entity::{
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait, Set, TryIntoModel,
+    QuerySelect, Set, TryIntoModel,
     sea_query::{Expr, ExprTrait, Func, IntoCondition, SimpleExpr},
 };
 use uuid::Uuid;
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups},
+    db::{bulk::Bulk, lookups::lookups, page::page_of_versions},
 };
 
 lookups!("schedule", kept: by_ids, of_module, lock);
@@ -120,14 +120,14 @@ const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING";
 
 /// New schedules, their first definitions, and their audit log entries.
-pub type NewRows =
+pub type NewScheduleRows =
     (Vec<ActiveModel>, Vec<schedule_version::ActiveModel>, Vec<audit_event::ActiveModel>);
 
 /// Adds the schedules whose names are free. Returns the keys of those.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    rows: NewRows,
+    rows: NewScheduleRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let (stamp, tail) = if_names_free(dialect, "id");
     many::written(tx, things(rows).insert(dialect, manner(&stamp, &tail))?).await
@@ -137,7 +137,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
 pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    rows: NewRows,
+    rows: NewScheduleRows,
 ) -> Result<Vec<Model>, StoreError> {
     let (stamp, tail) = if_names_free(dialect, "*");
     let mut written = Vec::new();
@@ -151,7 +151,7 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
 /// PostgreSQL. Nothing is added unless all assumptions hold.
 pub async fn make_at_once_if_names_free(
     store: &Store,
-    rows: NewRows,
+    rows: NewScheduleRows,
     expected: &[Expected],
 ) -> Result<Vec<Model>, StoreError> {
     let dialect = store.dialect();
@@ -184,7 +184,7 @@ fn manner<'a>(stamp: &'a str, tail: &'a str) -> InsertOptions<'a> {
 }
 
 fn things(
-    rows: NewRows,
+    rows: NewScheduleRows,
 ) -> Things<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
     Things { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
 }
@@ -355,12 +355,7 @@ pub async fn versions<C: ConnectionTrait>(
 ) -> Result<Page<schedule_version::Model>, StoreError> {
     use schedule_version::{Column, Entity};
     let list = Entity::find().filter(Column::ScheduleId.eq(id));
-    let query = list
-        .clone()
-        .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
-        .order_by_desc(Column::Version)
-        .limit(window.reach());
-    Ok(window.page(query.all(connection).await?).of_list(list))
+    page_of_versions(connection, list, Column::Version, window).await
 }
 
 /// The schedules with these namespaces and names that are not deleted: key, namespace and name.

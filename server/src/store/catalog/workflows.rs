@@ -17,7 +17,11 @@ use uuid::Uuid;
 use super::many::{self, InsertOptions, Things};
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{lookups::lookups, within::Within},
+    db::{
+        lookups::lookups,
+        page::{page_by_name, page_of_versions},
+        within::Within,
+    },
 };
 
 lookups!("workflow", kept: by_name, by_ids, of_module, lock);
@@ -85,15 +89,7 @@ pub async fn page<C: ConnectionTrait>(
         .filter(within.holds(Column::NamespaceId))
         .filter(Column::DeletedAt.is_null())
         .apply_if(text, |query, text| query.filter(name_contains(text)));
-    let mut query =
-        list.clone().order_by_asc(folded()).order_by_asc(Column::Id).limit(window.reach());
-    if let Some((name, id)) = &window.after {
-        let later = Condition::any()
-            .add(folded().gt(name.as_str()))
-            .add(folded().eq(name.as_str()).and(Column::Id.gt(*id)));
-        query = query.filter(later);
-    }
-    Ok(window.page(query.all(connection).await?).of_list(list))
+    page_by_name(connection, list, Column::Name, Column::Id, window).await
 }
 
 fn folded() -> SimpleExpr {
@@ -116,12 +112,7 @@ pub async fn history<C: ConnectionTrait>(
 ) -> Result<Page<workflow_version::Model>, StoreError> {
     use workflow_version::{Column, Entity};
     let list = Entity::find().filter(Column::WorkflowId.eq(id));
-    let query = list
-        .clone()
-        .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
-        .order_by_desc(Column::Version)
-        .limit(window.reach());
-    Ok(window.page(query.all(connection).await?).of_list(list))
+    page_of_versions(connection, list, Column::Version, window).await
 }
 
 /// The conflict clause for the index `workflow_name`.
@@ -129,14 +120,14 @@ const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING id";
 
 /// New workflows, their first definitions, and their audit log entries.
-pub type NewRows =
+pub type NewWorkflowRows =
     (Vec<ActiveModel>, Vec<workflow_version::ActiveModel>, Vec<audit_event::ActiveModel>);
 
 /// Adds the workflows whose names are free. Returns the keys of those.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    rows: NewRows,
+    rows: NewWorkflowRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let manner = InsertOptions { tail: IF_NAME_FREE, ..InsertOptions::default() };
     let things = Things { rows, keys: ("workflow_id", "subject_id"), told: None };

@@ -273,21 +273,8 @@ impl StoreError {
     /// Whether the database refuses the data, so that the same call can never succeed: no column
     /// can store a value, a constraint is violated, or there is too much data.
     pub fn is_refusal(&self) -> bool {
-        let error = match self {
-            Self::Broken { .. } | Self::Nul => return true,
-            Self::Database(error) => error,
-            Self::UnknownUrl { .. }
-            | Self::NoFile { .. }
-            | Self::BadUrl { .. }
-            | Self::Unreachable { .. }
-            | Self::SchemaNewer { .. }
-            | Self::SchemaOlder { .. }
-            | Self::ServedAlready { .. }
-            | Self::NoLock { .. }
-            | Self::SearchTooLong { .. }
-            | Self::DiskFull { .. } => return false,
-        };
-        code(error).is_some_and(|code| refuses(&code))
+        matches!(self, Self::Broken { .. } | Self::Nul)
+            || self.database_error().and_then(code).is_some_and(|code| refuses(&code))
     }
 }
 

@@ -5,7 +5,7 @@ use entity::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
 
 use super::open::{DatabaseLocation, schema};
-use crate::store::{Dialect, Options, Schema, StoreError};
+use crate::store::{Dialect, MigrationState, Options, StoreError};
 
 /// The results of an inspection.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Inspection {
     /// The time on the database's clock.
     pub now: Timestamp,
     /// The state of the schema.
-    pub schema: Result<Schema, StoreError>,
+    pub schema: Result<MigrationState, StoreError>,
     /// Why the database does not accept Carillon's writes; `None` if it does.
     pub refuses: Option<String>,
     /// Settings that are off although commits are not safe without them.
@@ -83,7 +83,7 @@ pub async fn look(options: &Options) -> Result<Inspection, StoreError> {
 async fn look_at_server(
     single: &DatabaseConnection,
     dialect: &Dialect,
-    schema: Result<Schema, StoreError>,
+    schema: Result<MigrationState, StoreError>,
 ) -> Result<Inspection, StoreError> {
     let server =
         PostgresFacts::find_by_statement(dialect.statement(SERVER, [])).one(single).await?;
@@ -110,7 +110,7 @@ async fn look_at_server(
 async fn look_at_file(
     single: &DatabaseConnection,
     dialect: &Dialect,
-    schema: Result<Schema, StoreError>,
+    schema: Result<MigrationState, StoreError>,
 ) -> Result<Inspection, StoreError> {
     let sql = format!("SELECT sqlite_version() AS version, {} AS now", dialect.now());
     let file = SqliteFacts::find_by_statement(dialect.statement(sql, [])).one(single).await?;

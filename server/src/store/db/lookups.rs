@@ -10,6 +10,7 @@
 ///   order, including deleted rows that are kept
 /// - `by_name`: the row with this name in a namespace that is not deleted
 /// - `of_module`: the rows that a module declared and that are not deleted, sorted by name
+/// - `list`, `list_within`: the rows of one namespace or of several, sorted by name
 /// - `lock`: the row with this key that is not deleted,
 ///   locked until the transaction ends; `lock_all`: all rows of a namespace;
 ///   `lock_sealed_otherwise`: the rows for one step of a key rotation
@@ -57,6 +58,32 @@ macro_rules! lookups {
                 .filter(Column::Module.eq(module))
                 .filter(crate::store::db::lookups::lookups!(@living $rows))
                 .order_by_asc(Column::Name);
+            Ok(query.all(connection).await?)
+        }
+    };
+    (@list $what:literal, $rows:ident) => {
+        #[doc = concat!("Each ", $what, " of a namespace, by name: at most `limit`.")]
+        pub async fn list<C: sea_orm::ConnectionTrait>(
+            connection: &C,
+            namespace: uuid::Uuid,
+            limit: u64,
+        ) -> Result<Vec<Model>, crate::store::StoreError> {
+            list_within(connection, &crate::store::db::within::Within::One(namespace), limit).await
+        }
+
+        #[doc = concat!("Each ", $what, " of several namespaces, by name: at most `limit`.")]
+        pub async fn list_within<C: sea_orm::ConnectionTrait>(
+            connection: &C,
+            within: &crate::store::db::within::Within,
+            limit: u64,
+        ) -> Result<Vec<Model>, crate::store::StoreError> {
+            use sea_orm::{EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+            let query = Entity::find()
+                .filter(within.holds(Column::NamespaceId))
+                .filter(crate::store::db::lookups::lookups!(@living $rows))
+                .order_by_asc(Column::Name)
+                .order_by_asc(Column::Id)
+                .limit(limit);
             Ok(query.all(connection).await?)
         }
     };

@@ -17,7 +17,7 @@ use sea_orm::{
 
 use super::{
     database_file::{self, DatabaseFile},
-    primary::{self, Address, AddressProblem, Link, masked},
+    primary::{self, Address, AddressProblem, DatabaseLink, masked},
     searching::{LANES, STEPS, Searching, Until},
 };
 use crate::store::{Changes, Dialect, Store, StoreError};
@@ -77,7 +77,7 @@ impl Options {
 
 /// The state of a database's schema, as names of migrations in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schema {
+pub struct MigrationState {
     /// The applied migrations.
     pub applied: Vec<String>,
     /// The pending migrations.
@@ -92,7 +92,7 @@ impl Store {
 
     /// Reads the state of a database's schema.
     /// Creates the database if it is a file, and changes nothing else.
-    pub async fn schema(options: &Options) -> Result<Schema, StoreError> {
+    pub async fn schema(options: &Options) -> Result<MigrationState, StoreError> {
         let place = DatabaseLocation::of(&options.url)?;
         let single = place.open_one(options).await?;
         let schema = schema(&single, &options.url).await;
@@ -178,15 +178,18 @@ impl DatabaseLocation {
 
     /// The links for reading (the engine's and the API's),
     /// the one for writing, and the ones for searches.
-    async fn open(self, options: &Options) -> Result<(Link, Link, Link, Searching), DbErr> {
+    async fn open(
+        self,
+        options: &Options,
+    ) -> Result<(DatabaseLink, DatabaseLink, DatabaseLink, Searching), DbErr> {
         let limit = options.search_limit;
         match self {
             Self::File => {
-                let write = Link::fixed(Database::connect(file(options, 1)).await?);
+                let write = DatabaseLink::fixed(Database::connect(file(options, 1)).await?);
                 let half = (options.connections / 2).max(1);
-                let read = Link::fixed(Database::connect(file(options, half)).await?);
+                let read = DatabaseLink::fixed(Database::connect(file(options, half)).await?);
                 let api = options.connections.saturating_sub(half).max(1);
-                let api = Link::fixed(Database::connect(file(options, api)).await?);
+                let api = DatabaseLink::fixed(Database::connect(file(options, api)).await?);
                 let mut lanes = Vec::with_capacity(LANES);
                 for _ in 0..LANES {
                     lanes.push(lane(options).await?);
@@ -294,7 +297,7 @@ async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(
         let lock = format!("SELECT pg_advisory_lock({MIGRATING})");
         connection.execute_unprepared(&lock).await?;
     }
-    let Schema { pending, .. } = schema(connection, &options.url).await?;
+    let MigrationState { pending, .. } = schema(connection, &options.url).await?;
     match options.migrations {
         Migrations::Apply => Ok(Migrator::up(connection, None).await?),
         Migrations::Refuse if pending.is_empty() => Ok(()),
@@ -308,7 +311,7 @@ async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(
 pub(in crate::store) async fn schema(
     connection: &DatabaseConnection,
     url: &str,
-) -> Result<Schema, StoreError> {
+) -> Result<MigrationState, StoreError> {
     // An inspection must change nothing, but the first
     // migration would create the table of migrations.
     let is_there = SchemaManager::new(connection).has_table("seaql_migrations").await?;
@@ -318,13 +321,16 @@ pub(in crate::store) async fn schema(
 }
 
 /// The state of the schema of a database that has applied these migrations.
-pub(in crate::store) fn compare(applied: Vec<String>, url: &str) -> Result<Schema, StoreError> {
+pub(in crate::store) fn compare(
+    applied: Vec<String>,
+    url: &str,
+) -> Result<MigrationState, StoreError> {
     let known = Migrator::migrations();
     let known = known.iter().map(|migration| migration.name().to_owned());
     let (done, pending) = known.partition::<Vec<_>, _>(|name| applied.contains(name));
     match applied.into_iter().find(|name| !done.contains(name)) {
         Some(migration) => Err(StoreError::SchemaNewer { url: masked(url), migration }),
-        None => Ok(Schema { applied: done, pending }),
+        None => Ok(MigrationState { applied: done, pending }),
     }
 }
 

@@ -1,9 +1,14 @@
 //! Pages by keyset: a page begins after a key, not after a number of rows. So the cost of a page
 //! does not depend on its position, and inserted or deleted rows never shift it.
 
-use sea_orm::{EntityTrait, Select};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Select,
+    sea_query::{ExprTrait, Func, SimpleExpr},
+};
+use uuid::Uuid;
 
-use crate::store::Total;
+use crate::store::{StoreError, Total};
 
 /// The rows of an ordered list that are to be read.
 #[derive(Clone, Debug)]
@@ -74,6 +79,40 @@ impl<T> Page<T> {
     pub(crate) fn counted(self, total: impl FnOnce() -> Total) -> Self {
         Self { total: Some(self.total.unwrap_or_else(total)), ..self }
     }
+}
+
+/// A page of a list, sorted by case-insensitive name, then by key.
+pub(in crate::store) async fn page_by_name<E: EntityTrait, C: ConnectionTrait>(
+    connection: &C,
+    list: Select<E>,
+    name: E::Column,
+    id: E::Column,
+    window: &PageWindow<(String, Uuid)>,
+) -> Result<Page<E::Model>, StoreError> {
+    let folded = || SimpleExpr::from(Func::lower(name.into_expr()));
+    let mut query = list.clone().order_by_asc(folded()).order_by_asc(id).limit(window.reach());
+    if let Some((last_name, last_id)) = &window.after {
+        let later = Condition::any()
+            .add(folded().gt(last_name.as_str()))
+            .add(folded().eq(last_name.as_str()).and(id.gt(*last_id)));
+        query = query.filter(later);
+    }
+    Ok(window.page(query.all(connection).await?).of_list(list))
+}
+
+/// A page of the versions of an object, newest first. The key of a row is the version.
+pub(in crate::store) async fn page_of_versions<E: EntityTrait, C: ConnectionTrait>(
+    connection: &C,
+    list: Select<E>,
+    version: E::Column,
+    window: &PageWindow<i32>,
+) -> Result<Page<E::Model>, StoreError> {
+    let query = list
+        .clone()
+        .apply_if(window.after, |query, after| query.filter(version.lt(after)))
+        .order_by_desc(version)
+        .limit(window.reach());
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use sea_orm::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
-use super::{error::code, primary::Link};
+use super::{error::code, primary::DatabaseLink};
 use crate::{
     clock::Clock,
     store::{Store, StoreError},
@@ -76,7 +76,7 @@ impl Until {
 /// A connection that runs one search at a time.
 #[derive(Clone, Debug)]
 struct SearchLane {
-    link: Link,
+    link: DatabaseLink,
     until: Until,
 }
 
@@ -123,13 +123,14 @@ impl Searching {
         lanes: Vec<(DatabaseConnection, Until)>,
     ) -> Self {
         let places = Arc::new(Semaphore::new(lanes.len()));
-        let lane = |(connection, until)| SearchLane { link: Link::fixed(connection), until };
+        let lane =
+            |(connection, until)| SearchLane { link: DatabaseLink::fixed(connection), until };
         let free = Arc::new(Mutex::new(lanes.into_iter().map(lane).collect()));
         Self { limit, lanes: Some(SearchLanes { free, places }) }
     }
 
     /// The same searches, with changed links to the same connections.
-    pub(in crate::store) fn mapped(self, change: impl Fn(Link) -> Link) -> Self {
+    pub(in crate::store) fn mapped(self, change: impl Fn(DatabaseLink) -> DatabaseLink) -> Self {
         if let Some(lanes) = &self.lanes {
             let mut free = lanes.free.lock().unwrap_or_else(PoisonError::into_inner);
             for lane in free.iter_mut() {

@@ -11,7 +11,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{
-    holds::{RETURNED, RunLease, written_holds},
+    holds::{HELD, RETURNED, RunLease, STOPPED, of_holds, written_holds},
     runs::millis,
 };
 use crate::store::{
@@ -151,37 +151,27 @@ impl Store {
         if steps.is_empty() {
             return Ok(HashSet::new());
         }
-        // A run with a cancel request is not parked, even if
-        // the request came too late to reach its node.
-        let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
         let sql = format!(
             "UPDATE run SET error = v.error, \
-               state = CASE WHEN {stopped} THEN 'cancelled' ELSE v.state END, \
+               state = CASE WHEN {STOPPED} THEN 'cancelled' ELSE v.state END, \
                available_at = coalesce(v.until, run.available_at), \
-               finished_at = CASE WHEN {stopped} THEN v.at ELSE v.finished_at END, \
+               finished_at = CASE WHEN {STOPPED} THEN v.at ELSE v.finished_at END, \
                max_attempts = CASE WHEN v.state = 'retrying' THEN run.max_attempts + 1 \
                  ELSE run.max_attempts END, \
                hard_deadline_at = {} + v.hard_limit, changed = {} \
-             FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
-               AND run.node_id = v.node_id AND run.epoch = v.epoch AND {} \
-               {{days}} RETURNING {RETURNED}",
+             FROM v WHERE {HELD} AND {} {{days}} RETURNING {RETURNED}",
             self.dialect().now(),
             self.dialect().stamp("run"),
             self.dialect().of_found("run.state = 'running'")
         );
         let finished = |step: &FlowStep| (!step.turn.state().is_live()).then_some(step.at.0);
-        let statement = Bulk::default()
-            .uuid("run_id", steps.iter().map(|step| step.hold.run_id))
-            .int("attempt", steps.iter().map(|step| i64::from(step.hold.attempt)))
-            .uuid("node_id", steps.iter().map(|step| step.hold.node_id))
-            .int("epoch", steps.iter().map(|step| step.hold.epoch))
+        let statement = of_holds(steps.iter().map(|step| step.hold))
             .text("state", steps.iter().map(|step| step.turn.state().to_value()))
             .text("error", steps.iter().map(|step| step.turn.error()))
             .int("until", steps.iter().map(|step| step.turn.until()))
             .int("at", steps.iter().map(|step| step.at.0))
             .int("finished_at", steps.iter().map(finished))
             .int("hard_limit", steps.iter().map(|step| step.turn.hard_limit()))
-            .days(Days::of_keys("run.id", steps.iter().map(|step| step.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
         let held = written_holds(tx, statement).await?;
         let written: Vec<&FlowStep> =

@@ -62,6 +62,15 @@ pub struct Settlement {
 /// The columns that the writes of holders return: the holds.
 pub(in crate::store) const RETURNED: &str = "run.id AS run_id, run.attempt, run.node_id, run.epoch";
 
+/// The condition that a row of `v` is the current hold of a run.
+pub(in crate::store) const HELD: &str = "run.id = v.run_id AND run.attempt = v.attempt \
+    AND run.node_id = v.node_id AND run.epoch = v.epoch";
+
+/// The condition that a run ends instead of going on, because its cancel request came too late to
+/// reach the attempt.
+pub(in crate::store) const STOPPED: &str =
+    "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
+
 /// The holds for which a write took effect.
 pub(in crate::store) async fn written_holds(
     tx: &DatabaseTransaction,
@@ -94,18 +103,14 @@ impl Store {
         if settlements.is_empty() {
             return Ok(HashSet::new());
         }
-        // A run with a cancel request gets no further attempt, even if
-        // the request came too late to reach this attempt.
-        let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
         let sql = format!(
             "UPDATE run SET error = v.error, \
-               state = CASE WHEN {stopped} THEN 'cancelled' ELSE v.state END, \
+               state = CASE WHEN {STOPPED} THEN 'cancelled' ELSE v.state END, \
                available_at = coalesce(v.available_at, run.available_at), \
-               finished_at = CASE WHEN {stopped} THEN v.at ELSE v.finished_at END, max_attempts = run.max_attempts + v.extra_attempts, \
+               finished_at = CASE WHEN {STOPPED} THEN v.at ELSE v.finished_at END, \
+               max_attempts = run.max_attempts + v.extra_attempts, \
                hard_deadline_at = NULL, changed = {} \
-             FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
-               AND run.node_id = v.node_id AND run.epoch = v.epoch AND {} \
-               {{days}}",
+             FROM v WHERE {HELD} AND {} {{days}}",
             self.dialect().stamp("run"),
             self.dialect().of_found("run.state = 'running'")
         );
@@ -174,9 +179,7 @@ impl Store {
         holds: impl Iterator<Item = RunLease> + Clone,
     ) -> Result<HashSet<RunLease>, StoreError> {
         let sql = format!(
-            "SELECT {RETURNED} FROM v JOIN run ON run.id = v.run_id AND run.attempt = v.attempt \
-               AND run.node_id = v.node_id AND run.epoch = v.epoch {{days}} \
-             WHERE run.changed = {}",
+            "SELECT {RETURNED} FROM v JOIN run ON {HELD} {{days}} WHERE run.changed = {}",
             self.dialect().last_stamp("run")
         );
         written_holds(tx, of_holds(holds).statement(self.dialect(), &sql, vec![])).await
@@ -244,8 +247,7 @@ impl Store {
         }
         let sql = format!(
             "UPDATE run SET node_id = {{0}}, changed = {} FROM v \
-             WHERE run.id = v.run_id AND run.attempt = v.attempt AND run.node_id = v.node_id \
-               AND run.epoch = v.epoch AND run.state = 'running' {{days}}",
+             WHERE {HELD} AND run.state = 'running' {{days}}",
             self.dialect().stamp("run")
         );
         let statement = of_holds(holds.iter().copied()).statement(

@@ -10,7 +10,7 @@
 //! - `recoveries`: finds failures that the tables show
 //! - `logs`: the output of attempts
 //! - `stats`, `hours`, `counts`, `spread`: statistics for charts
-//! - `history`, `recount`: the amount of history in a namespace, for its quotas
+//! - `history`, `history_cuts`, `recount`: the amount of history in a namespace, for its quotas
 //! - `retention`: removes old history
 //! - `zone_rules`: the zone data by which cursors are computed
 
@@ -28,6 +28,7 @@ pub mod groups;
 pub(super) mod handoff_lock;
 pub mod handoffs;
 pub mod history;
+pub mod history_cuts;
 pub mod holds;
 pub mod hours;
 pub mod instants;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     handoffs::{Decided, INTENT_COLUMNS, Intent},
-    holds::{RunLease, of_holds},
+    holds::{HELD, RunLease, of_holds},
 };
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
@@ -251,9 +251,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let sql = format!(
-            "SELECT {STRAY_COLUMNS} FROM v JOIN run ON run.id = v.run_id \
-               AND run.attempt = v.attempt AND run.node_id = v.node_id AND run.epoch = v.epoch \
-               {{days}} \
+            "SELECT {STRAY_COLUMNS} FROM v JOIN run ON {HELD} {{days}} \
              LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
              ORDER BY run.id {}",

@@ -28,7 +28,7 @@ pub struct ChangedRows<T> {
 
 /// Selects the runs to follow. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
-pub struct RunFilter {
+pub struct FeedFilter {
     /// Only runs of this schedule.
     pub schedule_id: Option<Uuid>,
     /// Only this run.
@@ -67,7 +67,7 @@ pub async fn nodes(
 pub async fn runs(
     store: &Store,
     within: &Within,
-    filter: &RunFilter,
+    filter: &FeedFilter,
     after: Cursor,
     limit: u64,
 ) -> Result<ChangedRows<run::Model>, StoreError> {

@@ -24,7 +24,7 @@ impl Default for HealthScope {
 
 /// The figures that the health checks judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
-pub struct Figures {
+pub struct HealthFigures {
     /// Number of fires in the last hour that were missed or abandoned.
     pub missed: i64,
     /// Number of runs in the last hour that failed or timed out.
@@ -61,7 +61,7 @@ pub async fn figures(
     store: &Store,
     scope: &HealthScope,
     now: Timestamp,
-) -> Result<Figures, StoreError> {
+) -> Result<HealthFigures, StoreError> {
     let dialect = store.dialect();
     let mut values: Vec<Value> = vec![now.0.into(), (now.0 - HOUR_MS).into()];
     let mut of_schedule = String::new();
@@ -102,6 +102,6 @@ pub async fn figures(
              AND f.claimed_by IS NOT NULL{fires}) AS pending_handoffs, \
            (SELECT count(*) FROM node WHERE state = 'alive') AS nodes_alive"
     );
-    let figures = Figures::find_by_statement(dialect.statement(sql, values));
+    let figures = HealthFigures::find_by_statement(dialect.statement(sql, values));
     Ok(figures.one(store.read()).await?.unwrap_or_default())
 }

@@ -10,7 +10,7 @@ use sea_orm::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::jobs::JobHead;
+use super::job_lines::JobHead;
 use crate::store::{
     Store, StoreError,
     db::bulk::{Bulk, returned_ids},

@@ -2,12 +2,12 @@ use std::collections::{HashMap, HashSet};
 
 use entity::{
     Strings, Timestamp,
-    job::{ActiveModel, Column, Entity, Model, State},
-    job_line, worker,
+    job::{Column, Entity, Model, State},
+    worker,
 };
 use sea_orm::{
-    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, FromQueryResult,
-    PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, Set, Value, sea_query::Expr,
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, FromQueryResult, QueryFilter,
+    QuerySelect, Value, sea_query::Expr,
 };
 use serde_json::Value as Json;
 use uuid::Uuid;
@@ -39,22 +39,6 @@ pub enum JobEnd {
     Completed(Json),
     /// The job failed: the error, and whether another attempt would fail as well.
     Failed(String, bool),
-}
-
-/// The beginning of a job's long output, which is kept whatever comes later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JobHead {
-    /// The number of the last line in the beginning.
-    pub lines: i64,
-    /// The size of the beginning in bytes.
-    pub bytes: i64,
-}
-
-impl JobHead {
-    /// The beginning of a job's output; `None` if the output is kept whole.
-    pub fn of(job: &Model) -> Option<Self> {
-        Some(Self { lines: job.head_lines?, bytes: job.head_bytes? })
-    }
 }
 
 /// The requirements that waiting jobs share.
@@ -206,28 +190,6 @@ impl Store {
         Ok(())
     }
 
-    /// Removes lines between the beginning of a job's output and its end.
-    /// Of the lines after the beginning, the last ones of each stream stay, up to these limits.
-    pub async fn trim_lines_of_job(
-        &self,
-        tx: &DatabaseTransaction,
-        job: Uuid,
-        head: JobHead,
-        max_lines: i64,
-        max_bytes: i64,
-    ) -> Result<(), StoreError> {
-        let sql = "DELETE FROM job_line WHERE job_id = $1 AND seq IN (SELECT seq FROM ( \
-                     SELECT seq, row_number() OVER w AS place, \
-                       SUM(OCTET_LENGTH(text) + 1) OVER w AS bytes \
-                     FROM job_line WHERE job_id = $1 AND seq > $2 \
-                     WINDOW w AS (PARTITION BY is_error ORDER BY seq DESC) \
-                   ) AS ends WHERE place > $3 OR (place > 1 AND bytes > $4))";
-        let values: [Value; 4] =
-            [job.into(), head.lines.into(), max_lines.into(), max_bytes.into()];
-        tx.execute_raw(self.dialect().statement(sql, values)).await?;
-        Ok(())
-    }
-
     /// The requirements of the waiting jobs, except for those in queues that are at their limit, and
     /// the workers that have jobs to stop.
     pub async fn waiting_for_workers(
@@ -275,90 +237,6 @@ fn claims<'a>(of: impl Iterator<Item = &'a JobClaim> + Clone) -> Bulk {
         .text("token", of.map(|claim| claim.token.clone()))
 }
 
-/// Number of jobs that a worker holds.
-pub async fn held_by<C: ConnectionTrait>(connection: &C, worker: Uuid) -> Result<u64, StoreError> {
-    Ok(of(worker).count(connection).await?)
-}
-
-/// The number of jobs that each of these workers holds.
-pub async fn held_by_each<C: ConnectionTrait>(
-    connection: &C,
-    workers: &[Uuid],
-) -> Result<HashMap<Uuid, i64>, StoreError> {
-    let held: Vec<(Uuid, i64)> = Entity::find()
-        .select_only()
-        .column(Column::WorkerId)
-        .column_as(Column::Id.count(), "held")
-        .filter(Column::WorkerId.is_in(workers.iter().copied()))
-        .filter(Column::State.eq(State::Held))
-        .group_by(Column::WorkerId)
-        .into_tuple()
-        .all(connection)
-        .await?;
-    Ok(held.into_iter().collect())
-}
-
-/// Hands jobs over to a worker again that it has not reported on and does not know: at most
-/// `limit`. A job is handed over a second time, but not a third time.
-pub async fn hand_over_again(
-    tx: &DatabaseTransaction,
-    worker: Uuid,
-    known: &[Uuid],
-    now: Timestamp,
-    limit: u64,
-) -> Result<Vec<Model>, StoreError> {
-    let query = unheard(worker, known).order_by_asc(Column::TakenAt).limit(limit);
-    let rows = query.lock_exclusive().all(tx).await?;
-    let kept = Expr::col(Column::LeaseMs).add(now.0.saturating_add(1));
-    let update = Entity::update_many().col_expr(Column::LeaseUntil, kept);
-    update.filter(Column::Id.is_in(rows.iter().map(|row| row.id))).exec(tx).await?;
-    Ok(rows)
-}
-
-/// Returns jobs to their queues that were handed over to a worker and did not reach it: jobs that
-/// the worker has not reported on and does not know.
-pub async fn put_back<C: ConnectionTrait>(
-    tx: &C,
-    worker: Uuid,
-    known: &[Uuid],
-) -> Result<(), StoreError> {
-    let ids: Vec<Uuid> =
-        unheard(worker, known).select_only().column(Column::Id).into_tuple().all(tx).await?;
-    let row = ActiveModel {
-        state: Set(State::Waiting),
-        worker_id: Set(None),
-        token: Set(None),
-        taken_at: Set(None),
-        lease_until: Set(None),
-        ..ActiveModel::default()
-    };
-    Entity::update_many().set(row).filter(Column::Id.is_in(ids)).exec(tx).await?;
-    Ok(())
-}
-
-/// The jobs that a worker holds, does not know, and has
-/// not reported on since they were handed over.
-fn unheard(worker: Uuid, known: &[Uuid]) -> sea_orm::Select<Entity> {
-    let untouched = Expr::col(Column::TakenAt).add(Expr::col(Column::LeaseMs));
-    of(worker)
-        .filter(Column::Id.is_not_in(known.iter().copied()))
-        .filter(Expr::col(Column::LeaseUntil).eq(untouched))
-        .filter(Column::Stop.eq(false))
-}
-
-fn of(worker: Uuid) -> sea_orm::Select<Entity> {
-    Entity::find().filter(Column::WorkerId.eq(worker)).filter(Column::State.eq(State::Held))
-}
-
-/// The jobs that a worker must stop.
-pub async fn to_stop<C: ConnectionTrait>(
-    connection: &C,
-    worker: Uuid,
-) -> Result<Vec<Uuid>, StoreError> {
-    let query = of(worker).filter(Column::Stop.eq(true)).select_only().column(Column::Id);
-    Ok(query.into_tuple().all(connection).await?)
-}
-
 /// The job, if this worker holds it with this token.
 pub async fn of_claim<C: ConnectionTrait>(
     connection: &C,
@@ -402,52 +280,4 @@ pub async fn lock_if_held(
         .filter(Column::Token.eq(claim.token.clone()))
         .filter(Column::State.eq(State::Held));
     Ok(query.lock_exclusive().one(tx).await?)
-}
-
-/// Adds lines to the output of a locked job, and sets the end of its kept beginning.
-pub async fn add_lines(
-    tx: &DatabaseTransaction,
-    job: &Model,
-    lines: &[(bool, String)],
-    head: Option<JobHead>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let row = ActiveModel {
-        head_lines: Set(head.map(|head| head.lines)),
-        head_bytes: Set(head.map(|head| head.bytes)),
-        ..counted(job, lines)
-    };
-    Entity::update_many().set(row).filter(Column::Id.eq(job.id)).exec(tx).await?;
-    let rows = (job.lines + 1..).zip(lines).map(|(seq, (is_error, text))| job_line::ActiveModel {
-        job_id: Set(job.id),
-        seq: Set(seq),
-        at: Set(now),
-        is_error: Set(*is_error),
-        text: Set(text.clone()),
-    });
-    job_line::Entity::insert_many(rows).exec_without_returning(tx).await?;
-    Ok(())
-}
-
-/// Counts lines of a locked job without storing them.
-pub async fn count_lines(
-    tx: &DatabaseTransaction,
-    job: &Model,
-    lines: &[(bool, String)],
-) -> Result<(), StoreError> {
-    let row = counted(job, lines);
-    Entity::update_many().set(row).filter(Column::Id.eq(job.id)).exec(tx).await?;
-    Ok(())
-}
-
-/// The counts of a job's lines, with the given lines added.
-fn counted(job: &Model, lines: &[(bool, String)]) -> ActiveModel {
-    let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
-    let bytes: usize = lines.iter().map(|(_, text)| text.len()).sum();
-    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-    ActiveModel {
-        lines: Set(job.lines.saturating_add(added)),
-        line_bytes: Set(job.line_bytes.saturating_add(bytes)),
-        ..ActiveModel::default()
-    }
 }

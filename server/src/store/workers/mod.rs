@@ -4,10 +4,13 @@
 //! - `queues`: the depth and the limit of each queue, and queues without a worker
 //! - `jobs`: the operations of workers: take, keep and end jobs;
 //!   each write names the token of the worker that took the job
+//! - `held`: the jobs that a worker holds; `job_lines`: the lines that jobs have printed
 //! - `awaited`: the operations of nodes: create, watch, stop and remove jobs
 
 #[expect(missing_docs, reason = "said above")]
 pub mod awaited;
+pub mod held;
+pub mod job_lines;
 #[expect(missing_docs, reason = "said above")]
 pub mod jobs;
 #[expect(missing_docs, reason = "said above")]

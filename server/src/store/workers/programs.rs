@@ -92,7 +92,7 @@ pub async fn remove(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     if let Some(known) = known {
-        super::jobs::put_back(tx, id, known).await?;
+        super::held::put_back(tx, id, known).await?;
     }
     let held: Vec<Uuid> = job::Entity::find()
         .select_only()

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::capture::Capture;
 use crate::target::{
     Invocation, Outcome,
-    text::{Seconds, millis},
+    text::{SecondsText, millis},
 };
 
 /// How a program ended.
@@ -44,9 +44,12 @@ impl ProgramEnding {
                 Outcome::Failed { message: format!("{}{}", self.words(), quoted(capture)), output }
             }
             EndCause::TimeLimit => {
-                let limit = Seconds(invocation.timeout);
+                let limit = SecondsText(invocation.timeout);
                 let how = if self.killed {
-                    format!("ignored SIGTERM for {} and was killed", Seconds(invocation.kill_grace))
+                    format!(
+                        "ignored SIGTERM for {} and was killed",
+                        SecondsText(invocation.kill_grace)
+                    )
                 } else {
                     "was stopped by SIGTERM".to_owned()
                 };

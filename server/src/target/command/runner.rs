@@ -25,7 +25,7 @@ use crate::{
         CommandPolicy, Invocation, Outcome, TargetError,
         log::Log,
         result,
-        text::{Seconds, WithSeparators},
+        text::{SecondsText, WithSeparators},
     },
 };
 
@@ -223,7 +223,7 @@ impl Runner {
             }
             () = stop.cancelled() => (EndCause::Stop, "stop requested".to_owned()),
             () = self.clock.sleep(invocation.timeout) => {
-                let limit = Seconds(invocation.timeout);
+                let limit = SecondsText(invocation.timeout);
                 (EndCause::TimeLimit, format!("time limit of {limit} passed"))
             }
         };

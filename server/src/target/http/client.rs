@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use reqwest::{Client, redirect};
 use rustls::{ClientConfig, RootCertStore};
 
-use super::identity::Identity;
+use super::identity::ClientCertificate;
 use crate::target::{TargetError, egress::Resolver, tls};
 
 /// Timeout for opening a connection. The invocation limits the whole request.
@@ -40,7 +40,7 @@ impl ClientFactory {
     }
 
     /// A client with a certificate.
-    pub(super) fn client_with(&self, identity: &Identity) -> Result<Client, TargetError> {
+    pub(super) fn client_with(&self, identity: &ClientCertificate) -> Result<Client, TargetError> {
         let (chain, key) = (identity.chain.clone(), identity.key.clone_key());
         let tls = tls::config(&self.roots)?.with_client_auth_cert(chain, key).map_err(|error| {
             let help = "give the certificate with the private key that belongs to it";

@@ -7,7 +7,7 @@ use crate::target::egress::NameRefused;
 
 /// Why there was no usable response.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum HttpFailure {
     /// A step failed.
     Step(String),
     /// The time limit passed.

@@ -14,13 +14,13 @@ use sha2::{Digest, Sha256};
 const MAX_CLIENTS: usize = 32;
 
 /// A certificate with its chain and private key.
-pub(super) struct Identity {
+pub(super) struct ClientCertificate {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
     digest: [u8; 32],
 }
 
-impl Identity {
+impl ClientCertificate {
     /// Parses PEM. The error says what is missing, and shows nothing of the text.
     pub(super) fn from_pem(pem: &str) -> Result<Self, String> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
@@ -34,9 +34,9 @@ impl Identity {
     }
 }
 
-impl fmt::Debug for Identity {
+impl fmt::Debug for ClientCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identity").finish_non_exhaustive()
+        f.debug_struct("ClientCertificate").finish_non_exhaustive()
     }
 }
 
@@ -54,7 +54,7 @@ impl<C: Clone> Clients<C> {
     /// The client of this identity; `make` creates it if there is none yet.
     pub(super) fn get<E>(
         &self,
-        identity: &Identity,
+        identity: &ClientCertificate,
         make: impl FnOnce() -> Result<C, E>,
     ) -> Result<C, E> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,20 +81,22 @@ mod tests {
     #[test]
     fn a_missing_part_of_a_certificate_is_named() {
         let (certificate, key) = pem();
-        let problem = |pem: &str| Identity::from_pem(pem).unwrap_err();
+        let problem = |pem: &str| ClientCertificate::from_pem(pem).unwrap_err();
         assert_eq!(problem(""), "there is no certificate in it");
         assert_eq!(problem(&key), "there is no certificate in it");
         assert_eq!(problem(&certificate), "there is no private key in it");
-        Identity::from_pem(&format!("{key}{certificate}")).unwrap();
+        ClientCertificate::from_pem(&format!("{key}{certificate}")).unwrap();
     }
 
     #[test]
     fn the_clients_used_last_are_kept() {
         let clients = Clients::<u8>::default();
         let make = || Ok::<_, ()>(1);
-        let identities: Vec<Identity> = (0..=MAX_CLIENTS)
+        let identities: Vec<ClientCertificate> = (0..=MAX_CLIENTS)
             .map(|_| pem())
-            .map(|(certificate, key)| Identity::from_pem(&format!("{certificate}{key}")).unwrap())
+            .map(|(certificate, key)| {
+                ClientCertificate::from_pem(&format!("{certificate}{key}")).unwrap()
+            })
             .collect();
         for identity in &identities {
             clients.get(identity, make).unwrap();

@@ -6,7 +6,7 @@ use crate::{clock::Clock, target::Invocation};
 
 /// The headers and the body of one attempt's request.
 #[derive(Clone)]
-pub(super) struct Message {
+pub(super) struct HttpMessage {
     pub(super) method: reqwest::Method,
     /// Carillon's own headers, for any receiver.
     pub(super) headers: HeaderMap,
@@ -26,7 +26,7 @@ pub(super) fn compose(
     request: &Prepared<'_>,
     invocation: &Invocation,
     clock: &Clock,
-) -> Result<Message, String> {
+) -> Result<HttpMessage, String> {
     let key = HeaderValue::from_bytes(invocation.idempotency_key.as_bytes())
         .map_err(|_| "the idempotency key has a control character".to_owned())?;
     let mut headers = HeaderMap::new();
@@ -53,7 +53,7 @@ pub(super) fn compose(
     for (name, value) in &request.headers {
         private_headers.insert(name.clone(), value.clone());
     }
-    Ok(Message { method: request.method.clone(), headers, private_headers, body })
+    Ok(HttpMessage { method: request.method.clone(), headers, private_headers, body })
 }
 
 fn body(request: &Prepared<'_>, invocation: &Invocation) -> (Vec<u8>, Option<&'static str>) {

@@ -3,7 +3,7 @@ use url::Url;
 
 use super::{
     definition::{Http, MAX_REDIRECTS, Method},
-    identity::Identity,
+    identity::ClientCertificate,
 };
 use crate::target::{Secret, TargetError, egress::Egress, signature::Signer};
 
@@ -16,7 +16,7 @@ pub(super) struct Prepared<'a> {
     pub(super) headers: HeaderMap,
     pub(super) signer: Option<Signer>,
     /// The client certificate, presented only to the definition's own origin.
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<ClientCertificate>,
 }
 
 const MAX_URL_BYTES: usize = 8 * 1024;
@@ -140,10 +140,10 @@ fn signer(secret: &Secret) -> Result<Signer, TargetError> {
     })
 }
 
-fn identity(definition: &Http) -> Result<Option<Identity>, TargetError> {
+fn identity(definition: &Http) -> Result<Option<ClientCertificate>, TargetError> {
     let given = definition.client_certificate.as_ref().filter(|pem| !pem.expose().is_empty());
     let identity = given.map(|pem| {
-        Identity::from_pem(pem.expose()).map_err(|problem| {
+        ClientCertificate::from_pem(pem.expose()).map_err(|problem| {
             TargetError::invalid(
                 "http.client_certificate",
                 problem,

@@ -4,7 +4,7 @@ use reqwest::{
 };
 use url::Url;
 
-use super::message::Message;
+use super::message::HttpMessage;
 
 /// The destination of a redirect; `None` if the response is not one. Fails if the location is
 /// invalid.
@@ -33,7 +33,12 @@ pub(super) fn location(
 /// As in browsers, 303 turns any request into a `GET` without a body, and 301 and 302 do so unless
 /// the method only reads. Another origin gets neither the definition's headers, which may contain
 /// credentials, nor the signature, which was meant for the first origin.
-pub(super) fn forward(mut message: Message, status: StatusCode, from: &Url, to: &Url) -> Message {
+pub(super) fn forward(
+    mut message: HttpMessage,
+    status: StatusCode,
+    from: &Url,
+    to: &Url,
+) -> HttpMessage {
     let asks_only = matches!(message.method, Method::GET | Method::HEAD);
     if matches!(status.as_u16(), 301..=303) && !asks_only {
         message.method = Method::GET;
@@ -61,9 +66,9 @@ mod tests {
         StatusCode::from_u16(code).unwrap()
     }
 
-    fn message() -> Message {
+    fn message() -> HttpMessage {
         let value = HeaderValue::from_static("x");
-        Message {
+        HttpMessage {
             method: Method::POST,
             headers: HeaderMap::from_iter([(CONTENT_TYPE, value.clone())]),
             private_headers: HeaderMap::from_iter([(AUTHORIZATION, value)]),

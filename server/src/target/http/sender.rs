@@ -13,9 +13,9 @@ use super::{
     answer::KeptResponse,
     client::ClientFactory,
     definition::{Answers, Http},
-    failure::{Failure, explain},
-    identity::{Clients, Identity},
-    message::{Message, compose},
+    failure::{HttpFailure, explain},
+    identity::{ClientCertificate, Clients},
+    message::{HttpMessage, compose},
     place::{authority, origin},
     prepare::prepare,
     redirect,
@@ -27,7 +27,7 @@ use crate::{
         egress::{Egress, Resolver},
         log::Log,
         result::{self, MAX_NESTING, nesting, too_deep},
-        text::{Seconds, millis},
+        text::{SecondsText, millis},
     },
 };
 
@@ -59,7 +59,7 @@ impl Sender {
     }
 
     /// The client for `identity`.
-    fn client_of(&self, identity: Option<&Identity>) -> Result<Client, TargetError> {
+    fn client_of(&self, identity: Option<&ClientCertificate>) -> Result<Client, TargetError> {
         match identity {
             None => Ok(self.client.clone()),
             Some(identity) => self.certified.get(identity, || self.factory.client_with(identity)),
@@ -91,17 +91,19 @@ impl Sender {
         let limit =
             Limit { clock: &self.clock, started: self.clock.instant(), limit: invocation.timeout };
         let (ended, mut output) = match self.exchange(definition, invocation, log, &limit).await {
-            Ok((answer, judged)) => (judged.map_err(Failure::Step), answer.output(limit.elapsed())),
+            Ok((answer, judged)) => {
+                (judged.map_err(HttpFailure::Step), answer.output(limit.elapsed()))
+            }
             Err(failure) => (Err(failure), limit.output()),
         };
         let ended = match (ended, definition.output) {
-            (Ok(()), Answers::Merge) => give_back(&mut output).map_err(Failure::Step),
+            (Ok(()), Answers::Merge) => give_back(&mut output).map_err(HttpFailure::Step),
             (ended, Answers::Keep | Answers::Merge) => ended,
         };
         match ended {
             Ok(()) => Outcome::Succeeded { output },
-            Err(Failure::Step(message)) => Outcome::Failed { message, output },
-            Err(Failure::TimeLimit(message)) => Outcome::TimedOut { message, output },
+            Err(HttpFailure::Step(message)) => Outcome::Failed { message, output },
+            Err(HttpFailure::TimeLimit(message)) => Outcome::TimedOut { message, output },
         }
     }
 
@@ -111,15 +113,15 @@ impl Sender {
         invocation: &Invocation,
         log: &Log<'_>,
         limit: &Limit<'_>,
-    ) -> Result<(KeptResponse, Result<(), String>), Failure> {
-        let request =
-            prepare(definition, &self.egress).map_err(|error| Failure::Step(error.to_string()))?;
-        let message = compose(&request, invocation, &self.clock).map_err(Failure::Step)?;
+    ) -> Result<(KeptResponse, Result<(), String>), HttpFailure> {
+        let request = prepare(definition, &self.egress)
+            .map_err(|error| HttpFailure::Step(error.to_string()))?;
+        let message = compose(&request, invocation, &self.clock).map_err(HttpFailure::Step)?;
         log.system(format!("{} {}", message.method, origin(&request.url))).await;
 
         let client = self
             .client_of(request.identity.as_ref())
-            .map_err(|error| Failure::Step(error.to_string()))?;
+            .map_err(|error| HttpFailure::Step(error.to_string()))?;
         let first = Hop { client, url: request.url, message };
         let most = definition.max_redirects;
         let (response, url, redirects) = self.follow(first, most, log, limit).await?;
@@ -128,10 +130,10 @@ impl Sender {
             .keep(KeptResponse::read(response, self.output_limit, redirects))
             .await
             .map_err(|limit| {
-                Failure::TimeLimit(format!("the answer of {place} did not end {limit}"))
+                HttpFailure::TimeLimit(format!("the answer of {place} did not end {limit}"))
             })?
-            .map_err(|error| Failure::Step(explain(&error, &url)))?;
-        log.system(format!("{place} {} in {}", answer.line(), Seconds(limit.elapsed()))).await;
+            .map_err(|error| HttpFailure::Step(explain(&error, &url)))?;
+        log.system(format!("{place} {} in {}", answer.line(), SecondsText(limit.elapsed()))).await;
         let judged = answer.judge(definition).map_err(|problem| format!("{place} {problem}"));
         Ok((answer, judged))
     }
@@ -143,24 +145,28 @@ impl Sender {
         most: u8,
         log: &Log<'_>,
         limit: &Limit<'_>,
-    ) -> Result<(Response, Url, u8), Failure> {
+    ) -> Result<(Response, Url, u8), HttpFailure> {
         let Hop { mut client, mut url, mut message } = first;
         let mut redirects = 0;
         loop {
             let response = send(&client, &url, &message, limit).await?;
             let status = response.status();
             let place = authority(&url);
-            let step = |problem| Failure::Step(format!("{place} {problem}"));
+            let step = |problem| HttpFailure::Step(format!("{place} {problem}"));
             if most == 0 {
                 return Ok((response, url, redirects));
             }
             let next = redirect::location(&url, status, response.headers()).map_err(step)?;
             let Some(next) = next else { return Ok((response, url, redirects)) };
             if redirects == most {
-                return Err(Failure::Step(format!("more than {most} redirects, last by {place}")));
+                return Err(HttpFailure::Step(format!(
+                    "more than {most} redirects, last by {place}"
+                )));
             }
             self.egress.admit(&next).map_err(|refused| {
-                Failure::Step(format!("{place} redirected to where requests may not go: {refused}"))
+                HttpFailure::Step(format!(
+                    "{place} redirected to where requests may not go: {refused}"
+                ))
             })?;
             log.system(format!("{place} answered {status}, redirected to {}", origin(&next))).await;
             message = redirect::forward(message, status, &url, &next);
@@ -178,15 +184,15 @@ impl Sender {
 struct Hop {
     client: Client,
     url: Url,
-    message: Message,
+    message: HttpMessage,
 }
 
 async fn send(
     client: &Client,
     url: &Url,
-    message: &Message,
+    message: &HttpMessage,
     limit: &Limit<'_>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     // A header of the definition replaces ours of the same name.
     let sending = client
         .request(message.method.clone(), url.clone())
@@ -197,8 +203,10 @@ async fn send(
     limit
         .keep(sending)
         .await
-        .map_err(|limit| Failure::TimeLimit(format!("{} did not answer {limit}", authority(url))))?
-        .map_err(|error| Failure::Step(explain(&error, url)))
+        .map_err(|limit| {
+            HttpFailure::TimeLimit(format!("{} did not answer {limit}", authority(url)))
+        })?
+        .map_err(|error| HttpFailure::Step(explain(&error, url)))
 }
 
 /// Makes the response's body the result of the attempt.
@@ -236,7 +244,7 @@ impl Limit<'_> {
     async fn keep<F: Future>(&self, future: F) -> Result<F::Output, String> {
         let left = self.limit.saturating_sub(self.elapsed());
         let kept = self.clock.timeout(left, future).await;
-        kept.map_err(|_| format!("within {}", Seconds(self.limit)))
+        kept.map_err(|_| format!("within {}", SecondsText(self.limit)))
     }
 
     /// The output of an attempt without a response.

@@ -22,9 +22,9 @@ const MAX_PAYLOAD: usize = 1024 * 1024;
 
 /// Class and number of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Method(u16, u16);
+pub(super) struct MethodId(u16, u16);
 
-impl Method {
+impl MethodId {
     pub(super) const START: Self = Self(10, 10);
     pub(super) const START_OK: Self = Self(10, 11);
     pub(super) const TUNE: Self = Self(10, 30);
@@ -55,10 +55,10 @@ pub(super) struct Frame {
 
 impl Frame {
     /// The method that the frame calls, if it calls one: then its payload has at least four bytes.
-    pub(super) fn method(&self) -> Option<Method> {
+    pub(super) fn method(&self) -> Option<MethodId> {
         match (self.kind, &*self.payload) {
             (METHOD, [a, b, c, d, ..]) => {
-                Some(Method(u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])))
+                Some(MethodId(u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])))
             }
             _ => None,
         }
@@ -100,7 +100,7 @@ fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, PublishProblem> {
 
 /// The message id in the header of a message that Carillon wrote.
 pub(super) fn message_id(header: &[u8]) -> Result<String, PublishProblem> {
-    let mut reader = Reader::new(header);
+    let mut reader = AmqpReader::new(header);
     let _class_weight_size = (reader.u32()?, reader.u64()?);
     let flags = reader.u16()?;
     if flags & (1 << 15) != 0 {
@@ -117,9 +117,9 @@ pub(super) fn message_id(header: &[u8]) -> Result<String, PublishProblem> {
 }
 
 /// Reads the arguments of a method.
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(super) struct AmqpReader<'a>(&'a [u8]);
 
-impl<'a> Read<'a> for Reader<'a> {
+impl<'a> Read<'a> for AmqpReader<'a> {
     fn rest(&mut self) -> &mut &'a [u8] {
         &mut self.0
     }
@@ -129,7 +129,7 @@ impl<'a> Read<'a> for Reader<'a> {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> AmqpReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -142,17 +142,17 @@ impl<'a> Reader<'a> {
 
 /// Writes a payload, and frames around it.
 #[derive(Default)]
-pub(super) struct Writer(Vec<u8>);
+pub(super) struct AmqpWriter(Vec<u8>);
 
-impl Write for Writer {
+impl Write for AmqpWriter {
     fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend(bytes);
         self
     }
 }
 
-impl Writer {
-    pub(super) fn method(Method(class, number): Method) -> Self {
+impl AmqpWriter {
+    pub(super) fn method(MethodId(class, number): MethodId) -> Self {
         let mut writer = Self::default();
         writer.u16(class).u16(number);
         writer
@@ -191,7 +191,7 @@ impl Writer {
 }
 
 /// Names with values.
-pub(super) struct Table(Writer);
+pub(super) struct Table(AmqpWriter);
 
 impl Table {
     pub(super) fn text(&mut self, name: &str, value: &str) -> &mut Self {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_read_when_it_is_whole() {
-        let mut writer = Writer::method(Method::ACK);
+        let mut writer = AmqpWriter::method(MethodId::ACK);
         writer.u64(7).u8(1);
         let bytes = writer.frame(3);
         for end in 0..bytes.len() {
@@ -225,8 +225,8 @@ mod tests {
         }
         assert_eq!(missing(&bytes), Ok(0));
         let (frame, length) = read(&bytes).unwrap().unwrap();
-        assert_eq!((frame.method(), frame.channel, length), (Some(Method::ACK), 3, bytes.len()));
-        let mut reader = Reader::new(&frame.payload[4..]);
+        assert_eq!((frame.method(), frame.channel, length), (Some(MethodId::ACK), 3, bytes.len()));
+        let mut reader = AmqpReader::new(&frame.payload[4..]);
         assert_eq!((reader.u64(), reader.u8()), (Ok(7), Ok(1)));
         assert!(reader.u8().is_err());
     }

@@ -4,7 +4,7 @@ use reqwest::header::HeaderName;
 use url::Url;
 
 use super::{
-    definition::{Broker, Connection, Event, Kafka, Nats, Publish, Rabbitmq, Redis, Sqs},
+    definition::{Broker, BrokerConnection, Event, Kafka, Nats, Publish, Rabbitmq, Redis, Sqs},
     place::HostPort,
     queue,
 };
@@ -93,7 +93,7 @@ fn invalid(field: impl Into<String>, problem: &str, help: &str) -> TargetError {
 }
 
 fn connection(
-    connection: &Connection,
+    connection: &BrokerConnection,
     broker: &Broker,
     egress: &Egress,
 ) -> Result<(), TargetError> {

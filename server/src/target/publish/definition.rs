@@ -36,8 +36,7 @@ pub enum Broker {
 /// How to reach the servers of a broker.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BrokerConnection")]
-pub struct Connection {
+pub struct BrokerConnection {
     /// 1 to 8 servers, as `host` or `host:port`, tried in order.
     pub servers: Vec<String>,
     /// Whether connections are encrypted, with the server's certificate checked.
@@ -57,7 +56,7 @@ pub struct Connection {
 #[serde(deny_unknown_fields)]
 pub struct Kafka {
     /// The first brokers to connect to; Carillon learns the others of the cluster from them.
-    pub connection: Connection,
+    pub connection: BrokerConnection,
     /// The SASL mechanism for `username` and `password`.
     #[serde(default, skip_serializing_if = "Sasl::is_plain")]
     pub sasl: Sasl,
@@ -99,7 +98,7 @@ impl Sasl {
 #[serde(deny_unknown_fields)]
 pub struct Nats {
     /// How to reach the servers.
-    pub connection: Connection,
+    pub connection: BrokerConnection,
     /// The subject, without wildcards.
     pub subject: String,
     /// The stream that must store the event; any stream that listens to the subject if left out.
@@ -112,7 +111,7 @@ pub struct Nats {
 #[serde(deny_unknown_fields)]
 pub struct Rabbitmq {
     /// How to reach the servers.
-    pub connection: Connection,
+    pub connection: BrokerConnection,
     /// The virtual host; `/` if left out.
     #[serde(default = "slash", skip_serializing_if = "is_slash")]
     pub vhost: String,
@@ -136,7 +135,7 @@ fn is_slash(vhost: &str) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct Redis {
     /// How to reach the server.
-    pub connection: Connection,
+    pub connection: BrokerConnection,
     /// The number of the database; 0 if left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub database: u16,
@@ -179,8 +178,8 @@ pub struct Sqs {
 #[schemars(rename = "CloudEvent")]
 pub struct Event {
     /// How the event is encoded in the message; `structured` if left out.
-    #[serde(skip_serializing_if = "Mode::is_structured")]
-    pub mode: Mode,
+    #[serde(skip_serializing_if = "ContentMode::is_structured")]
+    pub mode: ContentMode,
     /// The CloudEvents attribute `type`; `carillon.fire` if left out.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -203,7 +202,7 @@ pub struct Event {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "CloudEventMode")]
-pub enum Mode {
+pub enum ContentMode {
     /// The body is a JSON object with attributes and data.
     #[default]
     Structured,
@@ -211,7 +210,7 @@ pub enum Mode {
     Binary,
 }
 
-impl Mode {
+impl ContentMode {
     fn is_structured(&self) -> bool {
         *self == Self::Structured
     }
@@ -249,7 +248,7 @@ impl Broker {
     }
 
     /// How to reach its servers, for brokers with persistent connections.
-    pub fn connection(&self) -> Option<&Connection> {
+    pub fn connection(&self) -> Option<&BrokerConnection> {
         match self {
             Self::Kafka(kafka) => Some(&kafka.connection),
             Self::Nats(nats) => Some(&nats.connection),
@@ -260,7 +259,7 @@ impl Broker {
     }
 
     /// The connection of [`Self::connection`], mutable.
-    pub fn connection_mut(&mut self) -> Option<&mut Connection> {
+    pub fn connection_mut(&mut self) -> Option<&mut BrokerConnection> {
         match self {
             Self::Kafka(kafka) => Some(&mut kafka.connection),
             Self::Nats(nats) => Some(&mut nats.connection),

@@ -18,9 +18,9 @@ use crate::{
 pub(super) const CONNECT: Duration = Duration::from_secs(10);
 
 /// A connection to a broker, encrypted or not.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait IoStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> IoStream for T {}
 
 /// Opens connections where the egress policy allows it. It connects to the same address that it
 /// checked.
@@ -46,7 +46,7 @@ impl Dialer {
         &self,
         place: &HostPort,
         tls: bool,
-    ) -> Result<Box<dyn Stream>, PublishProblem> {
+    ) -> Result<Box<dyn IoStream>, PublishProblem> {
         let stream = self.connect(place).await?;
         if tls { self.encrypt(place, stream).await } else { Ok(Box::new(stream)) }
     }
@@ -73,7 +73,7 @@ impl Dialer {
         &self,
         place: &HostPort,
         stream: TcpStream,
-    ) -> Result<Box<dyn Stream>, PublishProblem> {
+    ) -> Result<Box<dyn IoStream>, PublishProblem> {
         let failed =
             |cause: String| PublishProblem::broken(format!("TLS with {place} failed: {cause}"));
         let name = match &place.host {

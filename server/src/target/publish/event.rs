@@ -3,7 +3,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
-use super::definition::{Event, Mode};
+use super::definition::{ContentMode, Event};
 use crate::target::Invocation;
 
 /// A message that can be converted for every broker.
@@ -42,14 +42,14 @@ pub(super) fn compose(event: &Event, invocation: &Invocation, now: DateTime<Utc>
     let headers = event.headers.iter().map(headers).collect();
     let id = invocation.idempotency_key.clone();
     match event.mode {
-        Mode::Binary => Message {
+        ContentMode::Binary => Message {
             id,
             content_type: JSON,
             attributes,
             headers,
             body: data.to_string().into_bytes(),
         },
-        Mode::Structured => {
+        ContentMode::Structured => {
             let own = attributes.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
             let rest = [("datacontenttype", JSON.into()), ("data", data)];
             let rest = rest.map(|(name, value)| (name.to_owned(), value));

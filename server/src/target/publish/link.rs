@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    dial::{Stream, lost},
+    dial::{IoStream, lost},
     problem::PublishProblem,
 };
 use crate::clock::Clock;
@@ -65,7 +65,7 @@ pub(super) struct Link<R> {
 impl<R: Send + 'static> Link<R> {
     /// Starts to serve an open connection.
     pub(super) fn start<C: Codec<Request = R>>(
-        stream: Box<dyn Stream>,
+        stream: Box<dyn IoStream>,
         codec: C,
         clock: Clock,
     ) -> Self {
@@ -105,8 +105,8 @@ impl<R: Send + 'static> Link<R> {
 }
 
 struct Driver<C> {
-    reader: ReadHalf<Box<dyn Stream>>,
-    writer: WriteHalf<Box<dyn Stream>>,
+    reader: ReadHalf<Box<dyn IoStream>>,
+    writer: WriteHalf<Box<dyn IoStream>>,
     codec: C,
     clock: Clock,
     heard: Arc<AtomicU64>,
@@ -211,6 +211,6 @@ impl<C: Codec> Driver<C> {
 }
 
 /// Writes some of the bytes; if none are left, flushes the writer. The future is cancel-safe.
-async fn write(writer: &mut WriteHalf<Box<dyn Stream>>, bytes: &[u8]) -> io::Result<usize> {
+async fn write(writer: &mut WriteHalf<Box<dyn IoStream>>, bytes: &[u8]) -> io::Result<usize> {
     if bytes.is_empty() { writer.flush().await.map(|()| 0) } else { writer.write(bytes).await }
 }

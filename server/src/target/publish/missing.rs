@@ -7,7 +7,7 @@ use reqwest::Client;
 use serde_json::Value;
 
 use super::{
-    definition::Sqs, dial::Dialer, event::Message, place::HostPort, pool::Session,
+    definition::Sqs, dial::Dialer, event::Message, place::HostPort, pool::BrokerSession,
     problem::PublishProblem,
 };
 use crate::clock::Clock;
@@ -20,7 +20,7 @@ pub(super) async fn connect<T>(
     _: &Arc<Dialer>,
     _: &HostPort,
     _: &T,
-) -> Result<Arc<dyn Session>, PublishProblem> {
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
     Err(missing())
 }
 

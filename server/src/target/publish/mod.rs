@@ -61,7 +61,7 @@ mod report;
 mod sqs;
 
 pub use definition::{
-    Broker, Connection, Event, Kafka, Mode, Nats, Publish, Rabbitmq, Redis, Sasl, Sqs,
+    Broker, BrokerConnection, ContentMode, Event, Kafka, Nats, Publish, Rabbitmq, Redis, Sasl, Sqs,
 };
 pub(super) use publisher::Publisher;
 pub use report::BrokerReport;

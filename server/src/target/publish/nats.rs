@@ -15,11 +15,11 @@ use tokio::{
 
 use super::{
     definition::{Broker, Nats},
-    dial::{Dialer, Stream, lost},
+    dial::{Dialer, IoStream, lost},
     event::Message,
     link::{Codec, Link},
     place::HostPort,
-    pool::Session,
+    pool::BrokerSession,
     problem::PublishProblem,
 };
 use crate::random;
@@ -47,7 +47,7 @@ pub(super) async fn connect(
     dialer: &Dialer,
     place: &HostPort,
     nats: &Nats,
-) -> Result<Arc<dyn Session>, PublishProblem> {
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
     let refused = |text: String| {
         PublishProblem::broken(format!("{place} refused the sign-in: {}", text.trim()))
     };
@@ -66,7 +66,7 @@ pub(super) async fn connect(
     if !info.headers {
         return Err(refused("it knows no headers; use NATS 2.2 or newer".to_owned()));
     }
-    let stream: Box<dyn Stream> = match (nats.connection.tls, info.tls_required) {
+    let stream: Box<dyn IoStream> = match (nats.connection.tls, info.tls_required) {
         (true, _) => dialer.encrypt(place, plain).await?,
         (false, true) => return Err(refused("it asks for TLS; set `tls: true`".to_owned())),
         (false, false) => Box::new(plain),
@@ -119,7 +119,7 @@ struct NatsSession {
 }
 
 #[async_trait]
-impl Session for NatsSession {
+impl BrokerSession for NatsSession {
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Nats(nats) = to else {
             return Err(PublishProblem::refused("the connection is one to NATS"));

@@ -43,7 +43,7 @@ use super::redis;
 
 /// An open connection to a broker.
 #[async_trait]
-pub(super) trait Session: Send + Sync {
+pub(super) trait BrokerSession: Send + Sync {
     /// Publishes an event. When the broker has acknowledged it, returns where the event is stored.
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem>;
 
@@ -62,17 +62,17 @@ const MAX_LINKS: usize = 1_000;
 /// A connection that is unused for this long is dropped.
 const FORGET: Duration = Duration::from_secs(600);
 
-pub(super) struct Pool {
+pub(super) struct BrokerPool {
     dialer: Arc<Dialer>,
-    links: Mutex<HashMap<Key, Arc<Shared>>>,
+    links: Mutex<HashMap<Key, Arc<PooledConnection>>>,
     counted: PublishCounts,
 }
 
 /// A connection with its history.
-pub(super) struct Shared {
+pub(super) struct PooledConnection {
     broker: &'static str,
     place: String,
-    session: tokio::sync::Mutex<Option<Arc<dyn Session>>>,
+    session: tokio::sync::Mutex<Option<Arc<dyn BrokerSession>>>,
     /// The number of attempts to connect.
     tries: AtomicU64,
     state: Mutex<State>,
@@ -84,7 +84,7 @@ struct State {
     failed: Option<(Instant, PublishProblem)>,
 }
 
-impl Pool {
+impl BrokerPool {
     pub(super) fn new(dialer: Arc<Dialer>) -> Self {
         Self { dialer, links: Mutex::default(), counted: PublishCounts::default() }
     }
@@ -98,7 +98,7 @@ impl Pool {
     }
 
     /// The shared connection for a definition's broker, open or not.
-    pub(super) fn link(&self, broker: &Broker) -> Result<Arc<Shared>, PublishProblem> {
+    pub(super) fn link(&self, broker: &Broker) -> Result<Arc<PooledConnection>, PublishProblem> {
         let now = self.dialer.clock.instant();
         let key = key(broker);
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +111,7 @@ impl Pool {
             let text = format!("this node already publishes to {MAX_LINKS} places");
             return Err(PublishProblem::refused(text));
         }
-        let link = Arc::new(Shared {
+        let link = Arc::new(PooledConnection {
             broker: broker.name(),
             place: broker.origin().unwrap_or_default(),
             session: tokio::sync::Mutex::default(),
@@ -126,9 +126,9 @@ impl Pool {
     /// connection attempt share its result.
     pub(super) async fn session(
         &self,
-        link: &Shared,
+        link: &PooledConnection,
         broker: &Broker,
-    ) -> Result<Arc<dyn Session>, PublishProblem> {
+    ) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
         let tries = link.tries.load(Ordering::Acquire);
         let mut session = link.session.lock().await;
         if let Some(open) = session.as_ref().filter(|session| session.is_open()) {
@@ -159,7 +159,7 @@ impl Pool {
     }
 
     /// Stops using a connection on which nothing is received.
-    pub(super) async fn give_up(&self, link: &Shared, silent: &Arc<dyn Session>) {
+    pub(super) async fn give_up(&self, link: &PooledConnection, silent: &Arc<dyn BrokerSession>) {
         let mut session = link.session.lock().await;
         if session.as_ref().is_some_and(|current| Arc::ptr_eq(current, silent)) {
             *session = None;
@@ -167,7 +167,7 @@ impl Pool {
         }
     }
 
-    async fn connect(&self, broker: &Broker) -> Result<Arc<dyn Session>, PublishProblem> {
+    async fn connect(&self, broker: &Broker) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
         let servers = broker.connection().map_or(&[][..], |connection| &connection.servers);
         let mut last = None;
         for server in servers {
@@ -191,7 +191,7 @@ impl Pool {
         &self,
         broker: &Broker,
         place: &HostPort,
-    ) -> Result<Arc<dyn Session>, PublishProblem> {
+    ) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
         let dialer = &self.dialer;
         match broker {
             Broker::Kafka(definition) => kafka::connect(dialer, place, definition).await,
@@ -206,7 +206,7 @@ impl Pool {
     pub(super) fn reports(&self) -> Vec<BrokerReport> {
         let now = self.dialer.clock.instant();
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        let report = |link: &Arc<Shared>| {
+        let report = |link: &Arc<PooledConnection>| {
             let state = link.state();
             let open = match link.session.try_lock() {
                 Ok(session) => session.as_ref().is_some_and(|session| session.is_open()),
@@ -223,12 +223,13 @@ impl Pool {
             }
         };
         // A broker that is no longer used is not reported as a problem.
-        let is_used = |link: &&Arc<Shared>| now.duration_since(link.state().used) < FORGET;
+        let is_used =
+            |link: &&Arc<PooledConnection>| now.duration_since(link.state().used) < FORGET;
         links.values().filter(is_used).map(report).collect()
     }
 }
 
-impl Shared {
+impl PooledConnection {
     /// The broker and its servers.
     pub(super) fn place(&self) -> &str {
         &self.place
@@ -239,9 +240,9 @@ impl Shared {
     }
 }
 
-impl std::fmt::Debug for Pool {
+impl std::fmt::Debug for BrokerPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool").finish_non_exhaustive()
+        f.debug_struct("BrokerPool").finish_non_exhaustive()
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     definition::{Broker, Publish},
     dial::Dialer,
     event::{Message, compose},
-    pool::{Pool, Shared},
+    pool::{BrokerPool, PooledConnection},
     problem::PublishProblem,
     report::BrokerReport,
 };
@@ -22,7 +22,7 @@ use crate::{
         Invocation, Outcome, Policy, TargetError,
         egress::{Egress, Resolver},
         log::Log,
-        text::{Seconds, millis},
+        text::{SecondsText, millis},
         tls,
     },
     telemetry::BrokerCounts,
@@ -39,7 +39,7 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// Publishes events.
 #[derive(Debug)]
 pub(in crate::target) struct Publisher {
-    pool: Pool,
+    pool: BrokerPool,
     queues: Queues,
     clock: Clock,
 }
@@ -62,7 +62,7 @@ impl Publisher {
         let tls = tls::config(roots)?.with_no_client_auth();
         let dialer = Dialer::new(Resolver::new(egress), egress, tls, clock.clone());
         Ok(Self {
-            pool: Pool::new(Arc::new(dialer)),
+            pool: BrokerPool::new(Arc::new(dialer)),
             queues: Queues::new(client, clock.clone()),
             clock,
         })
@@ -97,7 +97,8 @@ impl Publisher {
         self.pool.counted().published(broker, published.is_ok());
         match published {
             Ok(mut output) => {
-                log.system(format!("{broker} acknowledged the event in {}", Seconds(took))).await;
+                log.system(format!("{broker} acknowledged the event in {}", SecondsText(took)))
+                    .await;
                 if let Some(output) = output.as_object_mut() {
                     output.insert("broker".to_owned(), broker.into());
                     output.insert("event_id".to_owned(), invocation.idempotency_key.clone().into());
@@ -150,7 +151,7 @@ impl Publisher {
 
     async fn over(
         &self,
-        link: &Shared,
+        link: &PooledConnection,
         broker: &Broker,
         message: &Message,
         limit: &Limit<'_>,
@@ -193,6 +194,8 @@ impl Limit<'_> {
     ) -> Result<F::Output, Failure> {
         let passed = self.clock.instant().saturating_duration_since(self.started);
         let kept = self.clock.timeout(self.limit.saturating_sub(passed), future).await;
-        kept.map_err(|_| Failure::TimeLimit(format!("{} within {}", what(), Seconds(self.limit))))
+        kept.map_err(|_| {
+            Failure::TimeLimit(format!("{} within {}", what(), SecondsText(self.limit)))
+        })
     }
 }

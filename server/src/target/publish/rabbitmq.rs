@@ -17,14 +17,14 @@ use tokio::{
 };
 
 use super::{
-    amqp::{self, Frame, Method, Reader, Writer},
+    amqp::{self, AmqpReader, AmqpWriter, Frame, MethodId},
     big_endian::{Read, Write},
     definition::{Broker, Rabbitmq},
-    dial::{Dialer, Stream, lost},
+    dial::{Dialer, IoStream, lost},
     event::Message,
     link::{Codec, Link},
     place::HostPort,
-    pool::Session,
+    pool::BrokerSession,
     problem::PublishProblem,
 };
 
@@ -39,7 +39,7 @@ pub(super) async fn connect(
     dialer: &Dialer,
     place: &HostPort,
     rabbitmq: &Rabbitmq,
-) -> Result<Arc<dyn Session>, PublishProblem> {
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
     let mut stream = dialer.dial(place, rabbitmq.connection.tls).await?;
     let (frame_max, channel_max) = enter(&mut stream, rabbitmq).await.map_err(|problem| {
         PublishProblem::broken(format!("{place} refused the sign-in: {problem}"))
@@ -58,15 +58,15 @@ pub(super) async fn connect(
 }
 
 async fn enter(
-    stream: &mut Box<dyn Stream>,
+    stream: &mut Box<dyn IoStream>,
     to: &Rabbitmq,
 ) -> Result<(usize, u16), PublishProblem> {
     let connection = &to.connection;
     let name = connection.username.as_deref().unwrap_or("guest");
     let password = connection.password.as_ref().map_or("guest", |password| password.expose());
     send(stream, b"AMQP\0\0\x09\x01").await?;
-    expect(stream, Method::START).await?;
-    let mut start_ok = Writer::method(Method::START_OK);
+    expect(stream, MethodId::START).await?;
+    let mut start_ok = AmqpWriter::method(MethodId::START_OK);
     start_ok.table(|table| {
         table.text("product", "carillon").text("version", env!("CARGO_PKG_VERSION"));
         table.table("capabilities", |table| {
@@ -76,29 +76,29 @@ async fn enter(
     });
     start_ok.short("PLAIN").long(format!("\0{name}\0{password}").as_bytes()).short("en_US");
     send(stream, &start_ok.frame(0)).await?;
-    let tune = expect(stream, Method::TUNE).await?;
-    let mut tune = Reader::new(&tune.payload[4..]);
+    let tune = expect(stream, MethodId::TUNE).await?;
+    let mut tune = AmqpReader::new(&tune.payload[4..]);
     let (channels, frame, heartbeat) = (tune.u16()?, tune.u32()?, tune.u16()?);
     let channels = if channels == 0 { u16::MAX } else { channels };
     let frame = if frame == 0 { MAX_FRAME } else { frame.min(MAX_FRAME) };
     let heartbeat = if heartbeat == 0 { HEARTBEAT } else { heartbeat.min(HEARTBEAT) };
-    let mut tune_ok = Writer::method(Method::TUNE_OK);
+    let mut tune_ok = AmqpWriter::method(MethodId::TUNE_OK);
     tune_ok.u16(channels).u32(frame).u16(heartbeat);
-    let mut open = Writer::method(Method::OPEN);
+    let mut open = AmqpWriter::method(MethodId::OPEN);
     open.short(&to.vhost).short("").u8(0);
     let both = [tune_ok.frame(0), open.frame(0)].concat();
     send(stream, &both).await?;
-    expect(stream, Method::OPEN_OK).await?;
+    expect(stream, MethodId::OPEN_OK).await?;
     Ok((usize::try_from(frame).unwrap_or(usize::MAX), channels))
 }
 
-async fn send(stream: &mut Box<dyn Stream>, bytes: &[u8]) -> Result<(), PublishProblem> {
+async fn send(stream: &mut Box<dyn IoStream>, bytes: &[u8]) -> Result<(), PublishProblem> {
     stream.write_all(bytes).await.map_err(|error| lost(&error))?;
     stream.flush().await.map_err(|error| lost(&error))
 }
 
 /// Reads frames until this method arrives.
-async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, PublishProblem> {
+async fn expect(stream: &mut Box<dyn IoStream>, method: MethodId) -> Result<Frame, PublishProblem> {
     let mut input = Vec::new();
     loop {
         // The end of a frame is read byte by byte, because the following bytes belong to the link.
@@ -112,7 +112,7 @@ async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, P
         let (frame, _) = amqp::read(&input)?.ok_or_else(amqp::broken)?;
         match frame.method() {
             Some(found) if found == method => return Ok(frame),
-            Some(Method::CLOSE) => return Err(closed(&frame)?),
+            Some(MethodId::CLOSE) => return Err(closed(&frame)?),
             _ => input.clear(),
         }
     }
@@ -120,7 +120,7 @@ async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, P
 
 /// The problem if the server closes the connection or a channel with this frame.
 fn closed(frame: &Frame) -> Result<PublishProblem, PublishProblem> {
-    let mut reader = Reader::new(&frame.payload[4..]);
+    let mut reader = AmqpReader::new(&frame.payload[4..]);
     let (code, text) = (reader.u16()?, reader.short()?);
     Ok(PublishProblem::broken(format!("{text} ({code})")))
 }
@@ -130,7 +130,7 @@ struct RabbitmqSession {
 }
 
 #[async_trait]
-impl Session for RabbitmqSession {
+impl BrokerSession for RabbitmqSession {
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Rabbitmq(rabbitmq) = to else {
             return Err(PublishProblem::refused("the connection is one to RabbitMQ"));
@@ -163,7 +163,7 @@ impl Session for RabbitmqSession {
 
 /// Content type, headers, delivery mode, message id and application id.
 fn properties(message: &Message) -> Vec<u8> {
-    let mut writer = Writer::default();
+    let mut writer = AmqpWriter::default();
     writer.u16(1 << 15 | 1 << 13 | 1 << 12 | 1 << 7 | 1 << 3);
     writer.short(message.content_type);
     writer.table(|table| {
@@ -229,14 +229,14 @@ impl Codec for Protocol {
             let _ = asked.reply.send(Err(PublishProblem::refused(text)));
             return;
         };
-        let mut publish = Writer::method(Method::PUBLISH);
+        let mut publish = AmqpWriter::method(MethodId::PUBLISH);
         publish.u16(0).short(&asked.exchange).short(&asked.routing_key).u8(1);
         out.extend(publish.frame(number));
-        let mut header = Writer::default();
+        let mut header = AmqpWriter::default();
         header.u16(amqp::BASIC).u16(0).u64(asked.body.len() as u64).raw(&asked.properties);
         out.extend(header.frame_of(amqp::HEADER, number));
         for part in asked.body.chunks(self.frame_max - amqp::FRAME_OVERHEAD) {
-            let mut body = Writer::default();
+            let mut body = AmqpWriter::default();
             body.raw(part);
             out.extend(body.frame_of(amqp::BODY, number));
         }
@@ -263,7 +263,7 @@ impl Codec for Protocol {
         if self.silent > 2 * u32::from(HEARTBEAT) / 5 {
             return Err(PublishProblem::broken("the broker no longer answers"));
         }
-        out.extend(Writer::default().frame_of(amqp::HEARTBEAT, 0));
+        out.extend(AmqpWriter::default().frame_of(amqp::HEARTBEAT, 0));
         Ok(())
     }
 
@@ -288,10 +288,10 @@ impl Protocol {
         let fresh = u16::try_from(self.channels.len() + 1).ok();
         let fresh = fresh.filter(|number| *number <= self.channel_max);
         let number = self.free.pop().or(fresh)?;
-        let mut open = Writer::method(Method::CHANNEL_OPEN);
+        let mut open = AmqpWriter::method(MethodId::CHANNEL_OPEN);
         open.short("");
         out.extend(open.frame(number));
-        let mut select = Writer::method(Method::CONFIRM_SELECT);
+        let mut select = AmqpWriter::method(MethodId::CONFIRM_SELECT);
         select.u8(0);
         out.extend(select.frame(number));
         let (exchange, waiting) = (exchange.to_owned(), BTreeMap::new());
@@ -309,19 +309,19 @@ impl Protocol {
             return channel.returned(frame);
         }
         let Some(method) = frame.method() else { return Ok(()) };
-        let mut reader = Reader::new(&frame.payload[4..]);
+        let mut reader = AmqpReader::new(&frame.payload[4..]);
         match method {
-            Method::ACK => channel.settle(reader.u64()?, reader.u8()? & 1 == 1, None),
-            Method::NACK => {
+            MethodId::ACK => channel.settle(reader.u64()?, reader.u8()? & 1 == 1, None),
+            MethodId::NACK => {
                 let why = "the broker could not take the event (basic.nack)";
                 channel.settle(reader.u64()?, reader.u8()? & 1 == 1, Some(why));
             }
-            Method::RETURN => {
+            MethodId::RETURN => {
                 let (code, text) = (reader.u16()?, reader.short()?);
                 channel.returning = Some(format!("{text} ({code})"));
             }
-            Method::CHANNEL_CLOSE => {
-                out.extend(Writer::method(Method::CHANNEL_CLOSE_OK).frame(frame.channel));
+            MethodId::CHANNEL_CLOSE => {
+                out.extend(AmqpWriter::method(MethodId::CHANNEL_CLOSE_OK).frame(frame.channel));
                 let why = closed(frame)?;
                 if let Some(channel) = self.channels.remove(&frame.channel) {
                     self.by_exchange.remove(&channel.exchange);
@@ -340,15 +340,15 @@ impl Protocol {
         out: &mut Vec<u8>,
     ) -> Result<(), PublishProblem> {
         match frame.method() {
-            Some(Method::CLOSE) => {
-                out.extend(Writer::method(Method::CLOSE_OK).frame(0));
+            Some(MethodId::CLOSE) => {
+                out.extend(AmqpWriter::method(MethodId::CLOSE_OK).frame(0));
                 Err(closed(frame)?)
             }
-            Some(Method::BLOCKED) => {
-                self.blocked = Some(Reader::new(&frame.payload[4..]).short()?);
+            Some(MethodId::BLOCKED) => {
+                self.blocked = Some(AmqpReader::new(&frame.payload[4..]).short()?);
                 Ok(())
             }
-            Some(Method::UNBLOCKED) => {
+            Some(MethodId::UNBLOCKED) => {
                 self.blocked = None;
                 Ok(())
             }

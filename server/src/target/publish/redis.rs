@@ -12,7 +12,7 @@ use super::{
     event::Message,
     link::{Codec, Link},
     place::HostPort,
-    pool::Session,
+    pool::BrokerSession,
     problem::PublishProblem,
 };
 
@@ -21,7 +21,7 @@ pub(super) async fn connect(
     dialer: &Dialer,
     place: &HostPort,
     redis: &Redis,
-) -> Result<Arc<dyn Session>, PublishProblem> {
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
     let stream = dialer.dial(place, redis.connection.tls).await?;
     let link = Link::start(stream, Resp::default(), dialer.clock.clone());
     let session = RedisSession { link };
@@ -62,7 +62,7 @@ impl RedisSession {
 }
 
 #[async_trait]
-impl Session for RedisSession {
+impl BrokerSession for RedisSession {
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Redis(redis) = to else {
             return Err(PublishProblem::refused("the connection is one to Redis"));

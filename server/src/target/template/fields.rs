@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::target::{Broker, Connection, Publish, Secret, Target, TargetError};
+use crate::target::{Broker, BrokerConnection, Publish, Secret, Target, TargetError};
 
 /// The extent to which a target must be rendered before it can be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn broker(broker: &mut Broker, with: &mut Replace<'_>) -> Result<(), TargetError
 
 fn connection(
     field: &str,
-    connection: &mut Connection,
+    connection: &mut BrokerConnection,
     with: &mut Replace<'_>,
 ) -> Result<(), TargetError> {
     optional(&format!("{field}.username"), &mut connection.username, with)?;

@@ -19,7 +19,7 @@ use crate::target::{Invocation, Target, TargetError};
 
 /// The names that the templates of one attempt can use.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
+pub struct TemplateNames<'a> {
     /// `context`, `run_id`, `attempt`, `task`, `namespace`, `schedule`, `idempotency_key`.
     pub invocation: &'a Invocation,
     /// The scheduled instant of the run; also set for a manual run.
@@ -32,7 +32,7 @@ pub struct Names<'a> {
     pub secrets: &'a BTreeMap<String, SecretString>,
 }
 
-impl Names<'_> {
+impl TemplateNames<'_> {
     pub(super) fn json(&self) -> serde_json::Value {
         let instant = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let told = self.invocation;

@@ -415,13 +415,13 @@ fn invocation(namespace: &str, timeout: Duration) -> Invocation {
 
 #[tokio::test]
 async fn filling_in_ends_with_the_timeout_and_takes_the_places_of_its_namespace_alone() {
-    let (pool, clock) = (Pool::default(), Clock::system());
+    let (pool, clock) = (TemplatePool::default(), Clock::system());
     let mut http = Http::post("https://example.org/");
     http.headers.insert("X".to_owned(), Secret::new("{{ task }}"));
     let target = Target::Http(http);
     let fill = async |namespace: &str, timeout| {
         let invocation = invocation(namespace, timeout);
-        let names = Names {
+        let names = TemplateNames {
             invocation: &invocation,
             scheduled_at: chrono::DateTime::UNIX_EPOCH,
             previous_fire: None,

@@ -45,9 +45,9 @@ use minijinja::{Environment, Template, UndefinedBehavior};
 use budget::Budget;
 use fault::{Fault, fault};
 pub use fields::TemplateUse;
-pub use filling::Names;
+pub use filling::TemplateNames;
 pub use names::TemplateScope;
-pub(super) use pool::Pool;
+pub(super) use pool::TemplatePool;
 pub use pool::Unfilled;
 pub(crate) use secrets::{is_filled_from_elsewhere, is_reference};
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::filling::{self, Names};
+use super::filling::{self, TemplateNames};
 use crate::{bulkhead::Bulkhead, clock::Clock, target::Target};
 
 /// Maximum number of targets that are rendered at the same time on one node. The runtime has many
@@ -39,11 +39,11 @@ pub enum Unfilled {
 
 /// The places for rendering.
 #[derive(Debug)]
-pub(in crate::target) struct Pool {
+pub(in crate::target) struct TemplatePool {
     pub(super) places: Bulkhead<String>,
 }
 
-impl Default for Pool {
+impl Default for TemplatePool {
     fn default() -> Self {
         Self { places: Bulkhead::new(MAX_AT_ONCE, MAX_OF_NAMESPACE) }
     }
@@ -58,20 +58,20 @@ impl Drop for Stop {
     }
 }
 
-impl Pool {
+impl TemplatePool {
     /// The target with its templates rendered, within the invocation's timeout.
     pub(in crate::target) async fn fill_in(
         &self,
         clock: &Clock,
         target: &Target,
-        names: &Names<'_>,
+        names: &TemplateNames<'_>,
     ) -> Result<Target, Unfilled> {
         let limit = names.invocation.timeout.min(MAX_TIME);
         let work = self.work(target, names);
         clock.timeout(limit, work).await.unwrap_or(Err(Unfilled::TooLong(limit)))
     }
 
-    async fn work(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
+    async fn work(&self, target: &Target, names: &TemplateNames<'_>) -> Result<Target, Unfilled> {
         let place = self.places.enter(names.invocation.namespace.clone()).await;
         let stop = Stop(Arc::default());
         let (target, names, stopped) = (target.clone(), names.json(), Arc::clone(&stop.0));

@@ -31,7 +31,7 @@ fn invocation() -> Invocation {
 fn filled(target: &Target) -> Result<Target, TargetError> {
     let tasks = json!({ "extract": { "output": { "rows": 7 } } });
     let secrets = [("smtp".to_owned(), "sesame".into())].into();
-    let names = Names {
+    let names = TemplateNames {
         invocation: &invocation(),
         scheduled_at: "2026-03-01T12:00:00Z".parse().unwrap(),
         previous_fire: None,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use carillon::{
-    engine::{Engine, Settings, Signals},
+    engine::{Engine, EngineSettings, Signals},
     target::{Executor, Policy},
     telemetry::Metrics,
 };
@@ -387,7 +387,7 @@ async fn a_run_is_done_again_from_where_it_failed(database: TestDatabase) {
 async fn start(desk: &Desk) -> Engine {
     let policy = Policy { commands: true, ..Policy::default() };
     let clock = desk.clock.clock();
-    let settings = Settings { node_name: "desk".to_owned(), ..Settings::default() };
+    let settings = EngineSettings { node_name: "desk".to_owned(), ..EngineSettings::default() };
     Engine::start(
         settings,
         desk.database.store.clone().with_lease_clock(clock.clone()),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use carillon::{
-    engine::maintenance::retention::{self, Preview, RetentionReport, RoundOptions},
+    engine::maintenance::retention::{self, RemovalPreview, RetentionReport, RoundOptions},
     model::Retention,
     telemetry::Metrics,
 };
@@ -168,7 +168,7 @@ impl World {
     }
 
     /// The rows that a round of retention would remove.
-    pub(crate) async fn would_go(&self, days: i32) -> Preview {
+    pub(crate) async fn would_go(&self, days: i32) -> RemovalPreview {
         let settings = Retention { days, ..Retention::default() };
         let (store, now) = (&self.database.store, self.clock.now());
         retention::preview(&settings, store, now, None, None).await.unwrap()

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use carillon::engine::{Engine, EngineError, Settings};
+use carillon::engine::{Engine, EngineError, EngineSettings};
 use entity::run;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
@@ -34,7 +34,7 @@ impl Two {
     }
 }
 
-fn put_off(settings: &mut Settings, name: &str, roles: &str) {
+fn put_off(settings: &mut EngineSettings, name: &str, roles: &str) {
     settings.node_name = name.to_owned();
     settings.roles = roles.parse().unwrap();
     settings.look_ahead = HOUR;

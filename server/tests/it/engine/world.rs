@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use carillon::{
     clock::{Clock, ManualClock},
-    engine::{Engine, EngineError, Settings, Signals, Stepwise, StepwiseService},
+    engine::{Engine, EngineError, EngineSettings, Signals, Stepwise, StepwiseService},
     model::Task,
     target::{Executor, Noop, Policy, Target},
     telemetry::Metrics,
@@ -24,7 +24,7 @@ pub(crate) struct World {
     pub(crate) database: TestDatabase,
     pub(crate) clock: Clock,
     pub(crate) signals: Signals,
-    pub(crate) settings: Settings,
+    pub(crate) settings: EngineSettings,
     pub(crate) namespace: Uuid,
     pub(crate) metrics: Metrics,
 }
@@ -83,10 +83,10 @@ impl World {
         let tx = database.store.begin().await.unwrap();
         row.into_active_model().insert(&tx).await.unwrap();
         database.store.commit(tx).await.unwrap();
-        let settings = Settings {
+        let settings = EngineSettings {
             node_name: "test".to_owned(),
             recovery_interval: Duration::from_millis(50),
-            ..Settings::default()
+            ..EngineSettings::default()
         };
         let (signals, metrics) = (Signals::default(), Metrics::unread(clock.clone()));
         Self { database, clock, signals, settings, namespace, metrics }

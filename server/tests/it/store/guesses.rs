@@ -9,7 +9,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_refused_guess_takes_nothing,
     concurrent_guesses_share_the_remaining_allowance,
-    what_is_removed_says_least,
+    names_guessed_often_are_kept,
     a_clock_that_was_set_back_locks_nobody_out,
 );
 
@@ -58,7 +58,7 @@ async fn concurrent_guesses_share_the_remaining_allowance(database: TestDatabase
     assert_eq!(taken.into_iter().filter(|taken| *taken).count(), 5);
 }
 
-async fn what_is_removed_says_least(database: TestDatabase) {
+async fn names_guessed_often_are_kept(database: TestDatabase) {
     let store = &database.store;
     for _ in 0..3 {
         take_if_left(store, &[guess("ada", 3)]).await.unwrap();

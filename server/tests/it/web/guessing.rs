@@ -12,7 +12,7 @@ const PASSWORD: &str = "correct horse battery";
 
 on_both!(
     guesses_are_not_forgotten_by_a_restart,
-    nobody_comes_in_whose_guesses_cannot_be_counted,
+    sign_in_is_refused_while_guesses_cannot_be_counted,
     a_browser_that_signed_in_before_is_not_locked_out_by_guesses,
 );
 
@@ -107,7 +107,7 @@ async fn a_browser_that_signed_in_before_is_not_locked_out_by_guesses(database: 
     assert_eq!(try_with(&known, "bob", PASSWORD).await, StatusCode::TOO_MANY_REQUESTS);
 }
 
-async fn nobody_comes_in_whose_guesses_cannot_be_counted(database: TestDatabase) {
+async fn sign_in_is_refused_while_guesses_cannot_be_counted(database: TestDatabase) {
     add_ada(&database);
     let server = Server::start(&database);
     let transaction = database.store.begin().await.unwrap();

@@ -11,8 +11,8 @@ use crate::support::{Command, Server, TestDatabase, cookie, on_both};
 on_both!(
     a_server_that_runs_is_healthy,
     missed_fires_make_it_unhealthy,
-    names_of_nodes_are_for_whoever_is_known,
-    closed_instruments_are_for_whoever_watches_or_has_a_role,
+    only_known_callers_see_the_names_of_nodes,
+    closed_monitoring_takes_the_watch_token_or_a_role,
 );
 
 async fn a_server_that_runs_is_healthy(database: TestDatabase) {
@@ -78,7 +78,7 @@ async fn missed_fires_make_it_unhealthy(database: TestDatabase) {
     assert_eq!(server.get("/healthz").send().await.unwrap().status(), StatusCode::OK);
 }
 
-async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
+async fn only_known_callers_see_the_names_of_nodes(database: TestDatabase) {
     const PASSWORD: &str = "correct horse battery";
     let add = ["user", "add", "ada", "--role", "viewer", "--password-stdin", "--own-password"];
     Command::new(&add).on(&database).input(PASSWORD).run().done();
@@ -153,7 +153,7 @@ async fn member_of_shop(database: &TestDatabase, server: &Server) -> String {
     secret.unwrap_or_else(|| panic!("{made}")).to_owned()
 }
 
-async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: TestDatabase) {
+async fn closed_monitoring_takes_the_watch_token_or_a_role(database: TestDatabase) {
     const TOKEN: &str = "watchers-alone-know-this";
     let viewer = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);
     let viewer = viewer.run().done().trim().to_owned();

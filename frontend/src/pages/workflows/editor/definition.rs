@@ -2,9 +2,14 @@
 //!
 //! Default values are left out. In JSON that the user types, they may be omitted, too.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::usual::{
+    USUAL_GRACE, USUAL_PARALLEL, USUAL_REDIRECTS, USUAL_TIMEOUT, is_false, is_usual_condition,
+    is_usual_grace, is_usual_parallel, is_usual_timeout, seconds, some_seconds, usual_condition,
+    usual_grace, usual_parallel, usual_timeout,
+};
 use crate::{
     model::{self, Backoff, Retry, Step, Target, TaskCondition},
     pages::task_form::{Action, NoopAction, TaskPlan},
@@ -12,10 +17,6 @@ use crate::{
 
 /// The placeholder for a secret that is not shown. When it is sent back, the server keeps the secret.
 const MASK: &str = "***";
-pub(super) const USUAL_PARALLEL: i64 = 8;
-pub(super) const USUAL_TIMEOUT: f64 = 300.0;
-pub(super) const USUAL_GRACE: f64 = 10.0;
-pub(super) const USUAL_REDIRECTS: i64 = 5;
 
 /// The whole definition of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,60 +87,8 @@ impl Default for RetryDefinition {
     }
 }
 
-fn usual_parallel() -> i64 {
-    USUAL_PARALLEL
-}
-
-fn is_usual_parallel(count: &i64) -> bool {
-    *count == USUAL_PARALLEL
-}
-
-fn usual_condition() -> TaskCondition {
-    TaskCondition::Success
-}
-
-fn is_usual_condition(when: &TaskCondition) -> bool {
-    *when == TaskCondition::Success
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-fn usual_timeout() -> f64 {
-    USUAL_TIMEOUT
-}
-
-fn is_usual_timeout(seconds: &f64) -> bool {
-    *seconds == USUAL_TIMEOUT
-}
-
-fn usual_grace() -> f64 {
-    USUAL_GRACE
-}
-
-fn is_usual_grace(seconds: &f64) -> bool {
-    *seconds == USUAL_GRACE
-}
-
 fn is_usual_retry(retry: &RetryDefinition) -> bool {
     *retry == RetryDefinition::default()
-}
-
-/// Serializes a whole number of seconds without a decimal point.
-fn seconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if seconds.fract() == 0.0 && seconds.abs() < 1e15 {
-        serializer.serialize_i64(*seconds as i64)
-    } else {
-        serializer.serialize_f64(*seconds)
-    }
-}
-
-fn some_seconds<S: Serializer>(limit: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    match limit {
-        Some(limit) => seconds(limit, serializer),
-        None => serializer.serialize_none(),
-    }
 }
 
 /// Why a text cannot be parsed, and the position. The line and the column, in bytes, are counted from one.

@@ -9,7 +9,8 @@
 //! - `cards`: the tasks on the page
 //! - `picture`: the graph
 //! - `text`: the text, and the state of its reading; `reader`: lets the server read it; `text_view`: its tab
-//! - `comments`: detects comments in a text (pure)
+//! - `placed_problem`: a problem of the text, with its position; `comments`: detects comments in a text (pure)
+//! - `usual`: the default values, which are left out (pure)
 
 mod cards;
 mod comments;
@@ -19,9 +20,11 @@ mod errors;
 mod graph;
 mod kept;
 mod picture;
+mod placed_problem;
 mod reader;
 mod text;
 mod text_view;
+mod usual;
 mod yaml;
 
 use std::sync::Arc;

@@ -7,11 +7,12 @@
 use leptos::prelude::*;
 
 use super::{
-    definition::{Broken, Definition},
+    definition::Definition,
     draft::Draft,
+    placed_problem::{PlacedProblem, other_name},
     yaml,
 };
-use crate::model::{Failure, TextProblem, WorkflowReading, explain};
+use crate::model::{Failure, WorkflowReading};
 
 /// The state of the reading of the text.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,15 +24,6 @@ pub(super) enum Reading {
     Unreadable,
     /// The server could not be reached.
     Unanswered(Failure),
-}
-
-/// A problem of the text, with its position.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Problem {
-    /// Line and column, in characters, both counted from one.
-    pub(super) place: Option<(usize, usize)>,
-    /// Sentences with the problem and the advice.
-    pub(super) message: String,
 }
 
 /// The content on which the form and the text last agreed.
@@ -49,7 +41,7 @@ pub(super) struct TextPane {
     text: RwSignal<String>,
     reading: RwSignal<Reading>,
     /// The problems of the last text that was read. They stay visible while a newer text is read.
-    problems: RwSignal<Vec<Problem>>,
+    problems: RwSignal<Vec<PlacedProblem>>,
     /// Whether the user typed the text, so that it does not come from the form.
     is_typed: RwSignal<bool>,
     agreed: StoredValue<Option<Agreed>>,
@@ -103,12 +95,12 @@ impl TextPane {
     pub(super) fn type_text(self, text: String) {
         let read = Definition::read_json(&text);
         let read = read.map(|read| {
-            read.map_err(|broken| Problem::of_json(&text, &broken)).and_then(|read| {
-                match self.fixed_name.get_value() {
+            read.map_err(|broken| PlacedProblem::of_json(&text, &broken)).and_then(
+                |read| match self.fixed_name.get_value() {
                     Some(name) if read.name != name => Err(other_name(&text, &name)),
                     Some(_) | None => Ok(read),
-                }
-            })
+                },
+            )
         });
         self.text.set(text);
         self.is_typed.set(true);
@@ -126,7 +118,7 @@ impl TextPane {
             Ok(reading) => reading,
             Err(failure) => return self.reading.set(Reading::Unanswered(failure)),
         };
-        let problems = problems.into_iter().map(Problem::from).collect();
+        let problems = problems.into_iter().map(PlacedProblem::from).collect();
         match definition.map(serde_json::from_value::<Definition>) {
             Some(Ok(definition)) => self.accept(definition, problems),
             Some(Err(wrong)) => {
@@ -146,14 +138,14 @@ impl TextPane {
         self.lost.get()
     }
 
-    fn accept(self, definition: Definition, problems: Vec<Problem>) {
+    fn accept(self, definition: Definition, problems: Vec<PlacedProblem>) {
         self.draft.apply(&definition);
         self.agree(definition);
         self.problems.set(problems);
         self.reading.set(Reading::Read);
     }
 
-    fn refuse(self, problems: Vec<Problem>) {
+    fn refuse(self, problems: Vec<PlacedProblem>) {
         self.problems.set(problems);
         self.reading.set(Reading::Unreadable);
     }
@@ -179,7 +171,7 @@ impl TextPane {
     /// The reason for which the text prevents saving; tracked. If the text can be read and `is_shown` says that the
     /// form is visible, the form shows the problems instead.
     pub(super) fn refusal(self, is_shown: bool) -> Option<Failure> {
-        let first = self.problems.with(|problems| problems.first().map(Problem::sentence));
+        let first = self.problems.with(|problems| problems.first().map(PlacedProblem::sentence));
         match self.reading.get() {
             Reading::Pending => None,
             Reading::Read => {
@@ -230,7 +222,7 @@ impl TextPane {
         self.reading.get()
     }
 
-    pub(super) fn problems(self) -> Vec<Problem> {
+    pub(super) fn problems(self) -> Vec<PlacedProblem> {
         self.problems.get()
     }
 
@@ -244,54 +236,12 @@ impl TextPane {
     }
 }
 
-impl Problem {
-    /// The problem with its position, in one or two sentences.
-    pub(super) fn sentence(&self) -> String {
-        match self.words_of_place() {
-            Some(place) => format!("{place}: {}", self.message),
-            None => self.message.clone(),
-        }
-    }
-
-    pub(super) fn words_of_place(&self) -> Option<String> {
-        self.place.map(|(line, column)| format!("Line {line}, column {column}"))
-    }
-
-    fn of_json(text: &str, broken: &Broken) -> Self {
-        let line = text.lines().nth(broken.line.saturating_sub(1)).unwrap_or_default();
-        let before = line.get(..broken.column.saturating_sub(1)).unwrap_or(line);
-        let place = Some((broken.line, before.chars().count() + 1));
-        Self { place, message: format!("{}.", broken.message) }
-    }
-}
-
-impl From<TextProblem> for Problem {
-    fn from(found: TextProblem) -> Self {
-        let TextProblem { line, column, field, value, problem, help } = found;
-        let said = explain(&problem, &help);
-        let message = match (field.is_empty(), value.is_empty()) {
-            (true, _) => said,
-            (false, true) => format!("{field}: {said}"),
-            (false, false) => format!("{field}, “{value}”: {said}"),
-        };
-        Self { place: line.map(|line| (line, column.unwrap_or(1))), message }
-    }
-}
-
-/// The error if JSON gives the workflow another name.
-fn other_name(text: &str, name: &str) -> Problem {
-    let found = text.lines().position(|line| line.trim_start().starts_with("\"name\""));
-    Problem {
-        place: Some((found.map_or(1, |index| index + 1), 1)),
-        message: format!("A workflow keeps its name, {name:?}."),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::TextProblem;
 
     const TYPED: &str = "# Mine.\nmine:\n  tasks: []\n";
 

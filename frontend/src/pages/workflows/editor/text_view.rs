@@ -10,8 +10,9 @@ use web_sys::HtmlTextAreaElement;
 
 use super::{
     comments::has_comment,
+    placed_problem::PlacedProblem,
     reader::Reader,
-    text::{Problem, Reading, TextPane},
+    text::{Reading, TextPane},
 };
 use crate::{
     components::{Look, button, live, pointed},
@@ -82,16 +83,16 @@ pub(super) fn text_view(pane: TextPane, reader: Reader, graph: Signal<Option<Str
 
 /// The problems to show: those that the server found, or else the error in the graph, which the server would also
 /// refuse.
-fn shown(pane: TextPane, graph: Option<String>) -> Vec<Problem> {
+fn shown(pane: TextPane, graph: Option<String>) -> Vec<PlacedProblem> {
     let found = pane.problems();
     if !found.is_empty() || pane.reading() != Reading::Read {
         return found;
     }
-    graph.into_iter().map(|message| Problem { place: None, message }).collect()
+    graph.into_iter().map(|message| PlacedProblem { place: None, message }).collect()
 }
 
 /// A problem: its line with the position marked, and a button that leads there.
-fn line(pane: TextPane, problem: &Problem) -> AnyView {
+fn line(pane: TextPane, problem: &PlacedProblem) -> AnyView {
     let Some((number, column)) = problem.place else {
         return view! { <p>{problem.message.clone()}</p> }.into_any();
     };
@@ -133,10 +134,10 @@ fn give_up(pane: TextPane) -> AnyView {
 }
 
 /// The numbers of the lines; those with an error are marked.
-fn numbers(pane: TextPane, problems: Memo<Vec<Problem>>) -> AnyView {
+fn numbers(pane: TextPane, problems: Memo<Vec<PlacedProblem>>) -> AnyView {
     let count = Memo::new(move |_| lines_of(&pane.text()));
     let wrong = Memo::new(move |_| {
-        let lines = |problem: &Problem| problem.place.map(|(line, _)| line);
+        let lines = |problem: &PlacedProblem| problem.place.map(|(line, _)| line);
         problems.with(|problems| problems.iter().filter_map(lines).collect::<Vec<_>>())
     });
     live(move || {

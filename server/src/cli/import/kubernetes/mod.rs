@@ -41,7 +41,7 @@ const HELM: &str = "it is a template of Helm's, not a manifest: render it first,
 
 /// The effect of a fire of an imported CronJob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Runs {
+pub(super) enum ImportedRun {
     /// Creates a job from the CronJob, in the cluster
     Job,
     /// Runs the command of the first container on a node, without its image
@@ -50,16 +50,16 @@ pub(super) enum Runs {
 
 /// Facts about the cluster that manifests do not state.
 #[derive(Clone, Copy)]
-pub(super) struct Cluster<'a> {
+pub(super) struct ClusterFacts<'a> {
     /// The zone of manifests that do not name one.
     pub(super) zone: &'a str,
-    pub(super) runs: Runs,
+    pub(super) runs: ImportedRun,
     /// The dialect of 'schedule', if it is not cron's.
     pub(super) dialect: Option<Dialect>,
 }
 
 /// Imports the CronJobs in a file.
-pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, cluster: Cluster<'_>) {
+pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, cluster: ClusterFacts<'_>) {
     for (line, document) in documents(text) {
         let place = format!("{file}:{line}");
         let origin = ForeignEntry { place, entry: document.lines().next().unwrap_or_default() };
@@ -88,7 +88,7 @@ fn manifest(
     gathered: &mut Gathered,
     origin: &ForeignEntry<'_>,
     value: &Value,
-    cluster: Cluster<'_>,
+    cluster: ClusterFacts<'_>,
     depth: usize,
 ) {
     let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
@@ -133,7 +133,7 @@ fn cron_job(
     gathered: &mut Gathered,
     value: &Value,
     name: &str,
-    cluster: Cluster<'_>,
+    cluster: ClusterFacts<'_>,
 ) -> Result<CronJobEntries, String> {
     let spec = value.get("spec").and_then(Value::as_object).ok_or("it has no 'spec'")?;
     let job = value.pointer("/spec/jobTemplate/spec").and_then(Value::as_object);
@@ -148,7 +148,7 @@ fn cron_job(
         schedule.note = format!("{namespace}/{name} in Kubernetes");
     }
     policies(spec, &mut schedule, &mut changes)?;
-    if cluster.runs == Runs::Job {
+    if cluster.runs == ImportedRun::Job {
         // The cluster keeps its own history of jobs.
         changes.retain(|change| !change.contains("HistoryLimit"));
         let account = pod.get("serviceAccountName").and_then(Value::as_str);
@@ -193,7 +193,7 @@ fn cron_job(
     Ok((schedule, Some(WorkflowEntry::of(&definition)), changes))
 }
 
-fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntry, String> {
+fn timed(spec: &Map<String, Value>, cluster: ClusterFacts<'_>) -> Result<ScheduleEntry, String> {
     let when = spec.get("schedule").and_then(Value::as_str).ok_or("it has no 'spec.schedule'")?;
     let mut zone = cluster.zone;
     let mut when = when.trim();

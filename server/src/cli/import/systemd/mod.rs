@@ -82,7 +82,7 @@ impl From<String> for Trouble {
 }
 
 type TimerEntries =
-    (crate::commands::modules::file::ScheduleEntry, super::gathered::Workflow, Vec<String>);
+    (crate::commands::modules::file::ScheduleEntry, super::gathered::ImportedWorkflow, Vec<String>);
 
 fn one(
     file: &Timer,

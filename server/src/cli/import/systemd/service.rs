@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{span, unit::Unit, words::split};
 use crate::{
-    cli::import::{gathered::Workflow, plain::plain},
+    cli::import::{gathered::ImportedWorkflow, plain::plain},
     commands::modules::file::{ScheduleEntry, TaskEntry, WorkflowEntry},
     model::{Definition, Task, When},
     target::{Command, Secret, Target},
@@ -22,7 +22,7 @@ pub(super) fn work(
     service: &Unit,
     schedule: &mut ScheduleEntry,
     changes: &mut Vec<String>,
-) -> Result<Workflow, String> {
+) -> Result<ImportedWorkflow, String> {
     let usual = Command {
         env: environment(service, changes)?,
         directory: directory(service, changes),

@@ -7,7 +7,7 @@ use timetable::TimeWindow;
 use uuid::Uuid;
 
 use super::{
-    calendar::Window,
+    calendar::WindowSchema,
     scalars::{Seconds, Words},
     workflow::unless,
 };
@@ -101,7 +101,7 @@ struct QuietEntry {
     /// The time zone of the windows: an IANA name such as `Europe/Berlin`.
     zone: String,
     /// The quiet times of day, 1 to 50.
-    #[schemars(with = "Vec<Window>")]
+    #[schemars(with = "Vec<WindowSchema>")]
     windows: Vec<TimeWindow>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct CalendarEntry {
     ranges: Vec<DateRange>,
     /// Times of day, such as from `09:00` to `17:00`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<Window>")]
+    #[schemars(with = "Vec<WindowSchema>")]
     windows: Vec<TimeWindow>,
 }
 
@@ -70,7 +70,7 @@ struct Range {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "TimeWindow")]
 #[expect(dead_code, reason = "only its schema is asked for")]
-pub(super) struct Window {
+pub(super) struct WindowSchema {
     /// The time of day at which the window begins, such as `09:00`.
     from: String,
     /// The time of day at which the window ends, which is itself outside; `24:00` is the end of the

@@ -36,7 +36,7 @@ pub use writing::schema;
 
 /// The format of a module's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum FileFormat {
     /// YAML, or JSON, which is a subset of it.
     #[default]
     Yaml,
@@ -115,7 +115,7 @@ mod tests {
     fn an_unknown_key_is_refused_with_its_place() {
         let yaml = "module: demo\nschedules:\n  tick:\n    when: '@hourly'\n    zoen: UTC\n";
         let toml = "module = 'demo'\n[schedules.tick]\nwhen = '@hourly'\n\nzoen = 'UTC'\n";
-        for (source, format) in [(yaml, Format::Yaml), (toml, Format::Toml)] {
+        for (source, format) in [(yaml, FileFormat::Yaml), (toml, FileFormat::Toml)] {
             let error = File::read(source, format).unwrap_err();
             assert!(error.problem.contains("zoen"), "{error}");
             assert!(error.problem.contains("line 5, column "), "{error}");
@@ -134,7 +134,7 @@ schedules: {a: {when: '@daily', workflow: w, dst: {gap: skip}, misfire: {max: 3}
   b: {when: '@daily', task: {target: {command: {program: /bin/true}}}}}
 alert_channels: {ops: {kind: webhook, url: 'https://a.example'}}
 alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [{from: '22:00', to: '06:00'}]}}}";
-        File::read(good, Format::Yaml).unwrap();
+        File::read(good, FileFormat::Yaml).unwrap();
         for (place, line) in [
             ("module: m", 1),
             ("mode: only", 2),
@@ -155,7 +155,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
         ] {
             let separator = if place == "module: m" { "\n" } else { ", " };
             let bad = good.replacen(place, &format!("wrong: 1{separator}{place}"), 1);
-            let error = File::read(&bad, Format::Yaml).unwrap_err();
+            let error = File::read(&bad, FileFormat::Yaml).unwrap_err();
             assert!(error.problem.contains("wrong"), "{place}: {error}");
             assert!(error.problem.contains(&format!("line {line}, column")), "{place}: {error}");
         }
@@ -165,7 +165,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     fn an_unknown_broker_is_refused_with_the_known_ones() {
         let source = "module: m\nschedules:\n  a:\n    when: '@daily'\n    task:\n      target:\n        \
                       publish: {to: {pigeon: {loft: a}}}\n";
-        let error = File::read(source, Format::Yaml).unwrap_err();
+        let error = File::read(source, FileFormat::Yaml).unwrap_err();
         assert!(error.problem.contains("kafka"), "{error}");
         // Values of a file are not repeated, because they may be secrets.
         assert!(!error.problem.contains("pigeon"), "{error}");
@@ -174,20 +174,20 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     #[test]
     fn a_key_that_is_there_twice_is_refused() {
         let source = "module: demo\nschedules:\n  a: {when: '@hourly'}\n  a: {when: '@daily'}\n";
-        let error = File::read(source, Format::Yaml).unwrap_err();
+        let error = File::read(source, FileFormat::Yaml).unwrap_err();
         assert!(error.problem.contains("line 4") && !error.problem.contains("Options"), "{error}");
         let source = "module = 'demo'\nmodule = 'demo'\n";
-        let error = File::read(source, Format::Toml).unwrap_err();
+        let error = File::read(source, FileFormat::Toml).unwrap_err();
         assert!(error.problem.contains("line 2"), "{error}");
     }
 
     #[test]
     fn tabs_and_nonsense_are_refused_with_their_place() {
         for (source, format) in [
-            ("module: m\nschedules:\n\ta: {}\n", Format::Yaml),
-            ("module: m\nschedules: [", Format::Yaml),
-            ("module = 'm'\n[schedules\n", Format::Toml),
-            ("module = 'm'\nschedules = 3\n", Format::Toml),
+            ("module: m\nschedules:\n\ta: {}\n", FileFormat::Yaml),
+            ("module: m\nschedules: [", FileFormat::Yaml),
+            ("module = 'm'\n[schedules\n", FileFormat::Toml),
+            ("module = 'm'\nschedules = 3\n", FileFormat::Toml),
         ] {
             let error = File::read(source, format).unwrap_err();
             assert!(error.problem.contains("line "), "{error}");
@@ -198,30 +198,30 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     #[test]
     fn a_file_that_is_too_large_or_too_deep_is_refused() {
         let large = format!("module: m\n# {}", "x".repeat(MAX_BYTES));
-        assert!(File::read(&large, Format::Yaml).unwrap_err().problem.contains("1048576"));
+        assert!(File::read(&large, FileFormat::Yaml).unwrap_err().problem.contains("1048576"));
         let deep = format!("module: m\nschedules: {}", "[".repeat(100_000));
-        assert!(File::read(&deep, Format::Yaml).is_err());
+        assert!(File::read(&deep, FileFormat::Yaml).is_err());
         let deep = format!("module = 'm'\nschedules = {}", "[".repeat(100_000));
-        assert!(File::read(&deep, Format::Toml).is_err());
+        assert!(File::read(&deep, FileFormat::Toml).is_err());
         // This small text expands to a billion values.
         let mut bomb = "module: m\na: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
         for (new, old) in ('b'..='k').zip('a'..) {
             bomb += &format!("{new}: &{new} [*{old},*{old},*{old},*{old},*{old},*{old},*{old}]\n");
         }
-        assert!(File::read(&bomb, Format::Yaml).is_err());
+        assert!(File::read(&bomb, FileFormat::Yaml).is_err());
     }
 
     #[test]
     fn a_part_of_a_second_is_refused_where_it_would_be_cut_off() {
         let source = "module: m\nschedules:\n  a: {when: '@daily', jitter: 1500ms, workflow: w}";
-        let error = File::read(source, Format::Yaml).unwrap_err();
+        let error = File::read(source, FileFormat::Yaml).unwrap_err();
         assert!(error.problem.contains("whole seconds"), "{error}");
     }
 
     #[test]
     fn an_omitted_key_has_the_apis_default() {
         let source = "module: m\nschedules: {a: {when: [\"@daily\", \"@hourly\"], workflow: w}}";
-        let mut file = File::read(source, Format::Yaml).unwrap();
+        let mut file = File::read(source, FileFormat::Yaml).unwrap();
         let spec = file.schedules.remove("a").unwrap().spec("a");
         assert_eq!(spec.timing.expressions, ["@daily", "@hourly"]);
         assert_eq!(spec.misfire, Misfire::default());
@@ -237,10 +237,10 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
                     start: '2026-01-01T00:00:00Z'\n    context: {since: '2026-01-01'}\n    \
                     task: {target: {http: {url: 'https://a.example', \
                     expected_status: [200, '202-204']}}}\n";
-        let toml = File::read(toml, Format::Toml).unwrap();
-        let yaml = File::read(yaml, Format::Yaml).unwrap();
+        let toml = File::read(toml, FileFormat::Toml).unwrap();
+        let yaml = File::read(yaml, FileFormat::Yaml).unwrap();
         assert_eq!(serde_json::json!(toml), serde_json::json!(yaml));
-        for format in [Format::Yaml, Format::Toml] {
+        for format in [FileFormat::Yaml, FileFormat::Toml] {
             yaml.write(format).unwrap();
         }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
-use super::{File, Format, saying};
+use super::{File, FileFormat, saying};
 use crate::commands::BadInput;
 
 /// Maximum size of a file.
@@ -15,16 +15,16 @@ const HELP: &str = "see docs/modules.md for the keys that a module's file may ha
 
 impl File {
     /// Reads a module's file.
-    pub(crate) fn read(source: &str, format: Format) -> Result<Self, BadInput> {
+    pub(crate) fn read(source: &str, format: FileFormat) -> Result<Self, BadInput> {
         if source.len() > MAX_BYTES {
             let problem = format!("has {} bytes; the limit is {MAX_BYTES}", source.len());
             return Err(BadInput::new("source", "", problem, "divide it into several modules"));
         }
         match format {
-            Format::Yaml => {
+            FileFormat::Yaml => {
                 serde_saphyr::from_str(source).map_err(|error| unreadable_yaml(source, &error))
             }
-            Format::Toml => read_toml(source).map_err(|error| unreadable_toml(source, &error)),
+            FileFormat::Toml => read_toml(source).map_err(|error| unreadable_toml(source, &error)),
         }
     }
 }

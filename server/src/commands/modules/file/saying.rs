@@ -178,12 +178,12 @@ fn bare(error: &Yaml) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{File, Format};
+    use super::super::{File, FileFormat};
 
     /// A value that must not appear in a message.
     const SECRET: &str = "hush-4711-swordfish";
 
-    fn said(source: &str, format: Format) -> String {
+    fn said(source: &str, format: FileFormat) -> String {
         let error = File::read(source, format).unwrap_err();
         let whole = format!("{error} {error:?}");
         for part in ["hush", "4711", "swordfish"] {
@@ -235,7 +235,7 @@ mod tests {
             (format!("a: &a {SECRET}\nmodule: m\nschedules: *a"), ""),
             (format!("module: m\nalert_rules: &x {{a: {SECRET}}}"), ""),
         ] {
-            let said = said(&source, Format::Yaml);
+            let said = said(&source, FileFormat::Yaml);
             assert!(said.contains(expected), "{source}\n{said}");
         }
     }
@@ -260,7 +260,7 @@ mod tests {
             (format!("module = 'm'\nmodule = '{SECRET}'"), ""),
             (format!("module = 'm' {SECRET}"), ""),
         ] {
-            let said = said(&source, Format::Toml);
+            let said = said(&source, FileFormat::Toml);
             assert!(said.contains(expected), "{source}\n{said}");
         }
     }
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn errors_name_the_keys_and_the_expected_types() {
         let source = "module: m\nschedules: {a: {zoen: UTC}}";
-        let said = said(source, Format::Yaml);
+        let said = said(source, FileFormat::Yaml);
         assert!(said.contains("unknown field `zoen`, expected one of"), "{said}");
         let said = super::of_serde("unknown field `zoen`, expected `a` or `b`");
         assert_eq!(said, "unknown field `zoen`, expected `a` or `b`");

@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaSettings;
 
-use super::{File, Format};
+use super::{File, FileFormat};
 use crate::commands::CommandError;
 
 /// The JSON schema of module files, as in `server/module.schema.json`.
@@ -15,10 +15,10 @@ pub fn schema() -> String {
 
 impl File {
     /// The module as text that parses to the same module.
-    pub(crate) fn write(&self, format: Format) -> Result<String, CommandError> {
+    pub(crate) fn write(&self, format: FileFormat) -> Result<String, CommandError> {
         let text = match format {
-            Format::Yaml => serde_saphyr::to_string(self).map_err(|error| error.to_string()),
-            Format::Toml => toml::to_string_pretty(self).map_err(|error| error.to_string()),
+            FileFormat::Yaml => serde_saphyr::to_string(self).map_err(|error| error.to_string()),
+            FileFormat::Toml => toml::to_string_pretty(self).map_err(|error| error.to_string()),
         };
         let text = text.map_err(|problem| unwritable(self, format, &problem))?;
         let again = Self::read(&text, format)
@@ -30,10 +30,10 @@ impl File {
     }
 }
 
-fn unwritable(file: &File, format: Format, problem: &str) -> CommandError {
+fn unwritable(file: &File, format: FileFormat, problem: &str) -> CommandError {
     let (format, help) = match format {
-        Format::Yaml => ("YAML", "export less at a time, or ask for TOML"),
-        Format::Toml => ("TOML", "ask for YAML: TOML has no null, for one"),
+        FileFormat::Yaml => ("YAML", "export less at a time, or ask for TOML"),
+        FileFormat::Toml => ("TOML", "ask for YAML: TOML has no null, for one"),
     };
     let problem = format!("the module {:?} cannot be written as {format}: {problem}", file.module);
     CommandError::conflict(problem, help)
@@ -132,7 +132,7 @@ mod tests {
             &long,
         ];
         let file = with(&texts);
-        for format in [Format::Yaml, Format::Toml] {
+        for format in [FileFormat::Yaml, FileFormat::Toml] {
             file.write(format).unwrap();
         }
     }

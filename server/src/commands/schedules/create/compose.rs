@@ -14,7 +14,7 @@ use crate::{
         CommandError, Commands, Saved, UnsetSecret,
         audit::Entry,
         schedules::{cursor, foreseen::TimingFacts, suppression},
-        workflows::{At, Judgement, NewRows, Resolved},
+        workflows::{At, Judgement, Resolved, WorkflowRows},
     },
     model::{Definition, Task, spec::Spec},
     random::new_id,
@@ -35,7 +35,7 @@ pub(in crate::commands) struct Composed {
     version: schedule_version::ActiveModel,
     entry: audit_event::ActiveModel,
     /// The new workflow for the schedule's own task, if any.
-    pub(in crate::commands) work: Option<(Uuid, NewRows)>,
+    pub(in crate::commands) work: Option<(Uuid, WorkflowRows)>,
 }
 
 impl Composed {
@@ -68,7 +68,7 @@ pub(in crate::commands) struct ScheduleParts<'a> {
 }
 
 /// The workflow that a schedule runs, and the workflow rows to write for it.
-pub(in crate::commands) type OwnWork = (Resolved, Option<NewRows>);
+pub(in crate::commands) type OwnWork = (Resolved, Option<WorkflowRows>);
 
 impl Commands {
     /// The key and the anchor of a schedule that is created now.
@@ -177,11 +177,12 @@ impl Commands {
 /// The rows to write, workflows first. Requests that share names lock them in the same order.
 pub(in crate::commands) fn rows_of(
     mut all: Vec<Composed>,
-) -> (workflows::NewRows, schedules::NewRows) {
+) -> (workflows::NewWorkflowRows, schedules::NewScheduleRows) {
     all.sort_by(|a, b| (&a.name, a.namespace).cmp(&(&b.name, b.namespace)));
-    let (mut works, mut news) = (workflows::NewRows::default(), schedules::NewRows::default());
+    let (mut works, mut news) =
+        (workflows::NewWorkflowRows::default(), schedules::NewScheduleRows::default());
     for one in all {
-        if let Some((_, NewRows { workflow, version, entry })) = one.work {
+        if let Some((_, WorkflowRows { workflow, version, entry })) = one.work {
             works.0.push(workflow);
             works.1.push(version);
             works.2.push(entry);

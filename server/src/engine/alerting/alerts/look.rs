@@ -226,6 +226,16 @@ impl FailurePass<'_> {
         self.noted += noted;
         Ok(true)
     }
+
+    /// Writes new alerts, in transactions of at most `MAX_WRITTEN`.
+    pub(super) async fn write_new(&mut self, mut new: Vec<Model>) -> Result<(), EngineError> {
+        while !new.is_empty() {
+            let rest = new.split_off(new.len().min(MAX_WRITTEN));
+            self.write(AlertPlan { new, ..AlertPlan::default() }, None).await?;
+            new = rest;
+        }
+        Ok(())
+    }
 }
 
 /// Judges only as many of the first rows as one transaction may write.

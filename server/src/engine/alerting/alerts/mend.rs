@@ -3,7 +3,11 @@ use std::collections::{HashMap, HashSet};
 use entity::alert::{Kind, Model};
 use uuid::Uuid;
 
-use super::{judge::recovery, look::FailurePass, rule::Rule};
+use super::{
+    judge::recovery,
+    look::{FailurePass, MAX_WRITTEN},
+    rule::Rule,
+};
 use crate::{
     engine::EngineError,
     store::alerts::{
@@ -58,30 +62,33 @@ impl FailurePass<'_> {
             return Ok(0);
         }
         let living: HashSet<String> = standing::living_nodes(store).await?.into_iter().collect();
-        let over: Vec<Over> = open
-            .iter()
-            .filter(|alert| living.contains(&alert.subject))
-            .map(|alert| Over {
-                id: alert.id,
-                ended_at: self.now.into(),
-                tell_at: recovery(alert, self.rule(alert.rule_id), self.now),
-            })
-            .collect();
-        self.end(&over).await
+        self.end(&self.recovered(&open, |alert| living.contains(&alert.subject))).await
+    }
+
+    /// The open alerts for which `is_over` holds, as alerts that end now.
+    pub(super) fn recovered(&self, open: &[Model], is_over: impl Fn(&Model) -> bool) -> Vec<Over> {
+        let end = |alert: &Model| Over {
+            id: alert.id,
+            ended_at: self.now.into(),
+            tell_at: recovery(alert, self.rule(alert.rule_id), self.now),
+        };
+        open.iter().filter(|alert| is_over(alert)).map(end).collect()
     }
 
     pub(super) fn rule(&self, id: Uuid) -> Option<&Rule> {
         self.rules.iter().find(|active| active.row.id == id).map(|active| &active.rule)
     }
 
+    /// Closes alerts, in transactions of at most `MAX_WRITTEN`. Returns the number of closed alerts.
     pub(super) async fn end(&self, over: &[Over]) -> Result<usize, EngineError> {
         let store = &self.core.store;
-        if over.is_empty() {
-            return Ok(0);
+        let mut ended = 0;
+        for over in over.chunks(MAX_WRITTEN) {
+            let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else { break };
+            notes::end(store, &tx, over).await?;
+            store.commit(tx).await?;
+            ended += over.len();
         }
-        let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else { return Ok(0) };
-        notes::end(store, &tx, over).await?;
-        store.commit(tx).await?;
-        Ok(over.len())
+        Ok(ended)
     }
 }

@@ -24,16 +24,18 @@
 //!   computes the messages that it would have sent
 //! - `channel_config`: the configuration of a channel with its secrets
 //! - `checkup`: checks whether channels can be decrypted and accept messages
-//! - `service`: calls all of these in rounds; `courier`: sends the messages
+//! - `service`: calls all of these in rounds; `notification_sender`: sends the messages, as
+//!   `delivery` decides
 
 mod channel_config;
 mod checkup;
 mod clocks;
-mod courier;
+mod delivery;
 mod form;
 mod judge;
 mod look;
 mod mend;
+mod notification_sender;
 mod preview;
 mod quiet;
 mod replay;
@@ -49,10 +51,10 @@ pub(crate) use self::words::test_body;
 pub use self::{
     channel_config::{ChannelConfig, Hidden, Receiver},
     checkup::Checkup,
-    courier::NotificationSenderReport,
+    notification_sender::NotificationSenderReport,
     preview::{Foretold, RulePreview},
     quiet::Quiet,
     rule::{Event, MAX_LOSING, Rule, RuleError},
     service::AlertsReport,
 };
-pub(in crate::engine) use self::{courier::NotificationSender, service::Alerts};
+pub(in crate::engine) use self::{notification_sender::NotificationSender, service::Alerts};

@@ -23,8 +23,8 @@ use super::{
 };
 use crate::store::alerts::{
     feeds::{BadRun, LostFire},
-    notes::PendingAlerts,
     past::PastFailure,
+    pending::PendingAlerts,
 };
 
 /// The recorded events of the period.

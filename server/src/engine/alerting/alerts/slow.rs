@@ -3,19 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::alert::Kind;
+use entity::alert::{Kind, Model};
 use uuid::Uuid;
 
-use super::{
-    judge::{self, AlertPlan, recovery},
-    look::{FailurePass, MAX_WRITTEN},
-};
+use super::{judge, look::FailurePass};
 use crate::{
     engine::EngineError,
     model::Usual,
     store::{
         alerts::{
-            notes::{self, Over},
+            notes,
             standing::{self, LongRun},
         },
         reads::schedule_stats,
@@ -68,15 +65,9 @@ impl FailurePass<'_> {
                 self.scopes(runs.iter().map(|run| (run.namespace_id, run.schedule_id))).await?;
             let new = judge::slow(&runs, usual, self.rules, &scopes, self.now);
             let known = notes::known(store, &new).await?;
-            let is_new = |one: &entity::alert::Model| {
-                !known.contains(&(one.rule_id, one.occurrence.clone()))
-            };
-            let mut new: Vec<_> = new.into_iter().filter(is_new).collect();
-            while !new.is_empty() {
-                let rest = new.split_off(new.len().min(MAX_WRITTEN));
-                self.write(AlertPlan { new, ..AlertPlan::default() }, None).await?;
-                new = rest;
-            }
+            let is_new = |one: &Model| !known.contains(&(one.rule_id, one.occurrence.clone()));
+            let new = new.into_iter().filter(is_new).collect();
+            self.write_new(new).await?;
         }
         self.at_slow_no_more().await
     }
@@ -111,19 +102,7 @@ impl FailurePass<'_> {
         }
         let runs: Vec<Uuid> = open.iter().filter_map(|alert| alert.run_id).collect();
         let still = standing::still_at_work(store, &runs).await?;
-        let over: Vec<Over> = open
-            .iter()
-            .filter(|alert| alert.run_id.is_none_or(|id| !still.contains(&id)))
-            .map(|alert| Over {
-                id: alert.id,
-                ended_at: self.now.into(),
-                tell_at: recovery(alert, self.rule(alert.rule_id), self.now),
-            })
-            .collect();
-        let mut ended = 0;
-        for over in over.chunks(MAX_WRITTEN) {
-            ended += self.end(over).await?;
-        }
-        Ok(ended)
+        let is_over = |alert: &Model| alert.run_id.is_none_or(|id| !still.contains(&id));
+        self.end(&self.recovered(&open, is_over)).await
     }
 }

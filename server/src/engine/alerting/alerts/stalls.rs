@@ -1,19 +1,13 @@
 use std::collections::HashSet;
 
 use chrono::TimeDelta;
-use entity::alert::Kind;
+use entity::alert::{Kind, Model};
 use uuid::Uuid;
 
-use super::{
-    judge::{self, AlertPlan, recovery},
-    look::{FailurePass, MAX_WRITTEN},
-};
+use super::{judge, look::FailurePass};
 use crate::{
     engine::{EngineError, jobs::SILENT},
-    store::alerts::{
-        notes::{self, Over},
-        standing,
-    },
+    store::alerts::{notes, standing},
 };
 
 /// Maximum number of waiting items of each kind that are read per namespace.
@@ -40,30 +34,14 @@ impl FailurePass<'_> {
             let waiting = standing::waiting(store, &namespaces, before, silent, MAX).await?;
             let schedules = waiting.iter().map(|w| (w.namespace_id, w.schedule_id));
             let scopes = self.scopes(schedules).await?;
-            let mut new = judge::stalled(&waiting, self.rules, &scopes, &open, self.now);
-            while !new.is_empty() {
-                let rest = new.split_off(new.len().min(MAX_WRITTEN));
-                self.write(AlertPlan { new, ..AlertPlan::default() }, None).await?;
-                new = rest;
-            }
+            let new = judge::stalled(&waiting, self.rules, &scopes, &open, self.now);
+            self.write_new(new).await?;
             // A separate query for work that was already reported:
             // the limit could hide it in the list above.
             let told: Vec<Uuid> = open.iter().filter_map(|alert| alert.schedule_id).collect();
             still = standing::still_waiting(store, &told, before, silent).await?;
         }
-        let over: Vec<Over> = open
-            .iter()
-            .filter(|alert| alert.schedule_id.is_none_or(|id| !still.contains(&id)))
-            .map(|alert| Over {
-                id: alert.id,
-                ended_at: self.now.into(),
-                tell_at: recovery(alert, self.rule(alert.rule_id), self.now),
-            })
-            .collect();
-        let mut ended = 0;
-        for over in over.chunks(MAX_WRITTEN) {
-            ended += self.end(over).await?;
-        }
-        Ok(ended)
+        let is_over = |alert: &Model| alert.schedule_id.is_none_or(|id| !still.contains(&id));
+        self.end(&self.recovered(&open, is_over)).await
     }
 }

@@ -11,8 +11,9 @@ use crate::{
     random::new_id,
     store::{
         alerts::{
-            notes::{self, ToTell},
-            outbox, rules,
+            outbox,
+            pending::{self, ToTell},
+            rules,
         },
         namespaces,
     },
@@ -24,7 +25,7 @@ const SHOWN: u64 = 50;
 impl FailurePass<'_> {
     /// Turns ripe alerts into messages. Returns the number of alerts and the number of messages.
     pub(super) async fn tell(&self) -> Result<(u64, usize), EngineError> {
-        let ripe = notes::to_tell(&self.core.store, self.now.into()).await?;
+        let ripe = pending::to_tell(&self.core.store, self.now.into()).await?;
         if ripe.is_empty() {
             return Ok((0, 0));
         }
@@ -70,15 +71,15 @@ impl FailurePass<'_> {
             return Ok((0, 0));
         };
         if is_muted_now {
-            if notes::hush(&tx, row.id, self.now.into()).await? == 0 {
+            if pending::hush(&tx, row.id, self.now.into()).await? == 0 {
                 tx.rollback().await?;
             } else {
                 store.commit(tx).await?;
             }
             return Ok((0, 0));
         }
-        let (alerts, counts) = notes::telling(&tx, row.id, self.now.into(), SHOWN).await?;
-        let told = notes::told(&tx, row.id, self.now.into()).await?;
+        let (alerts, counts) = pending::telling(&tx, row.id, self.now.into(), SHOWN).await?;
+        let told = pending::told(&tx, row.id, self.now.into()).await?;
         let place = words::MessageOrigin {
             namespace: namespace.map(|row| row.name).unwrap_or_default(),
             rule: (row.id, row.name.clone()),

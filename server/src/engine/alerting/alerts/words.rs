@@ -9,7 +9,7 @@ use entity::{
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::store::alerts::notes::{PendingAlerts, word};
+use crate::store::alerts::{notes::word, pending::PendingAlerts};
 
 /// The facts that every message of a rule contains.
 #[derive(Clone, Debug)]

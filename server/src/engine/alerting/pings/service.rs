@@ -25,7 +25,7 @@ use crate::{
         Cursor,
         pings::{self, DuePing, PingOutcome, PingTurn},
     },
-    target::{Invocation, Names, Outcome, Secret},
+    target::{Invocation, Outcome, Secret, TemplateNames},
     vault::SecretNamespace,
 };
 
@@ -237,7 +237,7 @@ impl Pings {
             Ok(Err(error)) => return Err(format!("failed to {error}")),
             Err(_) => return Err("failed to read its secrets in time".to_owned()),
         };
-        let names = Names {
+        let names = TemplateNames {
             invocation: &invocation,
             scheduled_at: due.happened_at.utc(),
             previous_fire: None,

@@ -18,8 +18,9 @@ use crate::{
     beacon::{Beacon, FireClaim},
     engine::cluster::Cluster,
     store::{
-        Link, Store, StoreError,
-        nodes::{Beat, BeatOutcome, DOUBTED_AFTER, Doubt, Living},
+        DatabaseLink, Store, StoreError,
+        nodes::{Beat, BeatOutcome, Living},
+        silence::{DOUBTED_AFTER, Doubt},
     },
 };
 
@@ -75,7 +76,7 @@ impl Cluster {
     pub(crate) async fn living_by(
         &self,
         store: &Store,
-        link: &Link,
+        link: &DatabaseLink,
     ) -> Result<Vec<Living>, StoreError> {
         let mut living = store.living_nodes_by(link).await?;
         if let Some(beacon) = self.beacon() {

@@ -7,7 +7,7 @@ use entity::Strings;
 use uuid::Uuid;
 
 use super::offset::is_right;
-use crate::{config::Role, store::nodes::Living};
+use crate::{config::NodeRole, store::nodes::Living};
 
 /// If a node uses this much more of its capacity than
 /// another, it lets the other node take runs first.
@@ -25,7 +25,7 @@ pub fn places(tags: &[String], asked: &[String]) -> bool {
     asked.iter().all(|tag| tags.contains(tag))
 }
 
-fn has(member: &Living, role: Role) -> bool {
+fn has(member: &Living, role: NodeRole) -> bool {
     member.node.roles.0.iter().any(|word| word == role.word())
 }
 
@@ -36,7 +36,7 @@ fn takes_on(member: &Living) -> bool {
 
 /// Whether the node may schedule: by its role, its clock, and because it accepts new work.
 fn schedules(member: &Living) -> bool {
-    has(member, Role::Scheduler) && takes_on(member) && has_right_clock(member)
+    has(member, NodeRole::Scheduler) && takes_on(member) && has_right_clock(member)
 }
 
 fn has_right_clock(member: &Living) -> bool {
@@ -78,7 +78,7 @@ impl Fleet {
 
     /// The nodes that take runs.
     pub fn workers(&self) -> impl Iterator<Item = &Living> {
-        let works = |member: &&Living| has(member, Role::Worker) && has_right_clock(member);
+        let works = |member: &&Living| has(member, NodeRole::Worker) && has_right_clock(member);
         self.members.iter().filter(works).filter(|member| takes_on(member))
     }
 

@@ -20,12 +20,13 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    config::{Role, Roles},
-    engine::{Settings, cluster::Issue, places::Places, quotas::Meter},
+    config::{NodeRole, Roles},
+    engine::{EngineSettings, cluster::Issue, places::Places, quotas::Meter},
     store::{
         Store, StoreError,
         leases::Theirs,
-        nodes::{Doubt, Living, SilentNode},
+        nodes::Living,
+        silence::{Doubt, SilentNode},
     },
     target::{BrokerReport, Executor},
 };
@@ -38,7 +39,7 @@ pub struct Cluster {
 
 #[derive(Debug, Default)]
 struct Inner {
-    settings: Settings,
+    settings: EngineSettings,
     executor: Option<Arc<Executor>>,
     seen: RwLock<FleetView>,
     reading: Mutex<Option<Reading>>,
@@ -87,7 +88,7 @@ pub enum NodeReadiness {
 }
 
 impl Cluster {
-    pub(crate) fn new(settings: Settings, executor: Arc<Executor>) -> Self {
+    pub(crate) fn new(settings: EngineSettings, executor: Arc<Executor>) -> Self {
         let places = Places::new(settings.capacity, settings.max_share, settings.quotas.live_runs);
         let meter = Meter::new(settings.quotas);
         let executor = Some(executor);
@@ -129,7 +130,7 @@ impl Cluster {
         self.inner.settings.heartbeat_expiry / 2
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &EngineSettings {
         &self.inner.settings
     }
 
@@ -306,7 +307,7 @@ impl Cluster {
     /// Whether this node takes runs that require all of these tags.
     pub(crate) fn takes(&self, asked: &[String]) -> bool {
         let settings = &self.inner.settings;
-        settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
+        settings.roles.has(NodeRole::Worker) && places(&settings.tags.0, asked)
     }
 
     /// Whether a node with all of these tags has clearly more

@@ -9,7 +9,7 @@ use std::{
 use entity::Timestamp;
 use uuid::Uuid;
 
-use crate::store::nodes::{Living, SilentNode};
+use crate::store::{nodes::Living, silence::SilentNode};
 
 /// The heartbeats of live nodes, as this node saw them in the nodes' rows.
 ///

@@ -15,6 +15,7 @@
 //!
 //! - `fate`: decides what happens to a stray attempt; no IO
 //! - `grace`: spares other nodes after this node was cut off; no IO
+//! - `orphans`: takes over runs whose node is gone
 //! - `overruns`: ends attempts that exceeded every time limit
 //! - `parts`: collects the failures of a round's parts
 //! - `waiting`: ends runs that have waited for a node for too long
@@ -23,6 +24,7 @@
 
 mod fate;
 mod grace;
+mod orphans;
 mod overruns;
 mod parts;
 mod waiting;
@@ -34,18 +36,13 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{fire::Verdict, run};
+use entity::run;
 use sea_orm::ActiveEnum;
 
-use self::{
-    fate::{OrphanFate, judge, orphaned, settlement},
-    grace::Grace,
-    parts::FailedParts,
-    watch::OverrunWatch,
-};
+use self::{grace::Grace, parts::FailedParts, watch::OverrunWatch};
 use super::handoff::{self, HandoffLimits, Recovering};
 use crate::{
-    config::Role,
+    config::NodeRole,
     engine::{
         EngineError,
         cluster::{LeaseTerm, lead},
@@ -54,11 +51,10 @@ use crate::{
     },
     store::{
         DatabaseTransaction, StoreError,
-        handoffs::Decided,
         holds::{RunLease, Settlement},
         recoveries::{Astray, Stray},
     },
-    telemetry::Recovery as What,
+    telemetry::RecoveryKind,
 };
 
 /// The service that finds lost work, and restarts it or gives it up.
@@ -112,104 +108,6 @@ impl Recovery {
         let (span, longest) = (core.cluster.suspect_after(), core.settings.heartbeat_interval);
         let grace = Grace::new(span, longest, core.clock.instant());
         Self { core, grace, watch: OverrunWatch::default() }
-    }
-
-    /// Disowns attempts that the tables assign to this node but that it does not know.
-    /// Reads the tables first and memory second: memory knows an attempt from before the tables
-    /// assign it until after they say that it has ended.
-    /// Attempts that have ended in the meantime are not written.
-    async fn disown_unknown(&self) -> Result<(), EngineError> {
-        let core = &self.core;
-        let held = core.store.held_by(core.node_id().await).await?;
-        let unknown: Vec<RunLease> =
-            held.into_iter().filter(|hold| !core.registry.knows(hold)).collect();
-        if unknown.is_empty() || core.is_gone() {
-            return Ok(());
-        }
-        let tx = core.store.begin().await?;
-        let disowned = core.store.disown_if_held(&tx, &unknown).await?;
-        core.store.commit(tx).await?;
-        // Usually there are none: an attempt that has ended since the tables were read is not lost.
-        if disowned > 0 {
-            tracing::warn!(
-                attempts = disowned,
-                "this node released attempts that it never started"
-            );
-        }
-        Ok(())
-    }
-
-    async fn take_over_orphans(
-        &self,
-        tenure: &LeaseTerm,
-        now: DateTime<Utc>,
-        report: &mut RecoveryReport,
-    ) -> Result<bool, EngineError> {
-        let core = &self.core;
-        let node = core.node_id().await;
-        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
-        let expired = if self.grace.spares(core.clock.instant()) {
-            Vec::new()
-        } else {
-            let silent = core.cluster.silent(core.clock.instant());
-            let expiry = core.settings.heartbeat_expiry;
-            core.store.expire_other_nodes(&tx, node, &silent, expiry).await?
-        };
-        let strays = core.store.lock_orphaned_runs(&tx, BATCH).await?;
-        if expired.is_empty() && strays.is_empty() {
-            tx.rollback().await?;
-            return Ok(false);
-        }
-        report.expired_nodes += expired.len();
-        report.orphans += strays.len();
-        let mut settlements = Vec::with_capacity(strays.len());
-        let mut recovered = Vec::new();
-        let mut abandoned = Vec::new();
-        for stray in &strays {
-            let fate = judge(stray, now, self.limits());
-            settlements.push(settlement(stray, orphaned(fate, now), now));
-            match fate {
-                OrphanFate::TakeOver => {
-                    let mut context = stray.context.clone();
-                    let execution = stray.fire_id.unwrap_or(stray.id);
-                    let at = stray.scheduled_at.utc();
-                    handoff::mark_recovery(&mut context, execution, at, now);
-                    recovered.push((stray.id, context));
-                }
-                OrphanFate::Abandon(reason) => {
-                    // A retry names the fire of the run that it repeats, and a backfill's run names
-                    // the row of its instant. The verdicts of both stay as they are.
-                    if let Some(id) = stray.fire_id.filter(|fire| *fire == stray.id) {
-                        let detail = format!("run {} was on a node that died", stray.id);
-                        abandoned.push(Decided {
-                            id,
-                            scheduled_at: stray.scheduled_at,
-                            verdict: Verdict::Abandoned,
-                            reason,
-                            detail: Some(detail),
-                        });
-                    }
-                    report.abandoned += 1;
-                }
-                OrphanFate::Cancel => {}
-            }
-        }
-        let ended = self.settle(&tx, &settlements, now).await?;
-        core.store.mark_recovered(&tx, &recovered).await?;
-        core.store.abandon_started_fires(&tx, &abandoned, now.into()).await?;
-        core.store.commit(tx).await?;
-        self.count_ended(&strays, &settlements, &ended);
-        if !recovered.is_empty() {
-            core.signals.wake_dispatcher();
-        }
-        if recovered.len() < strays.len() {
-            core.run_settled();
-            core.signals.wake_backfill();
-        }
-        for node in expired {
-            tracing::warn!(%node, "a node's heartbeat expired; its runs are taken over");
-        }
-        Ok(strays.len() as u64 == BATCH)
     }
 
     /// Settles stray attempts whose hold has not changed, with all attempts at tasks in progress: a
@@ -299,15 +197,15 @@ impl Recovery {
             self.grace.reached(self.core.clock.instant());
         }
         parts.done("own overruns", caught(self.end_own_overruns(now, &mut report)).await);
-        if self.core.settings.roles.has(Role::Scheduler) {
+        if self.core.settings.roles.has(NodeRole::Scheduler) {
             self.recover_for_all(now, &mut report, &mut parts).await;
         }
         report.tell();
         let metrics = &self.core.metrics;
-        metrics.recovered(What::OrphanedRun, report.orphans);
-        metrics.recovered(What::HardTimeout, report.overruns);
-        metrics.recovered(What::LostHandoff, report.lost_handoffs);
-        metrics.recovered(What::Abandoned, report.abandoned);
+        metrics.recovered(RecoveryKind::OrphanedRun, report.orphans);
+        metrics.recovered(RecoveryKind::HardTimeout, report.overruns);
+        metrics.recovered(RecoveryKind::LostHandoff, report.lost_handoffs);
+        metrics.recovered(RecoveryKind::Abandoned, report.abandoned);
         parts.end(report)
     }
 
@@ -370,20 +268,6 @@ impl Recovery {
             }
             Some(None) | None => false,
         }
-    }
-
-    async fn take_over_all(
-        &self,
-        tenure: &LeaseTerm,
-        now: DateTime<Utc>,
-        report: &mut RecoveryReport,
-    ) -> Result<(), EngineError> {
-        // A heartbeat that only looks old because the database's clock
-        // was stepped must not count as a long silence.
-        let living = self.core.store.living_nodes().await?;
-        self.core.cluster.watch(&living, self.core.clock.instant());
-        while self.take_over_orphans(tenure, now, report).await? {}
-        Ok(())
     }
 
     async fn hand_over_all_lost(

@@ -15,7 +15,7 @@ use crate::{
 
 /// The rows that a round would remove, and those that would remain.
 #[derive(Clone, Debug)]
-pub struct Preview {
+pub struct RemovalPreview {
     /// The retention policies of all namespaces, or of the requested one.
     pub policies: Policies,
     /// Number of rows that would be removed, by table and namespace.
@@ -35,7 +35,7 @@ pub async fn preview(
     now: DateTime<Utc>,
     instead: Option<Instead>,
     within: Option<Uuid>,
-) -> Result<Preview, EngineError> {
+) -> Result<RemovalPreview, EngineError> {
     let policies = store.retention_policies(settings.days, instead, None).await?;
     let rule = store.retention_rule(policies, settings.days, now.into());
     let mut rule = rule.if_it_were(instead, store);
@@ -51,8 +51,8 @@ pub async fn preview(
     let oldest = store.oldest_kept(&rule, within).await?;
     if within.is_some() {
         let policies = store.retention_policies(settings.days, instead, within).await?;
-        return Ok(Preview { policies, figures, partitions: 0, oldest });
+        return Ok(RemovalPreview { policies, figures, partitions: 0, oldest });
     }
     figures.extend(store.leftover_figures(&rule, settings.answers).await?);
-    Ok(Preview { policies, figures, partitions, oldest })
+    Ok(RemovalPreview { policies, figures, partitions, oldest })
 }

@@ -112,14 +112,9 @@ pub(super) async fn take(
         (State::Cancelled | State::Completed, _) => left = false,
     }
     if backfill.state == State::Cancelled {
-        let unasked = alive.iter().filter(|fire| fire.cancel_requested_at.is_none());
-        let unasked: Vec<Uuid> = unasked.map(|fire| fire.run_id).collect();
-        let by = backfill.cancelled_by.as_deref().unwrap_or("carillon");
-        let why = backfill.cancel_reason.as_deref().unwrap_or("its backfill was cancelled");
-        core.store.cancel_if_live_and_free(&tx, &unasked, by, why, now.into()).await?;
+        taken.stopped = stop_runs(core, &tx, &backfill, &alive, now).await?;
         // Queued runs have ended with this write. Runs that a node holds need another turn.
-        taken.again |= !unasked.is_empty();
-        taken.stopped = unasked.len();
+        taken.again |= taken.stopped > 0;
     }
     if !left && taken.alive.is_empty() {
         taken.finished = true;
@@ -147,6 +142,23 @@ pub(super) async fn take(
     let due = schedule.filter(|schedule| schedule.enabled).and_then(|row| row.next_fire_at);
     taken.was_in_the_way = due.is_some_and(|due| due.utc() <= core.clock.now());
     Ok(Some((backfill, taken)))
+}
+
+/// Asks those runs of a cancelled backfill to stop that were not asked before. Returns their
+/// number.
+async fn stop_runs(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    backfill: &backfill::Model,
+    alive: &[&FireAtWork],
+    now: DateTime<Utc>,
+) -> Result<usize, EngineError> {
+    let unasked = alive.iter().filter(|fire| fire.cancel_requested_at.is_none());
+    let unasked: Vec<Uuid> = unasked.map(|fire| fire.run_id).collect();
+    let by = backfill.cancelled_by.as_deref().unwrap_or("carillon");
+    let why = backfill.cancel_reason.as_deref().unwrap_or("its backfill was cancelled");
+    core.store.cancel_if_live_and_free(tx, &unasked, by, why, now.into()).await?;
+    Ok(unasked.len())
 }
 
 /// Starts as many runs as there is room for. Returns whether some are left.

@@ -3,7 +3,7 @@ use std::{fs::File, io::Read, path::Path};
 use sea_orm::sqlx::{self, ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 
 use super::{BackupError, beside, copy::failed};
-use crate::store::{Schema, db::open::compare};
+use crate::store::{MigrationState, db::open::compare};
 
 /// The contents of a sound file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Sound {
     /// The size of the file.
     pub bytes: u64,
     /// The state of the schema in the file.
-    pub schema: Schema,
+    pub schema: MigrationState,
 }
 
 /// The first bytes of every SQLite database.

@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     address::{Address, Host},
-    link::{LAST_GRACE, Link, Pool, Use, longest},
+    link::{DatabaseLink, LAST_GRACE, longest},
+    pool::{DatabasePool, Use},
     search::{HostAnswer, PrimaryServer, ask_all, choose, reasons},
     suspicion::{Suspicion, SuspicionReason},
     warm::warm,
@@ -42,11 +43,11 @@ const AFTERGLOW: Duration = Duration::from_secs(1);
 pub(in crate::store) async fn open(
     address: Address,
     options: &Options,
-) -> Result<(Link, Link), DbErr> {
+) -> Result<(DatabaseLink, DatabaseLink), DbErr> {
     let suspicion = Arc::new(Suspicion::default());
     let (server, pool) = find(&address, options, &suspicion).await?;
     let (pools, pool) = watch::channel(pool);
-    let link = |purpose| Link::kept(pool.clone(), purpose, options, suspicion.clone());
+    let link = |purpose| DatabaseLink::kept(pool.clone(), purpose, options, suspicion.clone());
     let links = (link(Use::Reading), link(Use::Writing));
     let (options, suspicion) = (options.clone(), suspicion.clone());
     let (since, retired) = (Clock::system().instant(), None);
@@ -75,7 +76,7 @@ async fn find(
     address: &Address,
     options: &Options,
     suspicion: &Arc<Suspicion>,
-) -> Result<(PrimaryServer, Pool), DbErr> {
+) -> Result<(PrimaryServer, DatabasePool), DbErr> {
     let all = |server: PrimaryServer| {
         let lost = CancellationToken::new();
         connect(&address.hosts[server.host], options, suspicion, lost, 0)
@@ -119,7 +120,7 @@ async fn connect(
     suspicion: &Arc<Suspicion>,
     lost: CancellationToken,
     generation: u64,
-) -> Result<Pool, DbErr> {
+) -> Result<DatabasePool, DbErr> {
     let writers = (options.connections / 2).max(1);
     let readers = options.connections.saturating_sub(writers + 1).max(1);
     let to_write = session(&host.options, options, Use::Writing);
@@ -129,7 +130,7 @@ async fn connect(
     let writing = pool(&to_write, options, writers, suspicion, generation).await?;
     let reading = pool(&to_read, options, readers, suspicion, generation).await?;
     let beating = pool(&to_beat, options, 1, suspicion, generation).await?;
-    Ok(Pool { reading, writing, beating, server: Some(to_read), lost, generation })
+    Ok(DatabasePool { reading, writing, beating, server: Some(to_read), lost, generation })
 }
 
 async fn pool(
@@ -207,7 +208,7 @@ struct PrimaryKeeper {
     address: Address,
     options: Options,
     server: PrimaryServer,
-    pools: watch::Sender<Pool>,
+    pools: watch::Sender<DatabasePool>,
     suspicion: Arc<Suspicion>,
     /// When the pool was opened.
     since: Instant,

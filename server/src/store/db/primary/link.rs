@@ -15,6 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    pool::{DatabasePool, Held, Use},
     suspicion::{Suspicion, SuspicionReason, lost, reason},
     transaction::DatabaseTransaction,
 };
@@ -45,56 +46,13 @@ pub(super) fn longest(options: &Options) -> Duration {
     (options.idle_transaction * 2).max(MIN)
 }
 
-/// The connections that are in use now.
-#[derive(Clone, Debug)]
-pub(super) struct Pool {
-    pub(super) reading: DatabaseConnection,
-    pub(super) writing: DatabaseConnection,
-    /// A connection that nothing else uses; on SQLite, the connection that writes.
-    pub(super) beating: DatabaseConnection,
-    /// How to open another connection to the server; `None` on SQLite.
-    pub(super) server: Option<PgConnectOptions>,
-    /// Cancelled when this life of the server is given up.
-    /// That notifies all callers that wait for the server.
-    pub(super) lost: CancellationToken,
-    /// The number of pools that existed before this one.
-    pub(super) generation: u64,
-}
-
-/// The purpose of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Use {
-    Reading,
-    Writing,
-    /// Sends heartbeats, and reads which other nodes are alive.
-    Beating,
-}
-
-impl Pool {
-    fn connection(&self, purpose: Use) -> &DatabaseConnection {
-        match purpose {
-            Use::Reading => &self.reading,
-            Use::Writing => &self.writing,
-            Use::Beating => &self.beating,
-        }
-    }
-}
-
-/// The pool through which a statement was sent.
-#[derive(Clone, Debug)]
-pub(in crate::store) struct Held {
-    /// Cancelled when the server of the pool is given up.
-    pub(in crate::store) lost: CancellationToken,
-    generation: u64,
-}
-
 /// A function that is called with each statement's text and the time until its answer.
 type Observer = Arc<dyn Fn(&str, Duration) + Send + Sync>;
 
 /// A way to a pool that may be replaced at any time. Cheap to clone.
 #[derive(Clone)]
-pub struct Link {
-    pool: watch::Receiver<Pool>,
+pub struct DatabaseLink {
+    pool: watch::Receiver<DatabasePool>,
     purpose: Use,
     backend: DbBackend,
     /// How long a caller waits for a pool while no server is connected.
@@ -113,19 +71,19 @@ pub struct Link {
     turns: Option<Arc<Semaphore>>,
 }
 
-impl fmt::Debug for Link {
+impl fmt::Debug for DatabaseLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").field("backend", &self.backend).finish_non_exhaustive()
+        f.debug_struct("DatabaseLink").field("backend", &self.backend).finish_non_exhaustive()
     }
 }
 
-impl Link {
+impl DatabaseLink {
     /// A link to a pool that is never replaced.
     pub(in crate::store) fn fixed(connection: DatabaseConnection) -> Self {
         let backend = connection.get_database_backend();
         let lost = CancellationToken::new();
         let [reading, writing, beating] = [connection.clone(), connection.clone(), connection];
-        let pool = Pool { reading, writing, beating, server: None, lost, generation: 0 };
+        let pool = DatabasePool { reading, writing, beating, server: None, lost, generation: 0 };
         let (_, pool) = watch::channel(pool);
         let (patience, longest) = (Duration::ZERO, Duration::MAX);
         let (purpose, writes) = (Use::Reading, Arc::default());
@@ -146,7 +104,7 @@ impl Link {
 
     /// A link to the pools that a keeper publishes.
     pub(super) fn kept(
-        pool: watch::Receiver<Pool>,
+        pool: watch::Receiver<DatabasePool>,
         purpose: Use,
         options: &Options,
         suspicion: Arc<Suspicion>,
@@ -286,7 +244,7 @@ impl Link {
     }
 
     /// The current pool. If its server is lost, the next pool, if it comes in time.
-    async fn current(&self) -> Result<Pool, DbErr> {
+    async fn current(&self) -> Result<DatabasePool, DbErr> {
         let pool = self.pool.borrow().clone();
         if !pool.lost.is_cancelled() {
             return Ok(pool);
@@ -309,7 +267,7 @@ impl Link {
     async fn ask<T>(
         &self,
         ask: impl Fn(DatabaseConnection) -> BoxFuture<'static, Result<T, DbErr>> + Send + Sync,
-    ) -> Result<(T, Pool), DbErr> {
+    ) -> Result<(T, DatabasePool), DbErr> {
         loop {
             let pool = self.current().await?;
             let held = Held { lost: pool.lost.clone(), generation: pool.generation };
@@ -428,7 +386,7 @@ impl Link {
 }
 
 #[async_trait]
-impl ConnectionTrait for Link {
+impl ConnectionTrait for DatabaseLink {
     fn get_database_backend(&self) -> DbBackend {
         self.backend
     }

@@ -16,6 +16,7 @@
 //! - `address`: the hosts of a URL, and the URL without its password
 //! - `search`: finds the writable host
 //! - `link`: the way to the current pool, through which the store reads and writes
+//! - `pool`: the connections to the current server
 //! - `suspicion`: the reasons for a check
 //! - `transaction`: a transaction through the pool
 //! - `keeper`: checks the hosts, and replaces the pool
@@ -26,6 +27,7 @@
 mod address;
 mod keeper;
 mod link;
+mod pool;
 mod search;
 mod suspicion;
 mod transaction;
@@ -33,7 +35,7 @@ mod warm;
 
 pub(in crate::store) use address::{Address, AddressProblem, masked};
 pub(in crate::store) use keeper::{open, open_one};
-pub(in crate::store) use link::Held;
-pub use link::Link;
+pub use link::DatabaseLink;
+pub(in crate::store) use pool::Held;
 pub(in crate::store) use suspicion::{SuspicionReason, of_driver};
 pub use transaction::DatabaseTransaction;

@@ -11,7 +11,7 @@ use futures::FutureExt;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::link::{Held, Link};
+use super::{link::DatabaseLink, pool::Held};
 
 /// The number of the next transaction.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -21,7 +21,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub struct DatabaseTransaction {
     /// The driver's transaction; `None` once it has ended.
     inner: Option<sea_orm::DatabaseTransaction>,
-    link: Link,
+    link: DatabaseLink,
     held: Held,
     /// Whether a statement of the transaction has changed a row.
     has_written: AtomicBool,
@@ -35,7 +35,7 @@ pub struct DatabaseTransaction {
 impl DatabaseTransaction {
     pub(super) fn new(
         inner: sea_orm::DatabaseTransaction,
-        link: Link,
+        link: DatabaseLink,
         held: Held,
         turn: Option<OwnedSemaphorePermit>,
     ) -> Self {

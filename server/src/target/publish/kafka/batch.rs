@@ -1,6 +1,6 @@
 //! Records as a broker stores them: a batch in format version 2.
 
-use super::wire::Writer;
+use super::wire::KafkaWriter;
 use crate::target::publish::big_endian::Write;
 
 /// A record to publish.
@@ -33,12 +33,12 @@ pub(super) struct Producer {
 pub(super) fn batch(records: &[Record], producer: Producer) -> Vec<u8> {
     let first = records.iter().map(|record| record.at).min().unwrap_or(0);
     let last = records.iter().map(|record| record.at).max().unwrap_or(0);
-    let mut checked = Writer::default();
+    let mut checked = KafkaWriter::default();
     let count = i32::try_from(records.len()).unwrap_or(i32::MAX);
     checked.i16(0).i32(count - 1).i64(first).i64(last);
     checked.i64(producer.id).i16(producer.epoch).i32(producer.sequence).i32(count);
     for (index, record) in records.iter().enumerate() {
-        let mut written = Writer::default();
+        let mut written = KafkaWriter::default();
         written.i8(0).varint(record.at - first).varint(i64::try_from(index).unwrap_or(0));
         match &record.key {
             Some(key) => written.var_bytes(key),
@@ -52,7 +52,7 @@ pub(super) fn batch(records: &[Record], producer: Producer) -> Vec<u8> {
         checked.var_bytes(&written.0);
     }
     // Base offset, length, leader epoch, magic, checksum.
-    let mut whole = Writer::default();
+    let mut whole = KafkaWriter::default();
     whole.i64(0).length(checked.0.len() + 9).i32(-1).i8(2);
     whole.raw(&crc32c(&checked.0).to_be_bytes()).raw(&checked.0);
     whole.0

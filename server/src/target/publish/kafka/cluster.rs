@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    link::{KafkaRequest, Protocol},
+    link::{KafkaProtocol, KafkaRequest},
     requests::{metadata, producer_id},
     sasl::sign_in,
     topics::{Topic, Topics},
@@ -23,7 +23,7 @@ use crate::target::publish::{
 /// How long the cluster may take to answer a look-up.
 const LOOK_UP: Duration = Duration::from_secs(10);
 
-pub(super) struct Cluster {
+pub(super) struct KafkaCluster {
     dialer: Arc<Dialer>,
     kafka: Kafka,
     /// The broker that was reached first.
@@ -35,7 +35,7 @@ pub(super) struct Cluster {
     topics: Topics,
 }
 
-impl Cluster {
+impl KafkaCluster {
     pub(super) async fn connect(
         dialer: Arc<Dialer>,
         place: &HostPort,
@@ -168,7 +168,7 @@ async fn open(
     kafka: &Kafka,
 ) -> Result<Link<KafkaRequest>, PublishProblem> {
     let stream = dialer.dial(place, kafka.connection.tls).await?;
-    let link = Link::start(stream, Protocol::default(), dialer.clock.clone());
+    let link = Link::start(stream, KafkaProtocol::default(), dialer.clock.clone());
     match sign_in(&link, kafka).await {
         Ok(()) => Ok(link),
         Err(problem) => {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
-use super::wire::{Writer, broken};
+use super::wire::{KafkaWriter, broken};
 use crate::target::publish::{
     big_endian::Write,
     link::{Codec, Link},
@@ -28,7 +28,7 @@ pub(super) async fn ask(
     link: &Link<KafkaRequest>,
     key: i16,
     version: i16,
-    body: Writer,
+    body: KafkaWriter,
 ) -> Result<Vec<u8>, PublishProblem> {
     let (reply, answer) = oneshot::channel();
     link.send(KafkaRequest { key, version, body: body.0, reply }).await?;
@@ -36,7 +36,7 @@ pub(super) async fn ask(
 }
 
 #[derive(Default)]
-pub(super) struct Protocol {
+pub(super) struct KafkaProtocol {
     next: i32,
     waiting: VecDeque<(i32, Reply)>,
 }
@@ -44,15 +44,15 @@ pub(super) struct Protocol {
 /// The channel for an answer.
 type Reply = oneshot::Sender<Result<Vec<u8>, PublishProblem>>;
 
-impl Codec for Protocol {
+impl Codec for KafkaProtocol {
     type Request = KafkaRequest;
 
     fn encode(&mut self, asked: KafkaRequest, out: &mut Vec<u8>) {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
-        let mut head = Writer::default();
+        let mut head = KafkaWriter::default();
         head.i16(asked.key).i16(asked.version).i32(number).string(CLIENT);
-        let mut whole = Writer::default();
+        let mut whole = KafkaWriter::default();
         whole.length(head.0.len() + asked.body.len()).raw(&head.0).raw(&asked.body);
         out.extend(whole.0);
         self.waiting.push_back((number, asked.reply));

@@ -35,15 +35,15 @@ use tokio::sync::oneshot;
 
 use self::{
     batch::Record,
-    cluster::Cluster,
-    writer::{Job, Writers},
+    cluster::KafkaCluster,
+    writer::{KafkaJob, Writers},
 };
 use super::{
     definition::{Broker, Kafka},
     dial::Dialer,
     event::Message,
     place::HostPort,
-    pool::Session,
+    pool::BrokerSession,
     problem::PublishProblem,
 };
 use crate::target::egress::namespace;
@@ -53,8 +53,8 @@ pub(super) async fn connect(
     dialer: &Arc<Dialer>,
     place: &HostPort,
     kafka: &Kafka,
-) -> Result<Arc<dyn Session>, PublishProblem> {
-    let cluster = Cluster::connect(dialer.clone(), place, kafka).await?;
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
+    let cluster = KafkaCluster::connect(dialer.clone(), place, kafka).await?;
     Ok(Arc::new(KafkaSession {
         cluster: Arc::new(cluster),
         writers: Writers::default(),
@@ -63,14 +63,14 @@ pub(super) async fn connect(
 }
 
 struct KafkaSession {
-    cluster: Arc<Cluster>,
+    cluster: Arc<KafkaCluster>,
     writers: Writers,
     /// The number of the next event without a key, for choosing its partition.
     next: AtomicU32,
 }
 
 #[async_trait]
-impl Session for KafkaSession {
+impl BrokerSession for KafkaSession {
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Kafka(kafka) = to else {
             return Err(PublishProblem::refused("the connection is one to Kafka"));
@@ -84,7 +84,7 @@ impl Session for KafkaSession {
             headers: headers(message),
             at: self.cluster.dialer().clock.now().timestamp_millis(),
         };
-        let job = Job { record, reply, namespace: namespace() };
+        let job = KafkaJob { record, reply, namespace: namespace() };
         self.writers.give(&self.cluster, &kafka.topic, partition, job).await?;
         let offset = answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))?;
         // For a batch that it already had, the broker does not always report the offset.

@@ -2,7 +2,7 @@
 
 use super::{
     link::{KafkaRequest, ask},
-    wire::{Reader, Writer},
+    wire::{KafkaReader, KafkaWriter},
 };
 use crate::target::publish::{
     big_endian::{Read, Write},
@@ -35,7 +35,7 @@ pub(super) async fn metadata(
     link: &Link<KafkaRequest>,
     topic: &str,
 ) -> Result<Metadata, PublishProblem> {
-    let mut request = Writer::default();
+    let mut request = KafkaWriter::default();
     // The request must not create the topic, because its name may be a typing error.
     request.i32(1).string(topic).i8(0);
     let answer = ask(link, METADATA.0, METADATA.1, request).await?;
@@ -43,7 +43,7 @@ pub(super) async fn metadata(
 }
 
 fn read_metadata(answer: &[u8]) -> Result<Metadata, PublishProblem> {
-    let mut reader = Reader::new(answer);
+    let mut reader = KafkaReader::new(answer);
     reader.i32()?;
     let brokers = reader.list(|reader| {
         let broker = (reader.i32()?, reader.string()?, reader.i32()?);
@@ -59,8 +59,8 @@ fn read_metadata(answer: &[u8]) -> Result<Metadata, PublishProblem> {
         let partitions = reader.list(|reader| {
             reader.i16()?;
             let partition = (reader.i32()?, reader.i32()?);
-            reader.list(Reader::i32)?;
-            reader.list(Reader::i32)?;
+            reader.list(KafkaReader::i32)?;
+            reader.list(KafkaReader::i32)?;
             Ok(partition)
         })?;
         Ok((error, partitions))
@@ -76,12 +76,12 @@ pub(super) async fn produce(
     partition: i32,
     batch: &[u8],
 ) -> Result<(i16, i64), PublishProblem> {
-    let mut request = Writer::default();
+    let mut request = KafkaWriter::default();
     // The leader must wait until all in-sync replicas have the batch.
     request.no_string().i16(-1).i32(REPLICAS_TIMEOUT);
     request.i32(1).string(topic).i32(1).i32(partition).bytes(batch);
     let answer = ask(link, PRODUCE.0, PRODUCE.1, request).await?;
-    let mut reader = Reader::new(&answer);
+    let mut reader = KafkaReader::new(&answer);
     let topics = reader.list(|reader| {
         reader.string()?;
         reader.list(|reader| {
@@ -98,11 +98,11 @@ pub(super) async fn produce(
 pub(super) async fn producer_id(
     link: &Link<KafkaRequest>,
 ) -> Result<(i16, i64, i16), PublishProblem> {
-    let mut request = Writer::default();
+    let mut request = KafkaWriter::default();
     // In order: no tags, no transaction and timeout, no previous id and epoch, no tags.
     request.i8(0).i8(0).i32(0).i64(-1).i16(-1).i8(0);
     let answer = ask(link, INIT_PRODUCER_ID.0, INIT_PRODUCER_ID.1, request).await?;
-    let mut reader = Reader::new(&answer);
+    let mut reader = KafkaReader::new(&answer);
     reader.skip(1)?;
     reader.i32()?;
     Ok((reader.i16()?, reader.i64()?, reader.i16()?))
@@ -113,11 +113,11 @@ pub(super) async fn sasl_handshake(
     link: &Link<KafkaRequest>,
     mechanism: &str,
 ) -> Result<(i16, Vec<String>), PublishProblem> {
-    let mut request = Writer::default();
+    let mut request = KafkaWriter::default();
     request.string(mechanism);
     let answer = ask(link, SASL_HANDSHAKE.0, SASL_HANDSHAKE.1, request).await?;
-    let mut reader = Reader::new(&answer);
-    Ok((reader.i16()?, reader.list(Reader::string)?))
+    let mut reader = KafkaReader::new(&answer);
+    Ok((reader.i16()?, reader.list(KafkaReader::string)?))
 }
 
 /// Makes one step of signing in; returns an error code, its text and the broker's data.
@@ -125,9 +125,9 @@ pub(super) async fn sasl_authenticate(
     link: &Link<KafkaRequest>,
     said: &[u8],
 ) -> Result<(i16, String, Vec<u8>), PublishProblem> {
-    let mut request = Writer::default();
+    let mut request = KafkaWriter::default();
     request.bytes(said);
     let answer = ask(link, SASL_AUTHENTICATE.0, SASL_AUTHENTICATE.1, request).await?;
-    let mut reader = Reader::new(&answer);
+    let mut reader = KafkaReader::new(&answer);
     Ok((reader.i16()?, reader.string()?, reader.bytes()?.to_vec()))
 }

@@ -9,16 +9,16 @@ pub(super) fn broken() -> PublishProblem {
 
 /// Encodes the types of Kafka's protocol.
 #[derive(Default)]
-pub(super) struct Writer(pub(super) Vec<u8>);
+pub(super) struct KafkaWriter(pub(super) Vec<u8>);
 
-impl Write for Writer {
+impl Write for KafkaWriter {
     fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend(bytes);
         self
     }
 }
 
-impl Writer {
+impl KafkaWriter {
     pub(super) fn string(&mut self, text: &str) -> &mut Self {
         self.i16(i16::try_from(text.len()).unwrap_or(i16::MAX)).raw(text.as_bytes())
     }
@@ -52,9 +52,9 @@ impl Writer {
 }
 
 /// Decodes the types of Kafka's protocol.
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(super) struct KafkaReader<'a>(&'a [u8]);
 
-impl<'a> Read<'a> for Reader<'a> {
+impl<'a> Read<'a> for KafkaReader<'a> {
     fn rest(&mut self) -> &mut &'a [u8] {
         &mut self.0
     }
@@ -64,7 +64,7 @@ impl<'a> Read<'a> for Reader<'a> {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> KafkaReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -112,7 +112,7 @@ mod tests {
             (-65, &[0x81, 1]),
             (300, &[0xd8, 4]),
         ] {
-            let mut writer = Writer::default();
+            let mut writer = KafkaWriter::default();
             writer.varint(value);
             assert_eq!(writer.0, bytes, "{value}");
         }
@@ -120,8 +120,8 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_too_short_is_refused() {
-        assert!(Reader::new(&[0, 5, b'a']).string().is_err());
-        assert!(Reader::new(&[0, 0, 0, 9]).bytes().is_err());
-        assert_eq!(Reader::new(&[0xff, 0xff]).string().unwrap(), "");
+        assert!(KafkaReader::new(&[0, 5, b'a']).string().is_err());
+        assert!(KafkaReader::new(&[0, 0, 0, 9]).bytes().is_err());
+        assert_eq!(KafkaReader::new(&[0xff, 0xff]).string().unwrap(), "");
     }
 }

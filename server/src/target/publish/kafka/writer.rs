@@ -12,14 +12,14 @@ use uuid::Uuid;
 
 use super::{
     batch::{Producer, Record, batch},
-    cluster::Cluster,
+    cluster::KafkaCluster,
     codes,
     requests::produce,
 };
 use crate::target::{egress::for_namespace, publish::problem::PublishProblem};
 
 /// A record to write.
-pub(super) struct Job {
+pub(super) struct KafkaJob {
     pub(super) record: Record,
     /// The channel for its offset.
     pub(super) reply: Reply,
@@ -45,16 +45,16 @@ const MAX_WRITERS: usize = 4_096;
 
 /// The writers of a session, each started when it is first needed.
 #[derive(Default)]
-pub(super) struct Writers(Mutex<HashMap<(String, i32), mpsc::Sender<Job>>>);
+pub(super) struct Writers(Mutex<HashMap<(String, i32), mpsc::Sender<KafkaJob>>>);
 
 impl Writers {
     /// Passes a record to the writer of its partition.
     pub(super) async fn give(
         &self,
-        cluster: &Arc<Cluster>,
+        cluster: &Arc<KafkaCluster>,
         topic: &str,
         partition: i32,
-        job: Job,
+        job: KafkaJob,
     ) -> Result<(), PublishProblem> {
         let writer = self.writer(topic, partition, |received| {
             let (cluster, topic) = (cluster.clone(), topic.to_owned());
@@ -68,8 +68,8 @@ impl Writers {
         &self,
         topic: &str,
         partition: i32,
-        begin: impl FnOnce(mpsc::Receiver<Job>),
-    ) -> mpsc::Sender<Job> {
+        begin: impl FnOnce(mpsc::Receiver<KafkaJob>),
+    ) -> mpsc::Sender<KafkaJob> {
         let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (topic.to_owned(), partition);
         if let Some(known) = writers.get(&place) {
@@ -87,7 +87,7 @@ impl Writers {
 }
 
 struct Writer {
-    cluster: Arc<Cluster>,
+    cluster: Arc<KafkaCluster>,
     topic: String,
     partition: i32,
     producer: Option<Producer>,
@@ -95,7 +95,7 @@ struct Writer {
 
 impl Writer {
     /// Runs until no record is left to write and all senders are gone.
-    async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+    async fn run(mut self, mut jobs: mpsc::Receiver<KafkaJob>) {
         let mut left_over = None;
         loop {
             let first = match left_over.take() {
@@ -127,7 +127,7 @@ impl Writer {
         }
     }
 
-    async fn write(&mut self, jobs: Vec<Job>) {
+    async fn write(&mut self, jobs: Vec<KafkaJob>) {
         if jobs.is_empty() {
             return;
         }
@@ -265,7 +265,7 @@ mod tests {
         let busy = writers.writer("busy", 0, |received| queues.push(received));
         let record = Record { key: None, value: Vec::new(), headers: Vec::new(), at: 0 };
         let (reply, _answer) = oneshot::channel();
-        assert!(busy.try_send(Job { record, reply, namespace: None }).is_ok());
+        assert!(busy.try_send(KafkaJob { record, reply, namespace: None }).is_ok());
         for (partition, _) in (0..).zip(0..MAX_WRITERS) {
             drop(writers.writer("idle", partition, |received| queues.push(received)));
         }

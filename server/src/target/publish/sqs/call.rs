@@ -26,7 +26,7 @@ pub(super) struct Queue {
 }
 
 /// Why a call was not answered as expected.
-pub(super) enum Failure {
+pub(super) enum SqsFailure {
     /// The server has read the request and refuses all of it, so none of its messages is in the
     /// queue.
     Refused(PublishProblem),
@@ -34,7 +34,7 @@ pub(super) enum Failure {
     Failed(PublishProblem),
 }
 
-impl Failure {
+impl SqsFailure {
     pub(super) fn problem(self) -> PublishProblem {
         let (Self::Refused(problem) | Self::Failed(problem)) = self;
         problem
@@ -66,7 +66,7 @@ impl Queue {
         action: &str,
         body: &Value,
         now: DateTime<Utc>,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Vec<u8>, SqsFailure> {
         let body = body.to_string().into_bytes();
         let keys = Keys {
             id: &self.key_id,
@@ -79,10 +79,10 @@ impl Queue {
         for (name, value) in signed {
             request = request.header(name, value);
         }
-        let unreached = |error| Failure::Failed(unreached(&self.place, &error));
+        let unreached = |error| SqsFailure::Failed(unreached(&self.place, &error));
         let answer = request.send().await.map_err(unreached)?;
         let status = answer.status();
-        let text = self.read(answer).await.map_err(Failure::Failed)?;
+        let text = self.read(answer).await.map_err(SqsFailure::Failed)?;
         if status.is_success() {
             return Ok(text);
         }
@@ -92,9 +92,9 @@ impl Queue {
         // A throttled call must not be replaced by ten calls, one for each message.
         let is_throttled = reason.contains("Throttled");
         Err(if status == StatusCode::BAD_REQUEST && !is_throttled {
-            Failure::Refused(problem)
+            SqsFailure::Refused(problem)
         } else {
-            Failure::Failed(problem)
+            SqsFailure::Failed(problem)
         })
     }
 

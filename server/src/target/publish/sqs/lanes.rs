@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{
-    call::{Failure, Queue},
+    call::{Queue, SqsFailure},
     entry::{AcceptedEntry, BatchEntry, BatchReply, together},
 };
 use crate::{
@@ -34,7 +34,7 @@ const MAX_CALLS: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An event, and the channel for its acknowledgement.
-pub(super) type Job = (BatchEntry, Reply);
+pub(super) type SqsJob = (BatchEntry, Reply);
 type Reply = oneshot::Sender<Result<Value, PublishProblem>>;
 
 /// All waiting events, by queue and sender.
@@ -47,7 +47,7 @@ pub(super) struct Lanes {
 /// The events that wait for a queue. A lane exists while any of its events is being sent.
 #[derive(Default)]
 struct Lane {
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<SqsJob>,
     calls: usize,
 }
 
@@ -57,7 +57,7 @@ impl Lanes {
     }
 
     /// Adds an event to those that wait for its queue.
-    pub(super) fn give(self: &Arc<Self>, queue: Arc<Queue>, job: Job) {
+    pub(super) fn give(self: &Arc<Self>, queue: Arc<Queue>, job: SqsJob) {
         let mut lanes = self.lanes();
         let lane = lanes.entry(queue.clone()).or_default();
         lane.waiting.push_back(job);
@@ -77,7 +77,7 @@ impl Lanes {
         }
     }
 
-    fn next(&self, queue: &Arc<Queue>) -> Option<Vec<Job>> {
+    fn next(&self, queue: &Arc<Queue>) -> Option<Vec<SqsJob>> {
         let mut lanes = self.lanes();
         let lane = lanes.get_mut(queue)?;
         let jobs = lane.take();
@@ -91,8 +91,8 @@ impl Lanes {
         None
     }
 
-    async fn send(&self, queue: &Queue, jobs: Vec<Job>) {
-        let jobs = match <[Job; 1]>::try_from(jobs) {
+    async fn send(&self, queue: &Queue, jobs: Vec<SqsJob>) {
+        let jobs = match <[SqsJob; 1]>::try_from(jobs) {
             Ok([alone]) => return self.send_alone(queue, alone).await,
             Err(jobs) => jobs,
         };
@@ -101,13 +101,13 @@ impl Lanes {
         let Some(called) = self.call(queue, SEND_BATCH, &body, &mut replies).await else { return };
         match called {
             Ok(text) => acknowledge(queue, &text, replies),
-            Err(Failure::Refused(_)) => {
+            Err(SqsFailure::Refused(_)) => {
                 // A single event may be the reason why all were refused, so each is sent alone.
                 for job in entries.into_iter().zip(replies) {
                     self.send_alone(queue, job).await;
                 }
             }
-            Err(Failure::Failed(problem)) => {
+            Err(SqsFailure::Failed(problem)) => {
                 for reply in replies {
                     let _ = reply.send(Err(problem.clone()));
                 }
@@ -115,11 +115,11 @@ impl Lanes {
         }
     }
 
-    async fn send_alone(&self, queue: &Queue, (entry, mut reply): Job) {
+    async fn send_alone(&self, queue: &Queue, (entry, mut reply): SqsJob) {
         let body = entry.alone(&queue.url);
         let waiting = std::slice::from_mut(&mut reply);
         let Some(called) = self.call(queue, SEND, &body, waiting).await else { return };
-        let _ = reply.send(called.map_err(Failure::problem).and_then(|text| {
+        let _ = reply.send(called.map_err(SqsFailure::problem).and_then(|text| {
             let sent: Option<AcceptedEntry> = serde_json::from_slice(&text).ok();
             sent.map(|sent| sent.output()).ok_or_else(|| queue.unreadable())
         }));
@@ -132,7 +132,7 @@ impl Lanes {
         action: &str,
         body: &Value,
         replies: &mut [Reply],
-    ) -> Option<Result<Vec<u8>, Failure>> {
+    ) -> Option<Result<Vec<u8>, SqsFailure>> {
         let gone = async {
             for reply in replies {
                 reply.closed().await;
@@ -145,7 +145,7 @@ impl Lanes {
         };
         Some(called.unwrap_or_else(|_| {
             let text = format!("{} did not answer for a minute", queue.place);
-            Err(Failure::Failed(PublishProblem::broken(text)))
+            Err(SqsFailure::Failed(PublishProblem::broken(text)))
         }))
     }
 
@@ -156,7 +156,7 @@ impl Lanes {
 
 impl Lane {
     /// Takes as many events as fit into one call.
-    fn take(&mut self) -> Vec<Job> {
+    fn take(&mut self) -> Vec<SqsJob> {
         let (mut taken, mut size) = (Vec::new(), 0);
         while taken.len() < MAX_ENTRIES
             && let Some(job) = self.waiting.pop_front()

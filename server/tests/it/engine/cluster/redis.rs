@@ -1,7 +1,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use carillon::{
-    beacon::{Beacon, Options, Patience},
+    beacon::{Beacon, BeaconOptions, Patience},
     clock::Clock,
     config,
     engine::{Engine, EngineError, Signals, cluster::NodeReadiness, maintenance::health},
@@ -43,7 +43,7 @@ pub(super) async fn patient_beacon(redis: &Redis) -> Beacon {
 async fn connect(redis: &Redis, patience: Duration) -> Beacon {
     let url = redis.url().parse().unwrap();
     let patience = Patience { beat: patience, lock: patience };
-    let options = Options { url, prefix: "test".to_owned(), expiry: EXPIRY, patience };
+    let options = BeaconOptions { url, prefix: "test".to_owned(), expiry: EXPIRY, patience };
     Beacon::connect(options, Clock::system()).await.unwrap()
 }
 

@@ -8,9 +8,9 @@ mod node;
 use serde_json::Value;
 
 use self::node::{Node, written};
-use super::definition::{
-    Definition, RetryDefinition, TaskDefinition, USUAL_GRACE, USUAL_PARALLEL, USUAL_REDIRECTS,
-    USUAL_TIMEOUT,
+use super::{
+    definition::{Definition, RetryDefinition, TaskDefinition},
+    usual::{USUAL_GRACE, USUAL_PARALLEL, USUAL_REDIRECTS, USUAL_TIMEOUT},
 };
 use crate::{
     model::{Backoff, HttpAnswer, Pair, TaskCondition},

@@ -1,116 +1,23 @@
-//! Judges health by figures from the store, in the same
-//! way for `/healthz`, the API and the console.
+//! The checks, each a function from what was found to a result. No IO.
 
-use chrono::{SecondsFormat, TimeDelta};
+use chrono::SecondsFormat;
 use entity::Timestamp;
 use uuid::Uuid;
 
+use super::Check;
 use crate::{
-    clock::Clock,
     config,
-    engine::{
-        cluster::{Cluster, Issue, redis},
-        core::nodes::issues,
-        jobs::SILENT,
-        maintenance::saturation,
-    },
     store::{
-        Refusing, Store, StoreError,
-        history::Cut,
-        namespaces,
-        reads::{
-            canary::Canary,
-            health::{Figures, HealthScope, figures},
-            placement,
-            within::Within,
-        },
-        workers::queues::{self, Unserved},
+        Refusing,
+        history_cuts::Cut,
+        reads::{canary::Canary, health::HealthFigures},
+        workers::queues::Unserved,
     },
     target::BrokerReport,
 };
 
-/// A job that has waited without a worker for this long is reported.
-const UNSERVED: TimeDelta = TimeDelta::seconds(60);
-
-/// How long it is reported that history was cut to fit a quota.
-const TOLD: TimeDelta = TimeDelta::days(1);
-
-/// A health check and its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
-    /// The name of the check.
-    pub name: &'static str,
-    /// Whether the result is good.
-    pub healthy: bool,
-    /// The value that the check found.
-    pub value: String,
-    /// The limit that the value must not exceed.
-    pub limit: Option<String>,
-    /// The problem in a sentence for operators; `None` if the result is good.
-    pub issue: Option<String>,
-    /// The problem without names of nodes and tags,
-    /// for unauthenticated callers; `None` if it has no names.
-    pub bare: Option<String>,
-    /// The names of the nodes that have the problem.
-    pub nodes: Vec<String>,
-}
-
-impl Check {
-    /// The problem in a sentence, without names unless the caller `is_known`.
-    pub fn issue_for(&self, is_known: bool) -> Option<&str> {
-        let bare = self.bare.as_deref().filter(|_| !is_known);
-        bare.or(self.issue.as_deref())
-    }
-}
-
-/// Runs all checks: on the figures of `scope`, on the cluster, and, for all namespaces together, on
-/// the canary if there is one. `limits` are those of the scope.
-pub async fn examine(
-    store: &Store,
-    clock: &Clock,
-    cluster: &Cluster,
-    scope: &HealthScope,
-    limits: &config::Health,
-) -> Result<Vec<Check>, StoreError> {
-    let now = Timestamp::from(clock.now());
-    let mut checks = vec![writes(store.refusing()), cluster.clock_steps(clock).into()];
-    checks.extend(judge(&figures(store, scope, now).await?, limits));
-    let is_all = scope.within == Within::All && scope.tag.is_none();
-    if is_all {
-        checks.extend(sings(store.canary().await?, now, limits));
-        checks.push(saturation::check(store, clock, cluster.places(), limits).await?);
-    }
-    checks.extend(claims(&cluster.refused()));
-    if is_all {
-        checks.extend(brokers(&cluster.brokers()));
-    }
-    if scope.tag.is_none() {
-        checks.push(histories(store, cluster, &scope.within, now).await?);
-        checks.push(unserved(&queues_without_worker(store, &scope.within, now).await?));
-    }
-    let fleet = cluster.fleet(store).await?;
-    let waiting = placement::waiting(store, scope, now).await?;
-    let (name, readiness) = (cluster.name(), cluster.standing(clock));
-    checks.extend(issues(&fleet, &waiting, name, readiness).into_iter().map(Check::from));
-    checks.extend(redis(&fleet, name, cluster.redis()).map(Check::from));
-    Ok(checks)
-}
-
-impl From<Issue> for Check {
-    fn from(issue: Issue) -> Self {
-        Self {
-            name: issue.name,
-            healthy: issue.problem.is_none() || issue.passes,
-            value: issue.value,
-            limit: None,
-            issue: issue.problem,
-            bare: issue.bare,
-            nodes: issue.nodes,
-        }
-    }
-}
-
-fn writes(refusing: Option<Refusing>) -> Check {
+/// Checks that the database accepts writes.
+pub(super) fn writes(refusing: Option<Refusing>) -> Check {
     Check {
         name: "writes",
         healthy: refusing.is_none(),
@@ -123,7 +30,7 @@ fn writes(refusing: Option<Refusing>) -> Check {
 }
 
 /// Checks that the database accepts the fires of each schedule that this node claims.
-fn claims(refused: &[Uuid]) -> Option<Check> {
+pub(super) fn claims(refused: &[Uuid]) -> Option<Check> {
     let first = refused.first()?;
     let count = refused.len();
     let problem = format!("the database refuses what is due of {count} schedules");
@@ -141,7 +48,7 @@ fn claims(refused: &[Uuid]) -> Option<Check> {
 
 /// Checks that this node reaches the message brokers to which tasks publish. An unreachable broker
 /// is reported, but like a failing HTTP receiver it only affects its own tasks.
-fn brokers(reports: &[BrokerReport]) -> Option<Check> {
+pub(super) fn brokers(reports: &[BrokerReport]) -> Option<Check> {
     if reports.is_empty() {
         return None;
     }
@@ -163,19 +70,9 @@ fn brokers(reports: &[BrokerReport]) -> Option<Check> {
     })
 }
 
-/// The queues in which jobs have waited for a minute without a worker that may take them.
-pub async fn queues_without_worker(
-    store: &Store,
-    within: &Within,
-    now: Timestamp,
-) -> Result<Vec<Unserved>, StoreError> {
-    let ago = |span: TimeDelta| Timestamp::from(now.utc() - span);
-    queues::without_worker(store, within, now, ago(UNSERVED), ago(SILENT)).await
-}
-
 /// Checks that a worker pulls from each queue in which jobs wait.
 /// If none does, the runs of these jobs time out, and nothing else is affected.
-fn unserved(queues: &[Unserved]) -> Check {
+pub(super) fn unserved(queues: &[Unserved]) -> Check {
     let count = queues.len();
     let problem = match count {
         1 => "jobs wait in 1 queue, and no worker may take them".to_owned(),
@@ -195,24 +92,8 @@ fn unserved(queues: &[Unserved]) -> Check {
     }
 }
 
-/// Checks whether quotas shorten the time for which history and output are kept.
-/// Only the ledger lacks the removed rows; nothing else is affected.
-async fn histories(
-    store: &Store,
-    cluster: &Cluster,
-    within: &Within,
-    now: Timestamp,
-) -> Result<Check, StoreError> {
-    let cuts = store.cuts_since(within, Timestamp(now.0 - TOLD.num_milliseconds())).await?;
-    let mut full = cluster.meter().full_logs();
-    if let Some(ids) = within.few() {
-        let rows = namespaces::by_ids(store.read(), ids).await?;
-        full.retain(|(name, _)| rows.iter().any(|row| row.name == *name));
-    }
-    Ok(short(&cuts, &full))
-}
-
-fn short(cuts: &[Cut], full: &[(String, i64)]) -> Check {
+/// Describes the histories that quotas have cut, and the output that is not kept.
+pub(super) fn short(cuts: &[Cut], full: &[(String, i64)]) -> Check {
     let count = |number: usize| match number {
         1 => "1 namespace".to_owned(),
         _ => format!("{number} namespaces"),
@@ -248,7 +129,7 @@ fn short(cuts: &[Cut], full: &[(String, i64)]) -> Check {
 }
 
 /// Compares the figures with the configured thresholds.
-pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
+pub(super) fn judge(figures: &HealthFigures, limits: &config::Health) -> Vec<Check> {
     let waiting = figures.oldest_unclaimed_ms.unwrap_or(0).max(0);
     let unclaimed = millis(limits.unclaimed);
     let nodes = figures.nodes_alive;
@@ -297,7 +178,11 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
 
 /// Checks that the canary has succeeded recently.
 /// A canary that was just switched on gets time for its first run.
-fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Option<Check> {
+pub(super) fn sings(
+    canary: Option<Canary>,
+    now: Timestamp,
+    limits: &config::Health,
+) -> Option<Check> {
     let canary = canary?;
     let last = canary.due_at.map_or(canary.since, |due_at| due_at.max(canary.since));
     let silent = (now.0 - last.0).max(0);
@@ -351,22 +236,23 @@ fn at_most(
 mod tests {
     use super::*;
 
-    fn issues(figures: Figures) -> Vec<String> {
+    fn issues(figures: HealthFigures) -> Vec<String> {
         let checks = judge(&figures, &config::Health::default());
         checks.into_iter().filter_map(|check| check.issue).collect()
     }
 
     #[test]
     fn a_threshold_is_the_most_that_is_still_well() {
-        let well = Figures { missed: 10, stalled: 5, nodes_alive: 1, ..Figures::default() };
+        let well =
+            HealthFigures { missed: 10, stalled: 5, nodes_alive: 1, ..HealthFigures::default() };
         assert!(issues(well).is_empty());
-        let ill = Figures { missed: 11, ..well };
+        let ill = HealthFigures { missed: 11, ..well };
         assert_eq!(issues(ill), ["11 fires were missed in the last hour, more than 10"]);
     }
 
     #[test]
     fn failed_runs_are_ill_health_where_a_limit_says_so() {
-        let figures = Figures { failed: 100, nodes_alive: 1, ..Figures::default() };
+        let figures = HealthFigures { failed: 100, nodes_alive: 1, ..HealthFigures::default() };
         assert!(issues(figures).is_empty());
         let limits = config::Health { failed: Some(99), ..config::Health::default() };
         let issues: Vec<_> =
@@ -457,8 +343,11 @@ mod tests {
 
     #[test]
     fn a_due_schedule_that_nobody_claims_means_that_no_scheduler_runs() {
-        let figures =
-            Figures { oldest_unclaimed_ms: Some(61_000), nodes_alive: 0, ..Figures::default() };
+        let figures = HealthFigures {
+            oldest_unclaimed_ms: Some(61_000),
+            nodes_alive: 0,
+            ..HealthFigures::default()
+        };
         assert_eq!(
             issues(figures),
             ["the scheduler is not running: a schedule has been due for 61 s", "no node is alive",]

@@ -1,0 +1,63 @@
+//! What the end of a job means for its attempt.
+
+use entity::job::State;
+use serde_json::{Value, json};
+
+use super::watcher::News;
+use crate::target::{Invocation, Outcome, Worker, completed};
+
+/// Why a job must end before its worker has ended it.
+#[derive(Clone, Copy)]
+pub(super) enum EarlyEnd {
+    TimedOut,
+    Cancelled,
+}
+
+/// The attempt's outcome, from the last news of its job.
+pub(super) fn ended(
+    news: News,
+    ending: Option<EarlyEnd>,
+    definition: &Worker,
+    invocation: &Invocation,
+) -> Outcome {
+    let News { state, worker, output, error, is_final, .. } = news;
+    let seen = |more: Value| {
+        let mut seen = json!({ "worker": worker });
+        if let (Some(seen), Value::Object(more)) = (seen.as_object_mut(), more) {
+            seen.extend(more);
+        }
+        seen
+    };
+    let who = worker.as_deref().unwrap_or("an unknown worker");
+    match ending {
+        Some(EarlyEnd::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
+        Some(EarlyEnd::TimedOut) => {
+            let limit = invocation.timeout;
+            let queue = &definition.queue;
+            let message = match &worker {
+                Some(worker) => format!("the worker {worker} did not end it within {limit:?}"),
+                None => format!("no worker of the queue {queue} took it within {limit:?}"),
+            };
+            return Outcome::TimedOut { message, output: seen(json!({})) };
+        }
+        None => {}
+    }
+    match state {
+        Some(State::Succeeded) => completed(who, output.unwrap_or_default()),
+        Some(State::Failed) => Outcome::Failed {
+            message: error.unwrap_or_default(),
+            output: seen(json!({ "retry": !is_final })),
+        },
+        Some(State::Lost) => {
+            // A worker that left immediately may be gone before its name could be read.
+            let who = worker
+                .as_ref()
+                .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));
+            let message = format!("{who} was lost: it left, or was silent for too long");
+            Outcome::Failed { message, output: seen(json!({})) }
+        }
+        Some(State::Cancelled | State::Waiting | State::Held) | None => {
+            Outcome::Failed { message: "its job was withdrawn".to_owned(), output: seen(json!({})) }
+        }
+    }
+}
