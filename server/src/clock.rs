@@ -228,7 +228,7 @@ mod tests {
                 woken.send(seconds).unwrap();
             });
         }
-        while manual.next_wake() != Some(at(10)) || manual.locked().sleepers.len() < 3 {
+        while manual.next_wake() != Some(at(10)) || manual.sleepers().len() < 3 {
             tokio::task::yield_now().await;
         }
         manual.set(at(25));

@@ -7,12 +7,9 @@ use super::{
     },
     within,
 };
-use crate::{
-    model::{
-        AuditRow, DeletedSchedule, Page, Place, ScheduleDetail, ScheduleGrouping, ScheduleGroups,
-        ScheduleHistories, ScheduleImpact, ScheduleRow, ScheduleSortField, TagNames,
-    },
-    time::Moment,
+use crate::model::{
+    AuditRow, DeletedSchedule, Page, Place, ScheduleDetail, ScheduleGrouping, ScheduleGroups,
+    ScheduleHistories, ScheduleImpact, ScheduleRow, ScheduleSortField, TagNames,
 };
 
 /// Filters and order of a list of schedules.

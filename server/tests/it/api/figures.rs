@@ -162,7 +162,7 @@ async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDataba
     let stats = desk.ask(query, json!({ "schedule": mine })).await["runStats"].clone();
     let last = stats["points"].as_array().unwrap().last().unwrap();
     assert_eq!(last["durations"], json!({ "p50": 99, "p99": 300 }));
-    let unknown = json!({ "schedule": uuid::Uuid::nil() });
+    let unknown = json!({ "schedule": Uuid::nil() });
     assert_eq!(desk.refused(query, unknown).await["extensions"]["code"], "NOT_FOUND");
 }
 
