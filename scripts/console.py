@@ -45,10 +45,18 @@ const opened = (part, load) => () => {
     opening = part;
     return load();
 };
+const section = (module, name) => WebAssembly.Module.customSections(module, name)[0];
+const sectionOf = async (part, name) => section(await pack(part), name);
 const piece = (name, inShared) => {
-    const found = pack(inShared ? "shared" : opening).then(
-        (module) => WebAssembly.Module.customSections(module, name)[0],
-    );
+    const found = sectionOf(inShared ? "shared" : opening, name).catch(async (error) => {
+        // Another part that was opened may have the piece, too.
+        for (const other of Object.values(packs)) {
+            const module = await other.catch(() => null);
+            const bytes = module && section(module, name);
+            if (bytes) return bytes;
+        }
+        throw error;
+    });
     found.catch(() => {});
     return async (imports) => WebAssembly.instantiate(await found, imports);
 };

@@ -59,7 +59,7 @@ impl<K: Eq + Hash> Bulkhead<K> {
     /// a time and holds none of the others' meanwhile, so that no holder waits for the places of
     /// another.
     pub(crate) async fn enter_for(&self, holders: impl IntoIterator<Item = K>) -> BulkheadPlace {
-        let mut own: Vec<_> = holders.into_iter().map(|holder| self.of(holder)).collect();
+        let mut own = self.of_each_holder(holders);
         loop {
             let (mut permits, mut lacking) = (Vec::with_capacity(own.len() + 1), None);
             for (index, places) in own.iter().enumerate() {
@@ -96,23 +96,28 @@ impl<K: Eq + Hash> Bulkhead<K> {
 
     /// Takes a place if one is free.
     pub(crate) fn try_enter(&self, holder: K) -> Option<BulkheadPlace> {
-        let own = self.of(holder).try_acquire_owned().ok()?;
+        let own = self.of_each_holder([holder]).pop()?.try_acquire_owned().ok()?;
         let of_all = self.all.clone().try_acquire_owned().ok()?;
         Some(BulkheadPlace { _permits: vec![own, of_all] })
     }
 
-    /// The holder's own places. They live as long as one of them is held or waited for.
-    fn of(&self, holder: K) -> Arc<Semaphore> {
-        let mut holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = holders.get(&holder).and_then(Weak::upgrade) {
-            return known;
-        }
-        if holders.len() >= REMEMBERED {
-            holders.retain(|_, known| known.strong_count() > 0);
-        }
-        let own = Arc::new(Semaphore::new(self.of_each));
-        holders.insert(holder, Arc::downgrade(&own));
-        own
+    /// Each holder's own places. They live as long as one of them is held or waited for.
+    fn of_each_holder(&self, holders: impl IntoIterator<Item = K>) -> Vec<Arc<Semaphore>> {
+        let mut known = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_swept = false;
+        let own = |holder: K| {
+            if let Some(own) = known.get(&holder).and_then(Weak::upgrade) {
+                return own;
+            }
+            if !is_swept && known.len() >= REMEMBERED {
+                known.retain(|_, own| own.strong_count() > 0);
+                is_swept = true;
+            }
+            let own = Arc::new(Semaphore::new(self.of_each));
+            known.insert(holder, Arc::downgrade(&own));
+            own
+        };
+        holders.into_iter().map(own).collect()
     }
 }
 

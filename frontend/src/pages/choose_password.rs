@@ -48,6 +48,10 @@ pub(crate) fn ChoosePassword() -> impl IntoView {
             Ok(_) => ask_session(session),
             Err(failure) => {
                 let _gone = busy.try_set(false);
+                // It may be replaced already: in another tab, or by a request whose answer was lost.
+                if failure.field.as_deref() == Some("oldPassword") {
+                    ask_session(session);
+                }
                 refuse(failure);
             }
         });

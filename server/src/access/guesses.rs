@@ -65,6 +65,17 @@ impl Guesses {
         self.count(&keys(name, address)).await
     }
 
+    /// Counts an attempt at the password of a session's own user, against a limit that only this
+    /// session uses up. The session is named by its hashed key.
+    pub async fn attempt_in(&self, session: &str) -> Result<(), Hindrance> {
+        self.count(&[LimiterKey::Device(session.to_owned())]).await
+    }
+
+    /// Returns an attempt in a session whose password was correct to the allowance.
+    pub async fn forgive_in(&self, session: &str) {
+        self.forgive_keys(&[LimiterKey::Device(session.to_owned())]).await;
+    }
+
     /// Counts a sign-in that begins without a name in the same way. To forgive it, pass an empty
     /// name.
     pub async fn visit(&self, address: IpAddr) -> Result<(), Hindrance> {

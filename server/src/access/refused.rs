@@ -7,7 +7,8 @@ use crate::model::cut;
 
 /// The refusal of a session that was opened with a one-time password.
 pub(crate) const PASSWORD_CHANGE: &str = "you signed in with a one-time password; choose your own \
-                                          first: in the console, or with changePassword";
+                                          first: in the console, with 'carillon login --user', or \
+                                          with changePassword";
 
 /// Why a caller may not do something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

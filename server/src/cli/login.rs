@@ -118,6 +118,8 @@ impl Login {
             let new = chosen_password(self.stdin)?;
             let passwords = json!({ "old": password.expose_secret(), "new": new.expose_secret() });
             session.ask("change your password", CHANGE, passwords).await?;
+            // Creating the token may still fail.
+            output::line("your password is changed")?;
         }
         self.token(session).await
     }

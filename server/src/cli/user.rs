@@ -143,7 +143,7 @@ struct Password {
     /// Generate a random one-time password and print it
     #[arg(long)]
     random: bool,
-    /// The user chose this password and keeps it [default: only without another person on the server]
+    /// The user chose this password and keeps it [default: only if no other person is on the server]
     #[arg(long, conflicts_with = "random")]
     own_password: bool,
 }

@@ -16,6 +16,7 @@ use crate::{
     data::{Loading, use_actor, use_listing},
     model::Place,
     model::{RoleGrant, User},
+    state::use_session,
     time::amount,
 };
 
@@ -53,7 +54,7 @@ pub(super) fn Users() -> impl IntoView {
             {button(Look::Primary, None, "Invite", move || new.set(true))}
             {button(Look::Plain, None, "New service account", move || account.set(true))}
         </div>
-        {kit::shown_once(made, "Their first password", "It is shown only once: give it to the user, who chooses their own at the first sign-in.")}
+        {kit::shown_once(made, "Their one-time password", "It is shown only once: give it to the user, who chooses their own at the next sign-in.")}
         <AsyncView
             loading=loading
             what="people"
@@ -122,7 +123,9 @@ fn line(user: &User, dialogs: Dialogs) -> AnyView {
 }
 
 fn actions(user: &User, dialogs: Dialogs) -> AnyView {
-    let has_password = !user.is_service_account && user.issuer.is_none();
+    // A reset would end the administrator's own session before the new password can be read.
+    let is_own = untrack(|| use_session().viewer()).is_some_and(|viewer| viewer.name == user.name);
+    let has_password = !user.is_service_account && user.issuer.is_none() && !is_own;
     let password =
         has_password.then(|| button(Look::Plain, None, "Password", dialogs.password.ask(user)));
     let sessions = (!user.is_service_account)

@@ -74,7 +74,13 @@ where
         if is_cut.get() { ask(Some(text)) } else { None }
     });
     let names = move |load: Load<T>| load.with(|found| read(found).names).unwrap_or_default();
-    Memo::new(move |_| merged(names(all), names(found))).into()
+    Memo::new(move |_| {
+        // The last answer stays when nothing is asked any more; it may be that of another namespace.
+        let is_asked =
+            is_cut.get() && sought.with(|text| text.as_deref().is_some_and(is_searchable));
+        merged(names(all), if is_asked { names(found) } else { Vec::new() })
+    })
+    .into()
 }
 
 fn is_searchable(text: &str) -> bool {

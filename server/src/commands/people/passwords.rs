@@ -52,17 +52,16 @@ impl Commands {
                 help: "sign in to change yours",
             });
         }
-        let address = who.source.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         // A person at another user's open session must not be able to guess faster than at the
         // sign-in.
-        self.guesses.attempt(&who.name, address).await.map_err(|hindrance| match hindrance {
+        self.count_guess(who).await.map_err(|hindrance| match hindrance {
             Hindrance::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
             Hindrance::Unknown(error) => error.into(),
         })?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             self.holds(tx, earlier, change.new).await?;
-            self.guesses.forgive(&who.name, address).await;
+            self.forgive_guess(who).await;
             return Ok(earlier);
         }
         // Ends the transaction, so that no lock is held while passwords are hashed.
@@ -81,7 +80,7 @@ impl Commands {
             let help = "give the one that you signed in with";
             return Err(BadInput::new("oldPassword", "", "is not your password", help).into());
         }
-        self.guesses.forgive(&who.name, address).await;
+        self.forgive_guess(who).await;
         if is_same {
             let problem = "is the password that you have now";
             return Err(BadInput::new("newPassword", "", problem, "choose another one").into());
@@ -164,6 +163,22 @@ impl Commands {
         Err(CommandError::conflict(problem, "use a new key for each call"))
     }
 
+    /// Counts an attempt at the caller's own password.
+    async fn count_guess(&self, who: &Viewer) -> Result<(), Hindrance> {
+        match limited_apart(who) {
+            Some(session) => self.guesses.attempt_in(session).await,
+            None => self.guesses.attempt(&who.name, address(who)).await,
+        }
+    }
+
+    /// Returns an attempt whose password was correct to the allowance.
+    async fn forgive_guess(&self, who: &Viewer) {
+        match limited_apart(who) {
+            Some(session) => self.guesses.forgive_in(session).await,
+            None => self.guesses.forgive(&who.name, address(who)).await,
+        }
+    }
+
     /// Revokes the user's API tokens, if the caller asked for that.
     async fn revoke_tokens_if(
         &self,
@@ -196,6 +211,16 @@ impl Commands {
             Entry { action, subject_id, subject, reason, before, after, ..Entry::default() };
         Ok(self.audit(tx, who, entry).await?)
     }
+}
+
+fn address(who: &Viewer) -> IpAddr {
+    who.source.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+}
+
+/// The session, if it was opened with a one-time password. Its attempts are counted apart from
+/// those at the name, so that others who guess do not keep the user from replacing the password.
+fn limited_apart(who: &Viewer) -> Option<&str> {
+    who.session.as_deref().filter(|_| who.must_change_password)
 }
 
 /// Ends all sessions opened with the old password except `kept`.

@@ -39,6 +39,11 @@ impl PublishProblem {
     pub(super) fn is_unsent(&self) -> bool {
         self.kind == Kind::Unsent
     }
+
+    /// Whether the connection broke, or did not answer in time.
+    pub(super) fn is_broken(&self) -> bool {
+        self.kind == Kind::Broken
+    }
 }
 
 impl fmt::Display for PublishProblem {

@@ -166,7 +166,12 @@ impl Publisher {
         let published = limit.keep(session.publish(broker, message), what).await;
         // If the connection was silent the whole time, the next attempts on it would also wait for
         // nothing.
-        if published.is_err() && session.heard() == heard {
+        let is_lost = match &published {
+            Ok(Ok(_)) => false,
+            Ok(Err(problem)) => problem.is_broken(),
+            Err(_) => true,
+        };
+        if is_lost && session.heard() == heard {
             self.pool.give_up(link, &session).await;
         }
         published

@@ -5,8 +5,9 @@ use std::time::Instant;
 use carillon::clock::Clock;
 use reqwest::{StatusCode, header};
 use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
 
-use crate::support::{Command, Server, TestDatabase, device_cookie, on_both};
+use crate::support::{Command, Server, TestDatabase, cookie, device_cookie, on_both};
 
 const PASSWORD: &str = "correct horse battery";
 
@@ -14,6 +15,7 @@ on_both!(
     guesses_are_not_forgotten_by_a_restart,
     sign_in_is_refused_while_guesses_cannot_be_counted,
     a_browser_that_signed_in_before_is_not_locked_out_by_guesses,
+    guesses_do_not_keep_a_user_from_replacing_a_one_time_password,
 );
 
 fn add_ada(database: &TestDatabase) {
@@ -84,7 +86,7 @@ async fn a_browser_that_signed_in_before_is_not_locked_out_by_guesses(database: 
     guesses(&[&server]).await;
     assert_eq!(server.sign_in("ada", PASSWORD).await.status(), StatusCode::TOO_MANY_REQUESTS);
     let try_with = async |cookie: &str, name: &str, password: &str| {
-        let body = serde_json::json!({ "name": name, "password": password });
+        let body = json!({ "name": name, "password": password });
         let post = server.post("/auth/login").header(header::COOKIE, cookie).json(&body);
         post.send().await.unwrap().status()
     };
@@ -115,4 +117,25 @@ async fn sign_in_is_refused_while_guesses_cannot_be_counted(database: TestDataba
     database.store.commit(transaction).await.unwrap();
     let answer = server.sign_in("ada", PASSWORD).await;
     assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+}
+
+async fn guesses_do_not_keep_a_user_from_replacing_a_one_time_password(database: TestDatabase) {
+    add_ada(&database);
+    let server = Server::start(&database);
+    let known = device_cookie(&server.sign_in("ada", PASSWORD).await);
+    let reset = ["user", "passwd", "ada", "--random"];
+    let said = Command::new(&reset).on(&database).run().done();
+    let once = said.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
+    guesses(&[&server]).await;
+    let body = json!({ "name": "ada", "password": once });
+    let login = server.post("/auth/login").header(header::COOKIE, &known).json(&body);
+    let here = cookie(&login.send().await.unwrap());
+    let query = "mutation ($old: String!, $new: String!) {
+        changePassword(oldPassword: $old, newPassword: $new) { user { mustChangePassword } } }";
+    let variables = json!({ "old": once, "new": "staple battery horse" });
+    let body = json!({ "query": query, "variables": variables });
+    let change = server.post("/graphql").header(header::COOKIE, &here).json(&body);
+    let answer: Value = change.send().await.unwrap().json().await.unwrap();
+    let user = &answer["data"]["changePassword"]["user"];
+    assert_eq!(user["mustChangePassword"], false, "{answer}");
 }

@@ -102,12 +102,19 @@ impl KafkaCluster {
 
     async fn topic(self: &Arc<Self>, name: &str) -> Result<Topic, PublishProblem> {
         let slot = self.topics.slot(name, self.dialer.clock.instant());
-        let mut known = slot.lock_owned().await;
-        let now = self.dialer.clock.instant();
-        if let Some(known) = known.as_ref().filter(|known| known.is_believed(now)) {
-            return Ok(known.clone());
-        }
-        let place = self.topics.place().await;
+        let (place, mut known) = loop {
+            if let Some(topic) = self.believed(slot.lock().await.as_ref()) {
+                return Ok(topic);
+            }
+            // The slot is free meanwhile: a caller that waits for the places of its namespace keeps
+            // no other namespace from the topic.
+            let place = self.topics.place().await;
+            let Ok(known) = slot.clone().try_lock_owned() else { continue };
+            if let Some(topic) = self.believed(known.as_ref()) {
+                return Ok(topic);
+            }
+            break (place, known);
+        };
         let (cluster, name) = (self.clone(), name.to_owned());
         // A task of its own, because the brokers answer even if the caller is gone.
         let looked_up = tokio::spawn(async move {
@@ -120,6 +127,12 @@ impl KafkaCluster {
             found
         });
         looked_up.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))
+    }
+
+    /// The topic as it was looked up, unless that is outdated.
+    fn believed(&self, known: Option<&Topic>) -> Option<Topic> {
+        let now = self.dialer.clock.instant();
+        known.filter(|topic| topic.is_believed(now)).cloned()
     }
 
     async fn look_up(&self, name: &str) -> Result<Topic, PublishProblem> {

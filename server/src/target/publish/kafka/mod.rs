@@ -84,7 +84,7 @@ impl BrokerSession for KafkaSession {
             headers: headers(message),
             at: self.cluster.dialer().clock.now().timestamp_millis(),
         };
-        let job = KafkaJob { record, reply, namespace: namespace() };
+        let job = KafkaJob { record, reply, namespace: namespace(), writer: None };
         self.writers.give(&self.cluster, &kafka.topic, partition, job).await?;
         let offset = answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))?;
         // For a batch that it already had, the broker does not always report the offset.

@@ -25,6 +25,8 @@ pub(super) struct KafkaJob {
     pub(super) reply: Reply,
     /// The namespace of its attempt.
     pub(super) namespace: Option<Uuid>,
+    /// The queue that it is in: while a record waits or is written, its writer is kept.
+    pub(super) writer: Option<mpsc::Sender<KafkaJob>>,
 }
 
 type Reply = oneshot::Sender<Result<i64, PublishProblem>>;
@@ -60,6 +62,7 @@ impl Writers {
             let (cluster, topic) = (cluster.clone(), topic.to_owned());
             tokio::spawn(Writer { cluster, topic, partition, producer: None }.run(received));
         });
+        let job = KafkaJob { writer: Some(writer.clone()), ..job };
         writer.send(job).await.map_err(|_| PublishProblem::unsent())
     }
 
@@ -76,8 +79,9 @@ impl Writers {
             return known.clone();
         }
         if writers.len() >= MAX_WRITERS {
-            // A writer ends once it has written what it was given and its queue is dropped.
-            writers.retain(|_, jobs| jobs.capacity() < jobs.max_capacity());
+            // A writer ends once its queue is dropped. Each record that waits or is written has a
+            // handle, and so has each caller that is about to give one.
+            writers.retain(|_, jobs| jobs.strong_count() > 1);
         }
         let (jobs, received) = mpsc::channel(QUEUE);
         begin(received);
@@ -117,6 +121,8 @@ impl Writer {
                 }
                 together.push(job);
             }
+            // Until these are written, no other writer is started for the partition.
+            let _at_work = together.first().and_then(|job| job.writer.clone());
             // The records of callers that are gone are not sent.
             together.retain(|job| !job.reply.is_closed());
             // What is looked up for a batch counts for the namespace of its first record.
@@ -265,7 +271,8 @@ mod tests {
         let busy = writers.writer("busy", 0, |received| queues.push(received));
         let record = Record { key: None, value: Vec::new(), headers: Vec::new(), at: 0 };
         let (reply, _answer) = oneshot::channel();
-        assert!(busy.try_send(KafkaJob { record, reply, namespace: None }).is_ok());
+        let writer = Some(busy.clone());
+        assert!(busy.try_send(KafkaJob { record, reply, namespace: None, writer }).is_ok());
         for (partition, _) in (0..).zip(0..MAX_WRITERS) {
             drop(writers.writer("idle", partition, |received| queues.push(received)));
         }
