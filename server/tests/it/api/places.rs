@@ -212,6 +212,7 @@ async fn a_large_answer_to_a_mutation_waits_but_is_not_refused() {
             schedule {{ {contexts} }} }} }}"
     );
     let id = json!({ "id": made["createSchedule"]["schedule"]["id"] });
+    let resting = desk.clock.sleepers().len();
     let mut paused = pin!(desk.send(Some(Role::Admin), &pause, id));
     loop {
         let is_paused = async { stored(&desk, "nightly").await.is_some_and(|row| !row.enabled) };
@@ -222,7 +223,6 @@ async fn a_large_answer_to_a_mutation_waits_but_is_not_refused() {
         }
     }
     // The mutation was carried out. Its answer is built up until it counts as large; then it waits.
-    let resting = desk.clock.sleepers().len();
     while desk.clock.sleepers().len() <= resting {
         tokio::select! {
             biased;
