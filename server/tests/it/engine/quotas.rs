@@ -158,7 +158,7 @@ async fn the_last_errors_are_kept_although_a_quota_is_used_up(database: TestData
     let mut world = World::new(database).await;
     world.settings.quotas = Quotas { log_bytes_a_run: Some(1), ..Quotas::default() };
     let engine = world.engine().await;
-    let script = "echo working; seq 2000 >&2; echo 'the disk is full' >&2; exit 1";
+    let script = "echo working; seq 1000 2000 >&2; echo 'the disk is full' >&2; exit 1";
     let command = Command { script: Some(script.to_owned()), ..Command::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let run = world.settled_run(schedule.id).await;

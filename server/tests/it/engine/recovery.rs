@@ -438,11 +438,16 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
     let limit = Duration::from_secs(60 + 1) + expiry;
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     // The lines are too many for the attempt's settlement.
-    let command = Command { script: Some("seq 9999".to_owned()), ..Command::default() };
+    let script = format!("seq 9999; echo done > {}", fifo.display());
+    let command = Command { script: Some(script), ..Command::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let (node, mut steps, is_away) = services_that_may_be_away(&mut world).await;
     steps.get_mut("planner").unwrap().once(clock.now()).await.unwrap();
+    assert_eq!(tokio::fs::read_to_string(&fifo).await.unwrap(), "done\n");
     assert_eq!(node.attempts(), 1);
 
     is_away.store(true, Ordering::SeqCst);
