@@ -27,8 +27,8 @@ function crowd(): string {
     return `  many-${number}: { when: "@yearly", tags: [${own}], workflow: flow-000 }`;
   });
   return [
-    "module: crowd",
-    "namespace: crowd",
+    "module: pickers-crowd",
+    "namespace: pickers-crowd",
     "workflows:",
     ...flows,
     "schedules:",
@@ -160,23 +160,23 @@ test("tags and workflows beyond those that the server lists at once are found by
   server,
   admin,
 }) => {
-  server.cli(["namespace", "create", "crowd"]);
-  deploy(server, "crowd", crowd());
-  await page.goto("/ns/crowd/metrics");
+  server.cli(["namespace", "create", "pickers-crowd"]);
+  deploy(server, "pickers-crowd", crowd());
+  await page.goto("/ns/pickers-crowd/metrics");
   await signIn(page, admin);
   const tag = page.getByRole("combobox", { name: "Tag", exact: true });
   await tag.pressSequentially("zz-r");
   await suggestion(page, "zz-rare").click();
   await expect(page).toHaveURL(/tag=zz-rare/);
 
-  await page.goto("/ns/crowd/schedules");
+  await page.goto("/ns/pickers-crowd/schedules");
   const search = page.getByLabel("Search schedules");
   await search.pressSequentially("tag:zz");
   await page.getByRole("listbox", { name: "Completions" }).getByRole("option", { name: /tag:zz-rare/ }).click();
   await expect(search).toHaveValue("tag:zz-rare");
   await expect(page.getByTestId("schedule-row")).toHaveCount(1);
 
-  await page.goto("/ns/crowd/schedules/new");
+  await page.goto("/ns/pickers-crowd/schedules/new");
   await page.getByRole("radio", { name: "An existing workflow" }).check();
   const workflow = page.getByRole("combobox", { name: "Workflow" });
   await workflow.pressSequentially("w-119");
