@@ -78,7 +78,7 @@ pub(crate) fn ChoosePassword() -> impl IntoView {
                 <h1>"Choose your password"</h1>
                 <p>
                     "You are signed in as "<strong>{move || name()}</strong>
-                    ", with a password that is for one sign-in. Choose your own to go on."
+                    ", with a password that someone else set. Choose your own to go on."
                 </p>
                 {move || old_field()}
                 {field("new-password", "New password", new, "newPassword")

@@ -63,7 +63,7 @@ fn compared(stats: &NamespaceComparison, range: &[(&str, &str)]) -> AnyView {
         heading("Lost fires", "number wide"),
         heading("Durations", "wide"),
         heading("p95", "number"),
-        heading("Latenesses", "wide"),
+        heading("Lateness", "wide"),
         heading("Late p95", "number"),
     ];
     let rows: Vec<_> = stats.namespaces.iter().map(|figures| row(stats, figures, range)).collect();
