@@ -29,7 +29,7 @@ LOADER = re.compile(
     r"const src = fetch\(new URL\(\"\./(?P<file>\w+)\.wasm\", import\.meta\.url\)\);\s*"
     r"src\.catch\(\(\) => \{\}\);\s*"
     r"return async \(imports\) => \(WebAssembly\.instantiateStreaming\(src, imports\)\);\s*"
-    r"\}\s*, \[(?P<needs>[^\]]*)\]\)(?P<close>\))?;"
+    r"\}\s*, \[(?P<needs>[^\]]*)\]\)\)?;"
 )
 
 PRELUDE = """

@@ -90,6 +90,7 @@ async function busyStream(server: Server, context: BrowserContext): Promise<stri
   const start = Date.now();
   const heaps: number[] = [];
   while (Date.now() - start < watchedSeconds * 1000) {
+    // Not a wait for a state: the memory is sampled at intervals.
     await page.waitForTimeout(Math.min(30_000, watchedSeconds * 250));
     heaps.push(await heap(page));
   }

@@ -92,7 +92,7 @@ export class Server {
     const token = this.cli(["token", "create", `for-${name}`, "--role", "admin"]).trim();
     const create = `mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`;
     await this.ask(create, { input: { name, password } }, token);
-    // The password of another person would be for one sign-in.
+    // The person would have to replace a password that someone else set.
     this.cli(["user", "passwd", name, "--password-stdin", "--own-password"], `${password}\n`);
     this.cli(["member", "add", name, "--namespace", namespace, "--role", role]);
     return { name, password };

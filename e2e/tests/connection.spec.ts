@@ -65,3 +65,24 @@ test("a server that is frozen is noticed within seconds, and its health is then 
     await server.stop();
   }
 });
+
+test("a page whose code does not arrive says so, and is there after a second try", async ({ browser, server, admin }) => {
+  // A context of its own, because the loader writes what it could not load to the browser's console.
+  const context = await browser.newContext({ baseURL: server.url });
+  const page = await context.newPage();
+  await page.goto("/ns/default/schedules");
+  await signIn(page, admin);
+  await expect(page.getByRole("heading", { name: "Schedules", level: 1 })).toBeVisible();
+  let refused = 0;
+  await page.route("**/split_runs.wasm", (route) => {
+    refused += 1;
+    return route.abort();
+  });
+  await page.getByRole("link", { name: "Runs", exact: true }).first().click();
+  await expect(page.getByText("This page could not be loaded.")).toBeVisible();
+  expect(refused).toBe(1);
+  await page.unroute("**/split_runs.wasm");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
+  await context.close();
+});

@@ -282,9 +282,9 @@ impl Password {
             output::line(format!("password: {}", text.expose_secret()))?;
         }
         match (must_change, self.random) {
-            (true, true) => output::line(format!(
-                "it is for one sign-in: '{name}' must then choose another one"
-            )),
+            (true, true) => {
+                output::line(format!("'{name}' must choose another one at the next sign-in"))
+            }
             (true, false) => output::line(format!(
                 "'{name}' must choose another password at the next sign-in; with --own-password \
                  they keep the one that you set"

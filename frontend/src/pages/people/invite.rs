@@ -32,7 +32,7 @@ pub(super) fn invite(
             .hint("Letters, digits and . _ @ + -").text()}
         {Field::new("invite-role", "May everywhere", role).error(of(wrong, "role")).choice(CHOICES)}
         {check("invite-payloads", "Sees payloads", payloads, SEES)}
-        <p class="hint">"A first password is generated and shown to you once. It is for one sign-in, at which they choose their own."</p>
+        <p class="hint">"A first password is generated and shown to you once. At the first sign-in they choose their own."</p>
         {by_provider()}
     };
     let plan = move |key| {

@@ -46,7 +46,7 @@ pub(super) fn password(
     let shown = password.clone();
     let (id, name) = (user.id.clone(), user.name.clone());
     let fields = view! {
-        <p>"Generates a new password for "<strong>{name.clone()}</strong>", shown to you once. It is for one sign-in, at which they choose their own. The current one stops working, and their sessions end."</p>
+        <p>"Generates a new password for "<strong>{name.clone()}</strong>", shown to you once. At the next sign-in they choose their own. The current one stops working, and their sessions end."</p>
         {check("reset-tokens", "Revoke their tokens as well", revoke, "Otherwise programs that use them keep working.")}
     };
     let plan = move |_| {

@@ -314,7 +314,8 @@ async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, 
     Ok(resumed)
 }
 
-/// Whether a transaction that has written so many rows in this time should end no more pauses.
+/// Whether a transaction that has written this many rows, or has taken this long, should commit
+/// before more pauses end.
 fn is_enough(rows: usize, took: Duration) -> bool {
     rows >= MAX_ROWS || took >= MAX_TURN
 }

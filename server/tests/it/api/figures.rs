@@ -254,8 +254,9 @@ async fn only_the_busiest_namespaces_that_one_may_see_are_compared(database: Tes
         Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, Grants::new(None, grants), "x");
     let seen = desk.send_as(&eve, COMPARED, json!({})).await.data.into_json().unwrap();
     assert_eq!(names(&seen), ("busy calm".to_owned(), false));
-    let nobody = Viewer::new(Uuid::from_u128(6), "x", ViewerKind::User, Grants::new(None, []), "x");
-    assert_eq!(desk.code_for(&nobody, COMPARED, json!({})).await, "FORBIDDEN");
+    let outsider =
+        Viewer::new(Uuid::from_u128(6), "x", ViewerKind::User, Grants::new(None, []), "x");
+    assert_eq!(desk.code_for(&outsider, COMPARED, json!({})).await, "FORBIDDEN");
 }
 
 async fn an_overview_shows_the_ended_runs_of_the_last_day(database: TestDatabase) {

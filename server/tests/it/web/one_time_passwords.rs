@@ -1,4 +1,4 @@
-//! Passwords that someone else set: they are for one sign-in, at which the user chooses another.
+//! Passwords that someone else set: the user must replace them at the first sign-in.
 
 use reqwest::{StatusCode, header};
 use serde_json::{Value, json};

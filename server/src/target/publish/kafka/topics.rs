@@ -61,7 +61,7 @@ impl Topics {
         self.places.enter(namespace().unwrap_or_default()).await
     }
 
-    /// The slot of a topic. Whoever has locked it may look the topic up.
+    /// The slot of a topic. The caller that holds its lock looks the topic up.
     pub(super) fn slot(&self, name: &str, now: Instant) -> Slot<Topic> {
         let topics = self.cached().topics.clone();
         topics.slot(name, |topic| topic.is_believed(now))
