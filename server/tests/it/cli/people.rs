@@ -105,7 +105,10 @@ async fn a_password_is_for_one_sign_in_unless_it_is_the_users_own(database: Test
     // A generated password is never the user's own.
     let random = ["user", "passwd", "bob", "--random"];
     let said = carillon(&database, &random).run().done();
-    assert!(said.contains("password: ") && said.contains("must choose another one at the next sign-in"), "{said}");
+    assert!(
+        said.contains("password: ") && said.contains("must choose another one at the next sign-in"),
+        "{said}"
+    );
     assert!(must_change("bob"));
     let both = [&random[..], &["--own-password"]].concat();
     assert!(carillon(&database, &both).run().refused(2).contains("--own-password"));
