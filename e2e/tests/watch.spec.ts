@@ -115,7 +115,23 @@ test("the ledger adds up, narrows by a click, and says why", async ({ page }) =>
   await expect(dialog).toContainText("The timing said");
   await expect(dialog.getByTestId("rules")).toContainText("Still running");
   await page.keyboard.press("Escape");
-  await page.reload();
+
+  // The message of an alert links to one fire, which is then explained.
+  const narrowed = page.url();
+  const fire = await page.evaluate(async () => {
+    const body = JSON.stringify({ query: "{ ledger(first: 1) { nodes { id } } }" });
+    const headers = { "content-type": "application/json" };
+    const answer = await (await fetch("/graphql", { method: "POST", headers, body })).json();
+    return answer.data.ledger.nodes[0].id as string;
+  });
+  await page.goto(`/ledger?fire=${fire}`);
+  await expect(dialog).toContainText("The timing said");
+  await page.keyboard.press("Escape");
+  await expect(page).not.toHaveURL(/fire=/);
+  await page.goto("/ledger?fire=00000000-0000-0000-0000-000000000001");
+  await expect(page.getByTestId("fire-gone")).toContainText("no longer kept");
+  await page.goto(narrowed);
+
   const search = page.getByLabel("Search the ledger");
   await expect(search).toHaveValue("verdict:skipped reason:overlap");
 
