@@ -1,6 +1,7 @@
 //! One function for each query and mutation that a page sends.
 
 pub(crate) mod alerts;
+mod buffer;
 pub(crate) mod cluster;
 mod figures;
 mod foreseen;
@@ -12,6 +13,7 @@ mod schedules;
 pub(crate) mod settings;
 pub(crate) mod workers;
 
+pub(crate) use self::buffer::{buffer, purge_buffer, reorder_buffer};
 pub(crate) use self::figures::{
     SeriesQuery, metrics, namespace_stats, run_stats, schedule_figures,
 };
@@ -23,9 +25,9 @@ pub(crate) use self::ledger::{
     AuditQuery, FireQuery, LedgerQuery, audit_events, fires, ledger, ledger_totals,
 };
 pub(crate) use self::orders::{
-    GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_many,
-    pause_schedule, resume_schedule, rollback_schedule, set_favourite, skip_next, test_call,
-    trigger_schedule, undelete_schedule, update_schedule,
+    GroupChange, Many, Order, ScheduleChange, annotate_schedule, create_schedule, delete_schedule,
+    order_many, pause_schedule, resume_schedule, rollback_schedule, set_favourite, skip_next,
+    test_call, trigger_schedule, undelete_schedule, update_schedule,
 };
 pub(crate) use self::runs::{
     RunQuery, cancel_run, live_runs, log_page, rerun_from_failed, retry_run, run, runs,

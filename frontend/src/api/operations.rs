@@ -144,6 +144,10 @@ operations! {
     Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;
     Groups = "graphql/groups.graphql", "/concurrencyGroups" => Vec<Named>;
     PausedFires = "graphql/paused_fires.graphql", "/schedule/pausedFires" => crate::model::PausedFires;
+    Buffer = "graphql/buffer.graphql", "/schedule" => crate::model::Buffer;
+    PurgeBuffer = "graphql/purge_buffer.graphql", "/purgeBuffer/schedule/id" => String;
+    ReorderBuffer = "graphql/reorder_buffer.graphql", "/reorderBuffer/schedule/id" => String;
+    AnnotateSchedule = "graphql/annotate_schedule.graphql", "/annotateSchedule/schedule/id" => String;
     Slots = "graphql/slots.graphql", "/schedule/slots" => crate::model::SlotAccount;
     FiresAhead = "graphql/fires_ahead.graphql", "/schedule/nextFires" => Vec<PreviewFire>;
     FireDays = "graphql/fire_days.graphql", "/schedule/fireDays" => Vec<crate::model::FireDay>;

@@ -7,6 +7,7 @@ use super::{
     Action, Actions, Subject,
     effect::{self, CHOICES, Lines, OF_EACH, comes_to, pause_effect},
     form::{Plan, form, of},
+    note::note,
 };
 use crate::{
     api,
@@ -26,6 +27,7 @@ impl Actions {
             <Dialog open=self.pause title="Pause schedule">{pause(self)}</Dialog>
             <Dialog open=self.resume title="Resume schedule">{resume(self)}</Dialog>
             <Dialog open=self.skip title="Skip the next fires">{skip(self)}</Dialog>
+            <Dialog open=self.note title="Note of the schedule">{note(self)}</Dialog>
             <Dialog open=self.rename title="Rename schedule">{rename(self)}</Dialog>
             <Dialog open=self.delete title="Delete schedule">{delete(self)}</Dialog>
         }

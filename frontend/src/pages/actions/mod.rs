@@ -5,10 +5,12 @@
 //! - `form`: a form in a dialog
 //! - `effect`: the exact fires that a pause suppresses, and their outcomes
 //! - `dialogs`: run once with other values, pause, resume, skip, rename, delete
+//! - `note`: the note that operators keep about a schedule
 
 mod dialogs;
 pub(super) mod effect;
 mod form;
+mod note;
 
 use leptos::prelude::*;
 
@@ -26,6 +28,7 @@ struct Subject {
     id: String,
     name: String,
     zone: String,
+    note: String,
     version: i64,
 }
 
@@ -35,6 +38,7 @@ impl From<&ScheduleRow> for Subject {
             id: row.id.clone(),
             name: row.name.clone(),
             zone: row.timing.zone.clone(),
+            note: row.note.clone(),
             version: row.version,
         }
     }
@@ -47,6 +51,7 @@ pub(super) enum Action {
     Pause,
     Resume,
     Skip,
+    Note,
     Rename,
     Delete,
 }
@@ -59,6 +64,7 @@ pub(super) struct Actions {
     pause: RwSignal<bool>,
     resume: RwSignal<bool>,
     skip: RwSignal<bool>,
+    note: RwSignal<bool>,
     rename: RwSignal<bool>,
     delete: RwSignal<bool>,
     actor: Actor,
@@ -74,6 +80,7 @@ pub(super) fn use_actions(shown: Vec<Loading>) -> Actions {
         pause: RwSignal::new(false),
         resume: RwSignal::new(false),
         skip: RwSignal::new(false),
+        note: RwSignal::new(false),
         rename: RwSignal::new(false),
         delete: RwSignal::new(false),
         actor: use_actor(),
@@ -114,6 +121,7 @@ impl Actions {
             Action::Pause => self.pause,
             Action::Resume => self.resume,
             Action::Skip => self.skip,
+            Action::Note => self.note,
             Action::Rename => self.rename,
             Action::Delete => self.delete,
         }
