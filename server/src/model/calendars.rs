@@ -28,6 +28,9 @@ pub struct Calendars {
 /// A calendar, or why it cannot be used.
 type Compiled = Result<Arc<Calendar>, TimingError>;
 
+/// Compiled versions of calendars, by key and version.
+pub type CompiledVersions = HashMap<(Uuid, i32), Compiled>;
+
 /// The current calendars by their keys.
 pub type CurrentCalendars = HashMap<Uuid, Compiled>;
 
