@@ -169,3 +169,18 @@ pub(crate) async fn timetable<C: ConnectionTrait>(
     let parts = TimetableParts::read(connection, schedule).await?;
     Ok(parts.build(timings).map(|built| built.timetable))
 }
+
+/// Number of entries that are compiled without a thread of their own, in about half a millisecond.
+const FEW: usize = 1_000;
+
+/// Compiles calendars that have this many entries, on a blocking thread if these are not few.
+/// `None` if the thread has failed.
+pub(super) async fn compile<T: Send + 'static>(
+    entries: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    if entries <= FEW {
+        return Some(work());
+    }
+    tokio::task::spawn_blocking(work).await.ok()
+}

@@ -162,6 +162,21 @@ pub async fn past<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
+/// The keys of the former versions of these calendars, each with its end, in order of version.
+pub async fn past_versions<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<(Uuid, i32, Timestamp)>, StoreError> {
+    let query = calendar_version::Entity::find()
+        .select_only()
+        .column(calendar_version::Column::CalendarId)
+        .column(calendar_version::Column::Version)
+        .column(calendar_version::Column::EndedAt)
+        .filter(calendar_version::Column::CalendarId.is_in(ids.iter().copied()))
+        .order_by_asc(calendar_version::Column::Version);
+    Ok(query.into_tuple().all(connection).await?)
+}
+
 /// Marks the calendar as deleted, which frees its name.
 /// No schedule refers to it, so its history no longer matters.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {

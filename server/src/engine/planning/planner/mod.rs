@@ -15,9 +15,11 @@
 //! - `claim`: claims one batch in one transaction; `decision`: decides about its fires; no IO
 //! - `lock`: locks due schedules for a claim; `first`:
 //!   leaves out those that other nodes are claiming
+//! - `calendars`: compiles the calendars of a batch before the transaction that claims it
 //! - `timing`: converts a row to its timetable and policies
 
 mod apart;
+mod calendars;
 mod claim;
 mod decision;
 mod first;
