@@ -23,6 +23,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_claim_compiles_calendars_before_its_transaction,
     a_claim_obeys_a_calendar_that_changes_while_it_compiles_it,
+    the_end_of_a_pause_compiles_calendars_before_its_transaction,
 );
 
 type Statements = Arc<Mutex<Vec<String>>>;
@@ -143,4 +144,30 @@ async fn a_claim_obeys_a_calendar_that_changes_while_it_compiles_it(database: Te
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.len(), 1, "{ledger:#?}");
     assert_eq!((ledger[0].verdict, ledger[0].reason), (Verdict::Skipped, Reason::Calendar));
+}
+
+async fn the_end_of_a_pause_compiles_calendars_before_its_transaction(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at("2026-03-06T12:20:00Z")).await;
+    let weekends = json!({ "weekdays": ["sat", "sun"] });
+    let calendar = world.calendar("weekends", Mode::Exclude, weekends).await;
+    let schedule = world
+        .schedule("0 * * * *", noop(), |row| {
+            row.calendars = Some(Keys(vec![calendar]));
+            row.enabled = false;
+            row.paused_at = Some(ms("2026-03-06T06:30:00Z"));
+            row.paused_until = Some(ms("2026-03-06T12:10:00Z"));
+            row.next_scheduled_at = Some(ms("2026-03-06T07:00:00Z"));
+        })
+        .await;
+    let said = listen(&mut world);
+    let (_node, mut planner) = world.step("planner").await;
+    take(&said);
+    planner.once(clock.now()).await.unwrap();
+    let said = take(&said);
+    let locks = |sql: &str| sql.contains("ORDER BY paused_until");
+    let [read, locked, written] = last(&said, [reads_entries, locks, writes_fires]);
+    assert!(read.is_some() && read < locked && locked < written, "{said:#?}");
+    let ledger = world.ledger(schedule.id).await;
+    assert_eq!(ledger.len(), 6, "{ledger:#?}");
+    assert!(ledger.iter().all(|fire| fire.reason == Reason::Paused), "{ledger:#?}");
 }
