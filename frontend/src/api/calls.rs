@@ -123,9 +123,9 @@ pub(crate) fn workflows(namespace: String, text: Option<String>) -> Ask<Page<Nam
     Ask::new::<Workflows>(operations::workflows::Variables { namespace, text })
 }
 
-/// The first hundred calendars.
-pub(crate) fn calendars(namespace: String) -> Ask<Vec<Named>> {
-    Ask::new::<operations::Calendars>(operations::calendars::Variables { namespace })
+/// The first hundred calendars; with `text`, of those whose names contain it.
+pub(crate) fn calendars(namespace: String, text: Option<String>) -> Ask<Page<Named>> {
+    Ask::new::<operations::Calendars>(operations::calendars::Variables { namespace, text })
 }
 
 pub(crate) fn groups(namespace: String) -> Ask<Vec<Named>> {

@@ -141,7 +141,7 @@ operations! {
     RetryRuns = "graphql/retry_runs.graphql", "/retryRuns" => ManyOutcome;
     ResumePreview = "graphql/resume_preview.graphql", "/resumePreview" => ResumeEffect;
     ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;
-    Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;
+    Calendars = "graphql/calendars.graphql", "/calendars" => Page<Named>;
     Groups = "graphql/groups.graphql", "/concurrencyGroups" => Vec<Named>;
     PausedFires = "graphql/paused_fires.graphql", "/schedule/pausedFires" => crate::model::PausedFires;
     Buffer = "graphql/buffer.graphql", "/schedule" => crate::model::Buffer;

@@ -9,13 +9,13 @@ use entity::{
 };
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, Select, Set, sea_query::Expr,
+    QuerySelect, QueryTrait, Select, Set, sea_query::Expr,
 };
 use uuid::Uuid;
 
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, page::page_by_name, within::Within},
+    db::{bulk::Bulk, lookups::lookups, names::name_contains, page::page_by_name, within::Within},
 };
 
 lookups!("calendar", kept: by_name, by_ids, of_module, lock);
@@ -93,15 +93,18 @@ pub async fn all<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// A page of the calendars that are not deleted, sorted by case-insensitive name, then by key.
+/// A page of the calendars that are not deleted, sorted by case-insensitive name, then by key. With
+/// `text`, only those whose names contain it, ignoring case.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
+    text: Option<&str>,
     window: &PageWindow<(String, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
-        .filter(Column::DeletedAt.is_null());
+        .filter(Column::DeletedAt.is_null())
+        .apply_if(text, |query, text| query.filter(name_contains(Column::Name, text)));
     page_by_name(connection, list, Column::Name, Column::Id, window).await
 }
 

@@ -7,6 +7,7 @@
 //! - `days`: the days that a statement touches; `live`: the days that can contain live rows
 //! - `page`, `total`: lists; `within`: the namespaces of a list; `changes`: the change feed
 //! - `searching`: the time limit of searches
+//! - `names`: conditions on names
 //! - `error`, `writes`: errors, and whether the database accepts writes
 //! - `faults`: the faults that a simulation injects; `sizes`: the number of schedules and runs
 
@@ -22,6 +23,7 @@ pub(super) mod faults;
 pub mod inspect;
 pub mod live;
 pub(super) mod lookups;
+pub(super) mod names;
 pub(super) mod open;
 pub(super) mod page;
 pub(super) mod primary;
