@@ -224,6 +224,10 @@ test("a planned backfill survives leaving the page", async ({ page, admin }) => 
   await expect(note(page)).toBeVisible();
   await expect(page.getByLabel("Reason")).toHaveValue("half a reason");
   await expect(page.getByLabel("Among these")).toHaveValue("failed");
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect(note(page)).toHaveCount(0);
+  await expect(page.getByLabel("Reason")).toHaveValue("");
+  await expect(page.getByLabel("Among these")).toHaveValue("missing");
 });
 
 test("a module file survives a reload unless it may contain a credential", async ({ page, admin }) => {
