@@ -203,6 +203,8 @@ test("metrics chart a range, of all or of a tag, and a dragged range leads to it
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/tag=watched/);
   await expect(throughput).not.toHaveAttribute("aria-label", /succeeded/);
+  const failed = page.getByTestId("schedule-figures").filter({ hasText: "fails" }).locator("a.bad");
+  await expect(failed).toHaveAttribute("href", /^\/ns\/default\/runs\?state=failed&q=schedule.*created/);
   await page.locator(".twin summary").first().click();
   await expect(page.getByRole("table", { name: "Runs that ended" }).getByRole("link").first()).toBeVisible();
 
@@ -214,6 +216,14 @@ test("metrics chart a range, of all or of a tag, and a dragged range leads to it
   await page.mouse.up();
   await expect(page).toHaveURL(/runs\?q=finished/);
   await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
+});
+
+test("figures of nothing lead back to all schedules", async ({ page }) => {
+  await page.goto("/ns/default/metrics?range=1h&tag=no-such-tag");
+  await expect(page.getByText("No schedule has this name and this tag.")).toBeVisible();
+  await page.getByRole("link", { name: "Show all schedules" }).click();
+  await expect(page).toHaveURL(/\/metrics\?range=1h$/);
+  await expect(page.getByTestId("schedule-figures").filter({ hasText: "fails" })).toBeVisible();
 });
 
 test("the sums and charts of a range lead to what they count", async ({ page }) => {
