@@ -18,6 +18,9 @@ test("the cluster's page shows each node with what it does, and comes by one key
   await expect(node).toContainText("recovery");
   await expect(page.getByTestId("health")).toContainText("Healthy");
   await expect(page.getByText("SQLite is for one node.")).toBeVisible();
+  // The bar lies below its number, not over it.
+  const meter = (await node.locator(".meter").boundingBox())!;
+  expect(meter.height).toBeGreaterThan(12);
 });
 
 test("the cluster's page hears of a node's next life, also of one that began while it was cut off", async ({
