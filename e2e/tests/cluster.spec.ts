@@ -23,6 +23,23 @@ test("the cluster's page shows each node with what it does, and comes by one key
   expect(meter.height).toBeGreaterThan(12);
 });
 
+test("a node's slots lead to the runs that use them", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "nodal"]);
+  const long = `long: { when: "0 4 1 1 *", task: { target: { command: { script: "sleep 120" } } } }`;
+  deploy(server, "nodal", `module: nodal\nnamespace: nodal\nschedules:\n  ${long}\n`);
+  const find = `{ schedule(namespace: "nodal", name: "long") { id } }`;
+  const { schedule } = await server.ask<{ schedule: { id: string } }>(find, {});
+  const trigger = `mutation ($id: UUID!) { triggerSchedule(id: $id) { run { id } } }`;
+  const started = await server.ask<{ triggerSchedule: { run: { id: string } } }>(trigger, schedule);
+  await page.goto("/cluster");
+  await signIn(page, admin);
+  const runs = page.getByTestId("node-row").getByRole("link", { name: /live runs of/ });
+  await expect(runs).toHaveAttribute("href", /\/all\/runs\?state=live&q=node/, { timeout: 30_000 });
+  await page.goto((await runs.getAttribute("href"))!);
+  await expect(page.getByTestId("run-row").filter({ hasText: "long" })).toBeVisible();
+  await server.ask(`mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }`, started.triggerSchedule.run);
+});
+
 test("the cluster's page hears of a node's next life, also of one that began while it was cut off", async ({
   page,
 }) => {
