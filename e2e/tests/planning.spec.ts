@@ -439,6 +439,19 @@ test("a token is shown once, works, and is revoked", async ({ page, admin, serve
   expect(await (await ask()).text()).toContain("UNAUTHENTICATED");
 });
 
+test("a namespace leads to its pages, and its numbers to what they count", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "harbour"]);
+  const tide = `tide: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`;
+  deploy(server, "harbour", `module: harbour\nnamespace: harbour\nschedules:\n  ${tide}\n`);
+  await page.goto("/ns/default/settings/namespaces");
+  await signIn(page, admin);
+  const row = page.getByTestId("namespace-row").filter({ hasText: "harbour" });
+  await expect(row.getByRole("link", { name: "harbour" })).toHaveAttribute("href", /^\/ns\/harbour\/?$/);
+  await row.getByRole("link", { name: "1", exact: true }).click();
+  await expect(page).toHaveURL(/\/ns\/harbour\/schedules$/);
+  await expect(page.getByTestId("schedule-row").filter({ hasText: "tide" })).toBeVisible();
+});
+
 /** Checks the page itself; accessibility.spec.ts checks the frame around it. */
 async function hasNoViolations(page: Page, what: string): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).include("main").analyze();
