@@ -207,7 +207,13 @@ test("a day that is clicked in a calendar's year shows what it takes away before
   await expect(page.locator(`#day-${tomorrow}`)).toHaveAttribute("aria-pressed", "true");
   await expect(page.getByTestId("effect")).toContainText("24 fires fewer");
   await page.getByRole("button", { name: "Save changes" }).click();
-  await expect(page.getByTestId("calendar-row").filter({ hasText: "by-hand" })).toContainText("1 day");
+  const rows = page.getByTestId("calendar-row");
+  await expect(rows.filter({ hasText: "by-hand" })).toContainText("1 day");
+  await page.getByLabel("Name contains").fill("Y-HAN");
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("by-hand");
+  await page.getByLabel("Name contains").fill("no-such-name");
+  await expect(page.getByText("No name contains the text.")).toBeVisible();
 });
 
 test("a file is planned before it is deployed, and a second plan changes nothing", async ({ page, admin }) => {
