@@ -66,6 +66,8 @@ test("a node is drained after a dialog has said what that does, and taken back",
     await signIn(page, server.addPerson("nora", "admin"));
     const node = page.getByTestId("node-row");
     await expect(page.getByTestId("shard-row")).toContainText("0–255");
+    const guide = page.getByRole("link", { name: "How to write a worker" });
+    await expect(guide).toHaveAttribute("href", "/docs/workers.html");
     await node.getByRole("button", { name: "Drain" }).click();
     const drain = page.getByRole("dialog", { name: "Drain the node" });
     await expect(drain).toContainText("No other node schedules: nothing fires until one does.");
