@@ -179,6 +179,14 @@ test("tags, workflows and calendars beyond those that the server lists at once a
   await expect(search).toHaveValue("tag:zz-rare");
   await expect(page.getByTestId("schedule-row")).toHaveCount(1);
 
+  await page.goto("/ns/pickers-crowd/schedules?group=tag");
+  const groups = page.getByTestId("schedule-groups");
+  await expect(groups).toContainText("The 200 largest of 225 groups are shown.");
+  await page.getByLabel("Tag contains").fill("zz-r");
+  await groups.getByRole("link", { name: /^zz-rare/ }).click();
+  await expect(page).toHaveURL(/q=tag/);
+  await expect(page.getByTestId("schedule-row")).toHaveCount(1);
+
   await page.goto("/ns/pickers-crowd/schedules/new");
   await page.getByRole("radio", { name: "An existing workflow" }).check();
   const workflow = page.getByRole("combobox", { name: "Workflow" });

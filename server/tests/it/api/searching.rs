@@ -118,6 +118,11 @@ async fn a_group_is_found_by_a_part_of_its_name_however_many_there_are(database:
     let (names, is_cut) = groups("").await;
     assert_eq!((names.len(), is_cut), (200, true));
     assert!(!names.iter().any(|name| name.to_lowercase().starts_with("quent")), "{names:?}");
+    let total = "query($text: String) { scheduleGroups(by: TAG, text: $text) { total } }";
+    for (text, groups) in [("", 226), ("QUENT", 226), ("quent.x", 1), ("no such tag", 0)] {
+        let answer = desk.ask(total, json!({ "text": text })).await;
+        assert_eq!(answer["scheduleGroups"]["total"], groups, "{text}");
+    }
     // The others contain the text, too, but these begin with it.
     let (names, is_cut) = groups("QUENT").await;
     assert_eq!((names.len(), is_cut), (200, true));
