@@ -22,7 +22,7 @@ pub(crate) use self::foreseen::{
     paused_fires, preview, resume_preview, slots,
 };
 pub(crate) use self::ledger::{
-    AuditQuery, FireQuery, LedgerQuery, audit_events, fires, ledger, ledger_totals,
+    AuditQuery, FireQuery, LedgerQuery, audit_events, fire, fires, ledger, ledger_totals,
 };
 pub(crate) use self::orders::{
     GroupChange, Many, Order, ScheduleChange, annotate_schedule, create_schedule, delete_schedule,

@@ -69,7 +69,7 @@ pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
 
 /// One row of the ledger; `None` if its retention is over, or in a namespace that the user may not see.
 pub(crate) fn fire(id: String) -> Ask<Option<LedgerRow>> {
-    Ask::new::<operations::Fire>(operations::fire::Variables { id })
+    Ask::new::<operations::LedgerFire>(operations::ledger_fire::Variables { id })
 }
 
 /// The totals of a range of the ledger, over all verdicts.
