@@ -20,9 +20,11 @@
 //! - `watch`: who may read health and metrics
 //! - `load`: the sources and their errors; `layers`: merges them; `environment`: the source whose
 //!   values are all text
-//! - `check`: conditions that types cannot express: limits, and settings that must agree
+//! - `check`: conditions that types cannot express, such as settings that must agree; `bounds`: the
+//!   smallest and largest numbers and durations
 
 mod api;
+mod bounds;
 mod check;
 mod commands;
 mod connections;
