@@ -78,7 +78,7 @@ pub async fn add_new(tx: &DatabaseTransaction, rows: Vec<Model>) -> Result<(), S
 /// The alerts in `rows` that are already recorded, by rule and occurrence.
 pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, String)>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct KnownNote {
         rule_id: Uuid,
         occurrence: String,
     }
@@ -93,7 +93,7 @@ pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, Strin
                    ON alert.rule_id = v.rule_id AND alert.occurrence = v.occurrence",
                 vec![],
             );
-        let found = Row::find_by_statement(statement).all(store.read()).await?;
+        let found = KnownNote::find_by_statement(statement).all(store.read()).await?;
         known.extend(found.into_iter().map(|row| (row.rule_id, row.occurrence)));
     }
     Ok(known)

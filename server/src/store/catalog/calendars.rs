@@ -254,7 +254,7 @@ pub async fn keys_of_users<C: ConnectionTrait>(
 /// Calendars without such schedules are left out.
 pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct CalendarUsers {
         word: String,
         users: i64,
     }
@@ -275,8 +275,8 @@ pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>
         .uuid("id", ids.iter().copied())
         .text("word", ids.iter().map(Uuid::to_string))
         .statement(store.dialect(), &sql, vec![]);
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
-    let counted = |row: Row| Some((row.word.parse().ok()?, row.users));
+    let rows = CalendarUsers::find_by_statement(statement).all(store.read()).await?;
+    let counted = |row: CalendarUsers| Some((row.word.parse().ok()?, row.users));
     Ok(rows.into_iter().filter_map(counted).collect())
 }
 

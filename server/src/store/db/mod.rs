@@ -3,7 +3,8 @@
 //! - `primary`: connects to the writable server; `open`: opens and migrates a database; `inspect`,
 //!   `stored`, `backup`, `database_file`: other operations on a whole database
 //! - `dialect`: the differences between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
-//!   `by_place`: reads rows by column position; `lookups`: the lookups of each type of object
+//!   `by_place`: reads rows by column position; `rows`: rows of one column; `lookups`: the lookups
+//!   of each type of object
 //! - `days`: the days that a statement touches; `live`: the days that can contain live rows
 //! - `page`, `total`: lists; `within`: the namespaces of a list; `changes`: the change feed
 //! - `searching`: the time limit of searches
@@ -27,6 +28,7 @@ pub(super) mod names;
 pub(super) mod open;
 pub(super) mod page;
 pub(super) mod primary;
+pub(super) mod rows;
 pub(super) mod searching;
 pub(super) mod sizes;
 pub mod stored;

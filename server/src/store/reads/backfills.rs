@@ -100,7 +100,7 @@ pub async fn progress(
     backfills: &[Uuid],
 ) -> Result<HashMap<Uuid, FiresByState>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct StateCount {
         backfill_id: Uuid,
         state: backfill_fire::State,
         fires: i64,
@@ -115,7 +115,7 @@ pub async fn progress(
         vec![],
     );
     let mut all: HashMap<Uuid, FiresByState> = HashMap::new();
-    for row in Row::find_by_statement(statement).all(store.read()).await? {
+    for row in StateCount::find_by_statement(statement).all(store.read()).await? {
         let progress = all.entry(row.backfill_id).or_default();
         let count = match row.state {
             backfill_fire::State::Pending => &mut progress.pending,
