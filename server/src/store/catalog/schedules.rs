@@ -24,7 +24,7 @@ use super::{
 };
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, page::page_of_versions},
+    db::{bulk::Bulk, lookups::lookups, page::page_descending},
 };
 
 lookups!("schedule", kept: by_ids, of_module, lock);
@@ -355,7 +355,7 @@ pub async fn versions<C: ConnectionTrait>(
 ) -> Result<Page<schedule_version::Model>, StoreError> {
     use schedule_version::{Column, Entity};
     let list = Entity::find().filter(Column::ScheduleId.eq(id));
-    page_of_versions(connection, list, Column::Version, window).await
+    page_descending(connection, list, Column::Version, window).await
 }
 
 /// The schedules with these namespaces and names that are not deleted: key, namespace and name.

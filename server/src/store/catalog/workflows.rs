@@ -20,7 +20,7 @@ use crate::store::{
     db::{
         lookups::lookups,
         names::name_contains,
-        page::{page_by_name, page_of_versions},
+        page::{page_by_name, page_descending},
         within::Within,
     },
 };
@@ -101,7 +101,7 @@ pub async fn history<C: ConnectionTrait>(
 ) -> Result<Page<workflow_version::Model>, StoreError> {
     use workflow_version::{Column, Entity};
     let list = Entity::find().filter(Column::WorkflowId.eq(id));
-    page_of_versions(connection, list, Column::Version, window).await
+    page_descending(connection, list, Column::Version, window).await
 }
 
 /// The conflict clause for the index `workflow_name`.
