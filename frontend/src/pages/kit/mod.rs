@@ -30,7 +30,8 @@ pub(super) use acknowledgement::{Acknowledged, acknowledge_form};
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, cut_note, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{
-    Change, Wrong, form, general_error, instant, kept_form, number, of, on_submit, refuse,
+    Change, Wrong, form, form_view, general_error, instant, kept_form, number, of, on_submit,
+    refuse,
 };
 pub(super) use in_use::in_use;
 pub(super) use kept::{KeptFields, KeptForm};
