@@ -78,8 +78,8 @@ pub(super) struct Defaults<'a> {
 }
 
 impl Defaults<'_> {
-    /// The instant after which to look, in that zone, if the question does not give one: that of
-    /// the flags, or else now.
+    /// The instant after which to look for fires if the question gives none: that of the flags,
+    /// read in `zone`, or else now.
     pub(super) fn start_in(&self, zone: &str) -> Result<DateTime<Utc>, String> {
         self.from.map_or(Ok(self.now), |from| instant(from, zone, self.now))
     }

@@ -63,8 +63,8 @@ pub struct UsedQuotas {
 }
 
 impl Commands {
-    /// Refuses a change that exceeds the quotas of the namespaces. Takes locks in the same order
-    /// everywhere.
+    /// Refuses a change that exceeds the quotas of the namespaces. Takes their locks in the order
+    /// of their keys, so that two changes never wait for each other.
     pub(super) async fn admit(
         &self,
         tx: &DatabaseTransaction,

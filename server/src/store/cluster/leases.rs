@@ -146,9 +146,9 @@ impl Store {
         Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
     }
 
-    /// Takes or renews the lease, and also takes it if its term is still `over`,
-    /// which has expired by a monotonic clock.
-    /// If the lease is not taken, also returns the other node's term, if it could be read.
+    /// Takes or renews the lease. Also takes it if its term is still `over`: a term of another node
+    /// that this node has watched until it ended by a monotonic clock.
+    /// If the lease is not taken, returns the other node's term as well, if it could be read.
     pub async fn hold_lease_if_over(
         &self,
         name: &str,

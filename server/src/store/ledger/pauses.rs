@@ -136,7 +136,7 @@ impl Store {
     }
 
     /// Locks a schedule if its pause should have ended by `now`.
-    /// Returns false if it should not have, or if another transaction has locked the schedule.
+    /// Returns false if the pause goes on, or if another transaction has locked the schedule.
     pub async fn lock_pause_if_over(
         &self,
         tx: &DatabaseTransaction,
