@@ -183,14 +183,5 @@ pub(super) fn definition(
     anchor: DateTime<Utc>,
     dst: DstPolicy,
 ) -> Definition {
-    Definition {
-        expressions: expressions.to_vec(),
-        zone: zone.to_owned(),
-        dst,
-        anchor,
-        start: None,
-        end: None,
-        jitter: std::time::Duration::ZERO,
-        seed: [0; 16],
-    }
+    Definition { dst, anchor, ..Definition::new(expressions.to_vec(), zone) }
 }

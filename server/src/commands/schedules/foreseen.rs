@@ -288,16 +288,7 @@ mod tests {
     use super::*;
 
     fn definition(expression: &str) -> Definition {
-        Definition {
-            expressions: vec![expression.to_owned()],
-            zone: "UTC".to_owned(),
-            dst: timetable::DstPolicy::default(),
-            anchor: DateTime::UNIX_EPOCH,
-            start: None,
-            end: None,
-            jitter: std::time::Duration::ZERO,
-            seed: [0; 16],
-        }
+        Definition::new(vec![expression.to_owned()], "UTC")
     }
 
     fn row(name: &str, definition: Value) -> calendar::Model {
