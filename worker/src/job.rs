@@ -48,6 +48,8 @@ struct Run {
     task: String,
     namespace: String,
     schedule: Option<String>,
+    schedule_id: Option<String>,
+    schedule_version: Option<i32>,
     scheduled_at: Option<DateTime<Utc>>,
     idempotency_key: String,
     traceparent: Option<String>,
@@ -112,6 +114,18 @@ impl Context {
     #[must_use]
     pub fn schedule(&self) -> Option<&str> {
         self.0.0.given.run.schedule.as_deref()
+    }
+
+    /// The schedule's id, which it keeps when it is renamed; `None` for a run without a schedule.
+    #[must_use]
+    pub fn schedule_id(&self) -> Option<&str> {
+        self.0.0.given.run.schedule_id.as_deref()
+    }
+
+    /// The schedule's version when the attempt started; `None` for a run without a schedule.
+    #[must_use]
+    pub fn schedule_version(&self) -> Option<i32> {
+        self.0.0.given.run.schedule_version
     }
 
     /// The scheduled instant of the run.

@@ -63,7 +63,8 @@ impl Fake {
             "input": input, "timeoutSeconds": 300.0,
             "run": {
                 "id": "run-1", "attempt": 1, "task": "main", "namespace": "default",
-                "schedule": "nightly", "scheduledAt": "2026-11-26T02:00:00Z",
+                "schedule": "nightly", "scheduleId": "schedule-1", "scheduleVersion": 3,
+                "scheduledAt": "2026-11-26T02:00:00Z",
                 "idempotencyKey": "key-1", "traceparent": null,
             },
         });
@@ -136,6 +137,8 @@ struct Sent {
     to: String,
     copies: u32,
     at: String,
+    schedule: Option<String>,
+    version: Option<i32>,
 }
 
 #[scheduled(
@@ -160,7 +163,9 @@ async fn send(letter: Letter, context: Context) -> Result<Sent, Failure> {
     context.log("one\ntwo");
     context.log_to(Stream::Stderr, "three");
     let at = context.scheduled_at().ok_or_else(|| Failure::new("by hand"))?.to_rfc3339();
-    Ok(Sent { to: letter.to, copies: letter.copies, at })
+    let schedule = context.schedule_id().map(str::to_owned);
+    let version = context.schedule_version();
+    Ok(Sent { to: letter.to, copies: letter.copies, at, schedule, version })
 }
 
 #[task(queue = "emails")]
@@ -253,7 +258,10 @@ async fn a_job_runs_with_typed_input_and_its_output_is_told() {
     let worker = start(&fake, 3);
     fake.give("send", json!({ "to": "ada", "copies": 2 }));
     let told = fake.wait_for("complete", 1).await;
-    let output = json!({ "to": "ada", "copies": 2, "at": "2026-11-26T02:00:00+00:00" });
+    let output = json!({
+        "to": "ada", "copies": 2, "at": "2026-11-26T02:00:00+00:00",
+        "schedule": "schedule-1", "version": 3,
+    });
     let expected = json!({
         "workerId": "worker-1", "id": "job-send", "token": "fence-1", "output": output,
     });

@@ -34,6 +34,8 @@ def job(task: str, input: Any = None, **more: Any) -> dict[str, Any]:
             "task": "main",
             "namespace": "default",
             "schedule": "nightly",
+            "scheduleId": "schedule-1",
+            "scheduleVersion": 3,
             "scheduledAt": "2026-11-26T02:00:00Z",
             "idempotencyKey": "key-1",
             "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",

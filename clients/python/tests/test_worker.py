@@ -41,7 +41,8 @@ def test_a_job_runs_with_typed_input_and_its_output_is_told(server: FakeServer) 
 
     @task(queue="emails")
     def send(to: str, ctx: Context, copies: int = 1) -> Sent:
-        assert ctx.schedule == "nightly"
+        assert (ctx.schedule, ctx.schedule_id) == ("nightly", "schedule-1")
+        assert ctx.schedule_version == 3
         assert ctx.scheduled_at is not None
         assert ctx.scheduled_at.isoformat() == "2026-11-26T02:00:00+00:00"
         return Sent(to, copies)

@@ -21,6 +21,10 @@ export interface Context {
   readonly namespace: string;
   /** The schedule's name, or null for a run by hand. */
   readonly schedule: string | null;
+  /** The schedule's id, which it keeps when it is renamed, or null for a run without a schedule. */
+  readonly scheduleId: string | null;
+  /** The schedule's version when the attempt started, or null for a run without a schedule. */
+  readonly scheduleVersion: number | null;
   /** The scheduled instant of the run; null for a run by hand. */
   readonly scheduledAt: Date | null;
   /** The same for each attempt, so that an effect can be made to happen only once. */
@@ -52,6 +56,8 @@ export interface GivenJob {
     task: string;
     namespace: string;
     schedule?: string | null;
+    scheduleId?: string | null;
+    scheduleVersion?: number | null;
     scheduledAt?: string | null;
     idempotencyKey: string;
     traceparent?: string | null;
@@ -149,6 +155,8 @@ export class Job {
       queue: this.given.queue,
       namespace: run.namespace,
       schedule: run.schedule ?? null,
+      scheduleId: run.scheduleId ?? null,
+      scheduleVersion: run.scheduleVersion ?? null,
       scheduledAt: run.scheduledAt ? new Date(run.scheduledAt) : null,
       idempotencyKey: run.idempotencyKey,
       traceparent: run.traceparent ?? null,

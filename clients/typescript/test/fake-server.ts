@@ -35,6 +35,8 @@ export function job(task: string, input: unknown = null, more: Partial<GivenJob>
       task: "main",
       namespace: "default",
       schedule: "nightly",
+      scheduleId: "schedule-1",
+      scheduleVersion: 3,
       scheduledAt: "2026-11-26T02:00:00Z",
       idempotencyKey: "key-1",
       traceparent: null,

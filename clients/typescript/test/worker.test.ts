@@ -44,7 +44,13 @@ function aborted(signal: AbortSignal): Promise<Error> {
 
 test("a job runs with typed input and its output is told", async () => {
   const accepts = f.object({ to: f.string(), copies: f.optional(f.integer(), 1) });
-  const send = make("send", ({ to, copies }, { schedule, scheduledAt }) => ({ to, copies, schedule, scheduledAt }), accepts);
+  const send = make(
+    "send",
+    ({ to, copies }, { schedule, scheduleId, scheduleVersion, scheduledAt }) => {
+      return { to, copies, schedule, scheduleId, scheduleVersion, scheduledAt };
+    },
+    accepts,
+  );
   await running([send], { capacity: 3, tags: ["eu"], version: "7" }, async () => {
     server.give(job("send", { to: "ada" }));
     await server.waitFor("complete");
@@ -54,7 +60,14 @@ test("a job runs with typed input and its output is told", async () => {
       workerId: "worker-1",
       id: "job-send",
       token: "fence-1",
-      output: { to: "ada", copies: 1, schedule: "nightly", scheduledAt: "2026-11-26T02:00:00.000Z" },
+      output: {
+        to: "ada",
+        copies: 1,
+        schedule: "nightly",
+        scheduleId: "schedule-1",
+        scheduleVersion: 3,
+        scheduledAt: "2026-11-26T02:00:00.000Z",
+      },
     },
   ]);
   const [{ client, ...registered } = {}] = server.bodies("register");

@@ -174,6 +174,7 @@ impl Commands {
             priority: 0,
             schedule: None,
             schedule_id: None,
+            schedule_version: None,
             scheduled_at: Some(now),
             idempotency_key: format!("test-{}", id.simple()),
             traceparent: None,

@@ -12,7 +12,7 @@ const PREFIX: &str = "CARILLON_";
 
 /// Variables with our prefix that are not settings. The command line or the tests read them, or a
 /// `command` target that calls the command line got them.
-const NOT_SETTINGS: [&str; 18] = [
+const NOT_SETTINGS: [&str; 19] = [
     "config",
     "server",
     "token",
@@ -26,6 +26,7 @@ const NOT_SETTINGS: [&str; 18] = [
     "namespace",
     "schedule",
     "schedule_id",
+    "schedule_version",
     "scheduled_at",
     "idempotency_key",
     "output",

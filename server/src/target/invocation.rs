@@ -24,6 +24,8 @@ pub struct Invocation {
     pub schedule: Option<String>,
     /// Id of the schedule; `None` for a run without one.
     pub schedule_id: Option<Uuid>,
+    /// Version of the schedule when the attempt started; `None` for a call without one.
+    pub schedule_version: Option<i32>,
     /// The scheduled instant of the run: when the schedule was due, or the instant given for a
     /// manual run, or else the time of the request.
     pub scheduled_at: Option<DateTime<Utc>>,

@@ -28,6 +28,10 @@ class Context:
     namespace: str
     #: The schedule's name, or None for a run by hand.
     schedule: str | None
+    #: The schedule's id, which it keeps when it is renamed, or None for a run without a schedule.
+    schedule_id: str | None
+    #: The schedule's version when the attempt started, or None for a run without a schedule.
+    schedule_version: int | None
     #: The scheduled instant of the run; None for a run by hand.
     scheduled_at: datetime | None
     #: The same for each attempt, so that an effect can be made to happen only once.

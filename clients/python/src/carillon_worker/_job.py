@@ -49,6 +49,8 @@ class Job:
             queue=self.queue,
             namespace=run["namespace"],
             schedule=run.get("schedule"),
+            schedule_id=run.get("scheduleId"),
+            schedule_version=run.get("scheduleVersion"),
             scheduled_at=datetime.fromisoformat(at.replace("Z", "+00:00")) if at else None,
             idempotency_key=run["idempotencyKey"],
             traceparent=run.get("traceparent"),

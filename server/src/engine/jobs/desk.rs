@@ -376,6 +376,8 @@ fn about(invocation: &Invocation) -> Value {
         "task": invocation.task,
         "namespace": invocation.namespace,
         "schedule": invocation.schedule,
+        "scheduleId": invocation.schedule_id,
+        "scheduleVersion": invocation.schedule_version,
         "scheduledAt": invocation.scheduled_at.map(|at| at.to_rfc3339()),
         "idempotencyKey": invocation.idempotency_key,
         "traceparent": invocation.traceparent,

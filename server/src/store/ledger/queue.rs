@@ -23,6 +23,8 @@ pub struct WaitingRun {
     pub schedule_id: Option<Uuid>,
     /// The name of the schedule.
     pub schedule: Option<String>,
+    /// The current version of the schedule.
+    pub schedule_version: Option<i32>,
     /// The name of the namespace.
     pub namespace: String,
     /// The key of the namespace.
@@ -148,8 +150,9 @@ impl Store {
         );
         let what = |from: &str| {
             format!(
-                "SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
-                   run.namespace_id, run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, \
+                "SELECT run.id, run.schedule_id, s.name AS schedule, \
+                   s.version AS schedule_version, n.name AS namespace, run.namespace_id, \
+                   run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, \
                    run.due_at, run.started_at, run.attempt, run.max_attempts, run.epoch, \
                    run.context, run.idempotency_key, run.group_id, run.runs_on, \
                    run.available_at, run.priority, s.start_deadline_ms, s.jitter_ms \

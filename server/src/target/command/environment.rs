@@ -27,6 +27,7 @@ pub(super) fn variables(
     }
     let scheduled_at =
         invocation.scheduled_at.map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true));
+    let version = invocation.schedule_version.map(|version| version.to_string());
     let ours = [
         ("TRACEPARENT", invocation.traceparent.clone()),
         ("CARILLON_RUN_ID", Some(invocation.run_id.to_string())),
@@ -35,6 +36,7 @@ pub(super) fn variables(
         ("CARILLON_NAMESPACE", Some(invocation.namespace.clone())),
         ("CARILLON_SCHEDULE", invocation.schedule.clone()),
         ("CARILLON_SCHEDULE_ID", invocation.schedule_id.map(|id| id.to_string())),
+        ("CARILLON_SCHEDULE_VERSION", version),
         ("CARILLON_SCHEDULED_AT", scheduled_at),
         ("CARILLON_IDEMPOTENCY_KEY", Some(invocation.idempotency_key.clone())),
         ("CARILLON_OUTPUT", output.to_str().map(str::to_owned)),

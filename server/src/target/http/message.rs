@@ -1,3 +1,4 @@
+use chrono::{DateTime, Utc};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
@@ -32,15 +33,15 @@ pub(super) fn compose(
     let mut headers = HeaderMap::new();
     let mut private_headers = HeaderMap::new();
 
-    let (body, content_type) = body(request, invocation);
+    let now = clock.now();
+    let (body, content_type) = body(request, invocation, now);
     if let Some(content_type) = content_type {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
     if let Some(signer) = &request.signer {
-        let at = clock.now();
-        let signature = signer.sign(&invocation.idempotency_key, at, &body);
+        let signature = signer.sign(&invocation.idempotency_key, now, &body);
         private_headers.insert(WEBHOOK_ID, key.clone());
-        private_headers.insert(WEBHOOK_TIMESTAMP, HeaderValue::from(at.timestamp()));
+        private_headers.insert(WEBHOOK_TIMESTAMP, HeaderValue::from(now.timestamp()));
         if let Ok(signature) = HeaderValue::try_from(signature) {
             private_headers.insert(WEBHOOK_SIGNATURE, signature);
         }
@@ -56,7 +57,11 @@ pub(super) fn compose(
     Ok(HttpMessage { method: request.method.clone(), headers, private_headers, body })
 }
 
-fn body(request: &Prepared<'_>, invocation: &Invocation) -> (Vec<u8>, Option<&'static str>) {
+fn body(
+    request: &Prepared<'_>,
+    invocation: &Invocation,
+    now: DateTime<Utc>,
+) -> (Vec<u8>, Option<&'static str>) {
     let json = |value: &Value| (value.to_string().into_bytes(), Some("application/json"));
     match (&request.definition.body, request.definition.method) {
         (Some(Value::String(text)), _) if text.is_empty() => (Vec::new(), None),
@@ -65,7 +70,7 @@ fn body(request: &Prepared<'_>, invocation: &Invocation) -> (Vec<u8>, Option<&'s
             (text.clone().into_bytes(), Some(kind))
         }
         (Some(value), _) => json(value),
-        (None, Method::Post | Method::Put | Method::Patch) => json(&announcement(invocation)),
+        (None, Method::Post | Method::Put | Method::Patch) => json(&announcement(invocation, now)),
         (None, Method::Get | Method::Head | Method::Delete | Method::Options) => (Vec::new(), None),
     }
 }
@@ -78,11 +83,15 @@ fn is_json(text: &str) -> bool {
 }
 
 /// The body of a request whose definition has none. This body identifies the fire.
-fn announcement(invocation: &Invocation) -> Value {
+fn announcement(invocation: &Invocation, now: DateTime<Utc>) -> Value {
     json!({
         "id": invocation.idempotency_key,
+        "namespace": invocation.namespace,
+        "schedule_id": invocation.schedule_id,
         "schedule": invocation.schedule,
+        "version": invocation.schedule_version,
         "scheduled_at": invocation.scheduled_at,
+        "generated_at": now,
         "run_id": invocation.run_id,
         "attempt": invocation.attempt,
         "context": invocation.context,

@@ -80,6 +80,7 @@ async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usi
         priority: 0,
         schedule: None,
         schedule_id: None,
+        schedule_version: None,
         scheduled_at: None,
         idempotency_key: "key".to_owned(),
         traceparent: None,

@@ -28,8 +28,12 @@ pub(super) fn compose(event: &Event, invocation: &Invocation, now: DateTime<Utc>
     let attributes = attributes(event, invocation, now);
     let data = json!({
         "id": invocation.idempotency_key,
+        "namespace": invocation.namespace,
         "schedule_id": invocation.schedule_id,
         "schedule": invocation.schedule,
+        // Not an attribute: as one it would be a header of a binary message, and SQS accepts only
+        // ten headers, all of which may be in use.
+        "version": invocation.schedule_version,
         "scheduled_at": invocation.scheduled_at.map(instant),
         "generated_at": instant(now),
         "run_id": invocation.run_id,
@@ -127,6 +131,7 @@ mod tests {
             priority: 0,
             schedule: Some("every night".to_owned()),
             schedule_id: Some(Uuid::from_u128(8)),
+            schedule_version: Some(3),
             scheduled_at: DateTime::from_timestamp(1_700_000_000, 0),
             idempotency_key: "nightly-1700000000".to_owned(),
             traceparent: None,
@@ -158,8 +163,10 @@ mod tests {
                 "datacontenttype": "application/json",
                 "data": {
                     "id": "nightly-1700000000",
+                    "namespace": "default",
                     "schedule_id": Uuid::from_u128(8),
                     "schedule": "every night",
+                    "version": 3,
                     "scheduled_at": "2023-11-14T22:13:20Z",
                     "generated_at": "2023-11-14T22:13:21Z",
                     "run_id": Uuid::from_u128(7),

@@ -102,6 +102,7 @@ mod tests {
             priority: 0,
             schedule: None,
             schedule_id: None,
+            schedule_version: None,
             scheduled_at: None,
             idempotency_key: "k".to_owned(),
             traceparent: None,

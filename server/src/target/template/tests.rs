@@ -16,6 +16,7 @@ fn invocation() -> Invocation {
         priority: 0,
         schedule: Some("nightly".to_owned()),
         schedule_id: None,
+        schedule_version: None,
         scheduled_at: None,
         idempotency_key: "k-1".to_owned(),
         traceparent: None,

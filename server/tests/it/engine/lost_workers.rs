@@ -185,6 +185,11 @@ async fn what_a_silent_worker_holds_is_done_by_another(database: TestDatabase) {
     let again = queue.job(other).await;
     assert_ne!((held.id, &held.token), (again.id, &again.token));
     assert_eq!((&held.about["attempt"], &again.about["attempt"]), (&json!(1), &json!(2)));
+    // The hand-off started the first attempt, and the dispatcher the second one.
+    for job in [&held, &again] {
+        assert_eq!(job.about["scheduleId"], json!(queue.schedule));
+        assert_eq!(job.about["scheduleVersion"], 1);
+    }
     assert_eq!(held.about["idempotencyKey"], again.about["idempotencyKey"]);
     // The silent worker was only slow. Its reports change nothing, whether before or after those of
     // the other worker.

@@ -27,7 +27,8 @@ async fn arguments_reach_the_program_untouched() {
 
 #[tokio::test]
 async fn a_program_is_told_what_it_runs_for_and_nothing_of_the_server() {
-    let script = "env | cut -d= -f1; echo; echo $CARILLON_SCHEDULED_AT $TOKEN; pwd; cat";
+    let script = "env | cut -d= -f1; echo; \
+        echo $CARILLON_SCHEDULED_AT $CARILLON_SCHEDULE_VERSION $TOKEN; pwd; cat";
     let definition =
         json!({"command": {"script": script, "env": {"TOKEN": "t"}, "directory": "/usr"}});
     let (outcome, lines) = run(open(), definition).await;
@@ -48,6 +49,7 @@ async fn a_program_is_told_what_it_runs_for_and_nothing_of_the_server() {
         "CARILLON_SCHEDULE",
         "CARILLON_SCHEDULED_AT",
         "CARILLON_SCHEDULE_ID",
+        "CARILLON_SCHEDULE_VERSION",
         "CARILLON_TASK",
         "HOME",
         "LOGNAME",
@@ -58,7 +60,7 @@ async fn a_program_is_told_what_it_runs_for_and_nothing_of_the_server() {
         "USER",
     ];
     assert_eq!(names, BTreeSet::from(expected));
-    assert_eq!(rest[1..], ["2023-11-14T22:13:20Z t", "/usr", r#"{"customer":42}"#]);
+    assert_eq!(rest[1..], ["2023-11-14T22:13:20Z 3 t", "/usr", r#"{"customer":42}"#]);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use carillon::target::Stream;
+use chrono::{DateTime, Utc};
 use ring::hmac;
 use serde_json::{Value, json};
 
@@ -26,11 +27,17 @@ async fn a_request_says_which_fire_it_is() {
     assert_eq!(request.header("user-agent"), Some(concat!("carillon/", env!("CARGO_PKG_VERSION"))));
     assert_eq!(request.header("content-type"), Some("application/json"));
     assert_eq!(request.header("webhook-signature"), None);
+    let mut body: Value = serde_json::from_slice(&request.body).unwrap();
+    let generated_at = body.as_object_mut().unwrap().remove("generated_at").unwrap();
+    assert!(generated_at.as_str().unwrap().parse::<DateTime<Utc>>().is_ok(), "{generated_at}");
     assert_eq!(
-        serde_json::from_slice::<Value>(&request.body).unwrap(),
+        body,
         json!({
             "id": "nightly-1700000000",
+            "namespace": "default",
+            "schedule_id": "00000000-0000-0000-0000-000000000008",
             "schedule": "nightly",
+            "version": 3,
             "scheduled_at": "2023-11-14T22:13:20Z",
             "run_id": "00000000-0000-0000-0000-000000000007",
             "attempt": 2,

@@ -41,6 +41,7 @@ pub(super) fn invocation() -> Invocation {
         priority: 0,
         schedule: Some("nightly".to_owned()),
         schedule_id: Some(Uuid::from_u128(8)),
+        schedule_version: Some(3),
         scheduled_at: DateTime::from_timestamp(1_700_000_000, 0),
         idempotency_key: "nightly-1700000000".to_owned(),
         traceparent: Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned()),

@@ -243,6 +243,7 @@ impl NotificationSender {
             priority: 0,
             schedule: None,
             schedule_id: None,
+            schedule_version: None,
             scheduled_at: None,
             idempotency_key: message.id.to_string(),
             traceparent: None,

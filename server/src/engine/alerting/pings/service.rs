@@ -222,6 +222,7 @@ impl Pings {
             priority: 0,
             schedule: Some(due.schedule.clone()),
             schedule_id: Some(due.schedule_id),
+            schedule_version: None,
             scheduled_at: None,
             idempotency_key: format!("{}-{}", due.run_id, due.event.to_value()),
             traceparent: None,

@@ -169,6 +169,7 @@ fn invocation(core: &Core, run: WaitingRun, task: &Task, hold: &RunLease) -> Inv
         priority: run.priority,
         schedule: run.schedule,
         schedule_id: run.schedule_id,
+        schedule_version: run.schedule_version,
         // For a manual run, this is the requested instant or, without one, the time of the request.
         // A run that repeats it has the same key and the same value here.
         scheduled_at: Some(run.scheduled_at.utc()),

@@ -111,6 +111,7 @@ fn invocation(core: &Core, run: NewRun, work: &RunSource<'_>, hold: &RunLease) -
         priority: run.priority,
         schedule: Some(schedule.name.clone()),
         schedule_id: Some(run.schedule_id),
+        schedule_version: Some(schedule.version),
         scheduled_at: Some(run.scheduled_at.utc()),
         idempotency_key: run.idempotency_key,
         traceparent: Some(attempt::traceparent(core, hold)),
