@@ -115,7 +115,7 @@ fn instant(at: DateTime<Utc>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{collections::BTreeSet, time::Duration};
 
     use uuid::Uuid;
 
@@ -175,6 +175,35 @@ mod tests {
                 },
             })
         );
+    }
+
+    #[test]
+    fn the_attributes_and_the_data_of_an_event_are_documented() {
+        let page = include_str!("../../../../docs/publish.md");
+        let (_, section) = page.split_once("\n## The event\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let table = |heading: &str| -> BTreeSet<&str> {
+            let (_, rows) = section.split_once(heading).unwrap();
+            let rows = rows.lines().take_while(|line| line.starts_with('|'));
+            let cells = rows.filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+            cells.flat_map(|cell| cell.trim_end_matches('`').split("`, `")).collect()
+        };
+        let fields = |event: &Value| -> BTreeSet<String> {
+            event.as_object().unwrap().keys().cloned().collect()
+        };
+        let traced = Invocation { traceparent: Some("00-".to_owned()), ..invocation() };
+        let event = Event { subject: Some("u".to_owned()), ..Event::default() };
+        let sent = compose(&event, &traced, DateTime::UNIX_EPOCH);
+        let sent: Value = serde_json::from_slice(&sent.body).unwrap();
+        let mut attributes = fields(&sent);
+        attributes.remove("data");
+        assert!(attributes.iter().eq(table("| attribute | value | missing |\n")));
+        assert!(fields(&sent["data"]).iter().eq(table("| field | value | `null` |\n")));
+
+        let example = section.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+        let example: Value = serde_json::from_str(example).unwrap();
+        assert_eq!(fields(&example["data"]), fields(&sent["data"]));
+        assert!(fields(&example).is_subset(&fields(&sent)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod answers;
 mod command;
 mod confined;
+mod documented;
 mod egress;
 mod http;
 mod limits;
