@@ -108,6 +108,7 @@ fn counted(check: &str) -> Option<HealthFigure> {
         "stalled" => Some(HealthFigure::Stalled),
         "pending_handoffs" => Some(HealthFigure::PendingHandoffs),
         "scheduler" => Some(HealthFigure::Unclaimed),
+        "self_paused" => Some(HealthFigure::SelfPaused),
         _ => None,
     }
 }

@@ -61,6 +61,13 @@ impl FleetFigures {
             "Queues in which jobs have waited for a minute without a worker that may take them.",
             |found| found.queues_without_worker,
         );
+        fleet.count(
+            meter,
+            "carillon.self_paused",
+            "Schedules whose timing cannot be read, and backfills that can start nothing, which the \
+             server has paused.",
+            |found| found.self_paused,
+        );
         fleet.count(meter, "carillon.nodes_alive", "Live nodes.", |found| found.nodes);
         fleet.count(
             meter,

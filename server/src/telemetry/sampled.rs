@@ -21,6 +21,8 @@ pub struct Sampled {
     pub jobs_held: u64,
     /// Queues with waiting jobs that no worker may take.
     pub queues_without_worker: u64,
+    /// Schedules and backfills that the server has paused, as far as they are counted.
+    pub self_paused: u64,
     /// Live nodes.
     pub nodes: u64,
     /// Fires that were missed or abandoned in the last hour.

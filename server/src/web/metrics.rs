@@ -19,7 +19,7 @@ use crate::{
     store::{
         StoreError,
         reads::{
-            health::{HealthScope, figures},
+            health::{self, HealthScope, figures},
             within::Within,
         },
         schedules,
@@ -95,6 +95,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
     let figures = figures(store, &scope, now).await?;
     let checks = examine(store, &web.clock, &web.cluster, &scope, &web.config.health).await?;
     let without_worker = queues_without_worker(store, &Within::All, now).await?.len();
+    let self_paused = health::self_paused(store, &scope).await?.len();
     let load = queues::load(store, now, (now.utc() - SILENT).into()).await?;
     let canary = store.canary().await?.and_then(|canary| canary.due_at.zip(canary.finished_at));
     let count = |rows: i64| u64::try_from(rows).unwrap_or(0);
@@ -107,6 +108,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
         jobs_waiting: count(load.waiting),
         jobs_held: count(load.held),
         queues_without_worker: u64::try_from(without_worker).unwrap_or(u64::MAX),
+        self_paused: u64::try_from(self_paused).unwrap_or(u64::MAX),
         nodes: count(figures.nodes_alive),
         missed: count(figures.missed),
         oldest_unclaimed: Duration::from_millis(count(figures.oldest_unclaimed_ms.unwrap_or(0))),

@@ -128,6 +128,7 @@ pub(super) fn counted(code: &str) -> Option<Listed> {
         "stalled" | "placement" | "places" | "queues" => {
             ("The live runs", Route::Runs, &[("state", "live")])
         }
+        "self_paused" => ("The paused schedules", Route::Schedules, &[("q", "state:paused")]),
         "history" => ("The quotas", Route::Namespaces, &[]),
         "database" | "writes" | "scheduler" | "nodes" | "schedulers" | "workers" | "clocks"
         | "clock_steps" | "zone_data" | "versions" | "schemas" | "cluster_backend" | "drained"

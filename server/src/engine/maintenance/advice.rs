@@ -51,6 +51,11 @@ pub fn advice(check: &str) -> &'static str {
             "Start a worker for these queues, with the tags that the tasks require. What waits is \
              taken at once, or ends at the task's timeout."
         }
+        "self_paused" => {
+            "Read the reason of the pause: a schedule's page and a backfill's have it. Correct the \
+             timing or install the zone data that it needs, mend what the backfill runs, and then \
+             resume it."
+        }
         "history" => {
             "Raise the quota of the namespace (carillon namespace quotas), or let its schedules fire \
              and print less, or keep its history for fewer days."

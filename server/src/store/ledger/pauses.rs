@@ -10,6 +10,9 @@ use crate::store::{
     db::{bulk::Bulk, rows::KeyRow},
 };
 
+/// Beginning of the reason why the server paused a schedule. Health checks recognise it.
+pub(in crate::store) const UNREADABLE: &str = "its timing can no longer be read: ";
+
 /// The cursor of a schedule that has no instants left: the end of the year 9999.
 const NEVER: i64 = 253_402_300_799_000;
 
@@ -46,7 +49,7 @@ impl Store {
             later("$3"),
             self.dialect().stamp("schedule")
         );
-        let reason = format!("its timing can no longer be read: {problem}");
+        let reason = format!("{UNREADABLE}{problem}");
         let values = [schedule.into(), reason.into(), now.0.into()];
         tx.execute_raw(self.dialect().statement(sql, values)).await?;
         Ok(())

@@ -4,7 +4,7 @@ use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 
 use super::within::Within;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, ledger::pauses::UNREADABLE};
 
 /// The schedules that the figures cover.
 #[derive(Clone, Debug)]
@@ -40,7 +40,35 @@ pub struct HealthFigures {
     pub nodes_alive: i64,
 }
 
+/// A schedule or a backfill that the server has paused because it could not continue.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct SelfPaused {
+    /// The namespace's name.
+    pub namespace: String,
+    /// The schedule's name.
+    pub schedule: String,
+    /// Whether a backfill of the schedule is paused, and not the schedule itself.
+    pub is_backfill: bool,
+}
+
+/// Maximum number of self-paused schedules that are read, and of backfills.
+pub const MAX_SELF_PAUSED: usize = 100;
+
 pub(super) const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+/// The condition for a schedule `s` that is paused because its timing cannot be read. A partial
+/// index has its first part.
+pub(super) fn is_unreadable() -> String {
+    format!(
+        "s.paused_by = 'carillon' AND NOT s.enabled AND s.deleted_at IS NULL \
+           AND s.paused_reason LIKE '{UNREADABLE}%'"
+    )
+}
+
+/// The condition for a backfill `b` that has paused itself: a user's pause has no reason. A partial
+/// index has its first part.
+pub(super) const IS_STUCK: &str =
+    "b.finished_at IS NULL AND b.state = 'paused' AND b.paused_reason IS NOT NULL";
 
 /// Whether any schedule in the scope's namespaces has the scope's tag.
 pub async fn has_tag(store: &Store, scope: &HealthScope) -> Result<bool, StoreError> {
@@ -64,15 +92,7 @@ pub async fn figures(
 ) -> Result<HealthFigures, StoreError> {
     let dialect = store.dialect();
     let mut values: Vec<Value> = vec![now.0.into(), (now.0 - HOUR_MS).into()];
-    let mut of_schedule = String::new();
-    if let Some(home) = scope.within.compared(&mut values) {
-        of_schedule.push_str(&format!(" AND s.namespace_id {home}"));
-    }
-    if let Some(tag) = &scope.tag {
-        values.push(tag.clone().into());
-        let has = dialect.list_has("s.tags", &format!("${}", values.len()));
-        of_schedule.push_str(&format!(" AND {has}"));
-    }
+    let of_schedule = of_schedule(store, scope, &mut values);
     // If the scope is all schedules, schedules need not be read, and runs without one count, too.
     let within = |row: &str| {
         if of_schedule.is_empty() {
@@ -104,4 +124,43 @@ pub async fn figures(
     );
     let figures = HealthFigures::find_by_statement(dialect.statement(sql, values));
     Ok(figures.one(store.read()).await?.unwrap_or_default())
+}
+
+/// Reads the schedules that the server paused because their timing cannot be read, and the
+/// backfills that paused themselves: at most 100 of each, schedules first.
+pub async fn self_paused(
+    store: &Store,
+    scope: &HealthScope,
+) -> Result<Vec<SelfPaused>, StoreError> {
+    let mut values = Vec::new();
+    let of_schedule = of_schedule(store, scope, &mut values);
+    let is_unreadable = is_unreadable();
+    let sql = format!(
+        "SELECT n.name AS namespace, s.name AS schedule, stopped.is_backfill AS is_backfill FROM ( \
+           SELECT * FROM (SELECT s.id AS id, false AS is_backfill FROM schedule s \
+             WHERE {is_unreadable}{of_schedule} LIMIT {MAX_SELF_PAUSED}) AS unreadable \
+           UNION ALL \
+           SELECT * FROM (SELECT s.id AS id, true AS is_backfill \
+             FROM backfill b JOIN schedule s ON s.id = b.schedule_id \
+             WHERE {IS_STUCK}{of_schedule} LIMIT {MAX_SELF_PAUSED}) AS stuck) AS stopped \
+         JOIN schedule s ON s.id = stopped.id JOIN namespace n ON n.id = s.namespace_id \
+         ORDER BY stopped.is_backfill, n.name, s.name"
+    );
+    let statement = store.dialect().statement(sql, values);
+    Ok(SelfPaused::find_by_statement(statement).all(store.read()).await?)
+}
+
+/// The condition that a schedule `s` is in the scope, to be appended to another one. Its values are
+/// appended to `values`.
+fn of_schedule(store: &Store, scope: &HealthScope, values: &mut Vec<Value>) -> String {
+    let mut condition = String::new();
+    if let Some(home) = scope.within.compared(values) {
+        condition.push_str(&format!(" AND s.namespace_id {home}"));
+    }
+    if let Some(tag) = &scope.tag {
+        values.push(tag.clone().into());
+        let has = store.dialect().list_has("s.tags", &format!("${}", values.len()));
+        condition.push_str(&format!(" AND {has}"));
+    }
+    condition
 }

@@ -5,7 +5,10 @@ use entity::Timestamp;
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::{health::HOUR_MS, within::Within};
+use super::{
+    health::{HOUR_MS, IS_STUCK, is_unreadable},
+    within::Within,
+};
 use crate::store::{Store, StoreError};
 
 /// A health figure that counts rows of schedules.
@@ -21,6 +24,8 @@ pub enum HealthFigure {
     PendingHandoffs,
     /// Schedules that are due and not claimed.
     Unclaimed,
+    /// Schedules that the server has paused, or that have a backfill which paused itself.
+    SelfPaused,
 }
 
 /// A schedule's contribution to a figure.
@@ -52,9 +57,17 @@ pub async fn causes(
         HealthFigure::Missed
         | HealthFigure::Stalled
         | HealthFigure::PendingHandoffs
-        | HealthFigure::Unclaimed => store.dialect().of_few("namespace_id"),
+        | HealthFigure::Unclaimed
+        | HealthFigure::SelfPaused => store.dialect().of_few("namespace_id"),
     };
     let database_now = store.dialect().now();
+    let stopped = format!(
+        "(SELECT s.id AS schedule_id, s.namespace_id AS namespace_id, s.paused_at AS paused_at \
+           FROM schedule s WHERE {} \
+           UNION ALL SELECT b.schedule_id, b.namespace_id, b.paused_at FROM backfill b \
+           WHERE {IS_STUCK}) AS stopped",
+        is_unreadable()
+    );
     let (what, table, which) = match counted {
         HealthFigure::Missed => (
             "sum(count)",
@@ -86,6 +99,7 @@ pub async fn causes(
             "schedule",
             format!("enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {}", now.0),
         ),
+        HealthFigure::SelfPaused => ("count(*)", &*stopped, "paused_at IS NOT NULL".to_owned()),
     };
     let (id, at) = match counted {
         HealthFigure::Missed => ("schedule_id", "decided_at"),
@@ -93,6 +107,7 @@ pub async fn causes(
         HealthFigure::Stalled => ("schedule_id", "coalesce(started_at, created_at)"),
         HealthFigure::PendingHandoffs => ("schedule_id", "claimed_at"),
         HealthFigure::Unclaimed => ("id", "next_fire_at"),
+        HealthFigure::SelfPaused => ("schedule_id", "paused_at"),
     };
     // Among unclaimed schedules, the one that has waited longest is the worst.
     let order = if counted == HealthFigure::Unclaimed { "since" } else { "count DESC, since" };

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
+use carillon::store::reads::{
+    health_causes::{self, HealthFigure},
+    within::Within,
+};
 use entity::{
     fire::{Reason, Verdict},
     run, task_run,
 };
 use sea_orm::EntityTrait;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{
     forge,
@@ -32,10 +37,28 @@ async fn a_timing_that_cannot_be_read_pauses_its_schedule_alone(database: TestDa
     let row = row.one(world.database.store.read()).await.unwrap().unwrap();
     assert!(!row.enabled);
     assert!(row.paused_reason.unwrap().contains("Atlantis/Old_Town"));
+    assert_eq!(world.self_paused(Within::All).await.0, "1");
+    let home = Within::One(world.namespace);
+    let (value, issue) = world.self_paused(home.clone()).await;
+    let expected = format!(
+        "1 schedule whose timing can no longer be read is paused, among them {} of the namespace \
+         test",
+        broken.name
+    );
+    assert_eq!((&*value, issue), ("1", Some(expected)));
+    let (store, now) = (&world.database.store, world.clock.now().into());
+    let causes = health_causes::causes(store, HealthFigure::SelfPaused, &home, now, 10).await;
+    let causes: Vec<_> = causes.unwrap().iter().map(|cause| cause.schedule_id).collect();
+    assert_eq!(causes, [broken.id]);
+    assert_eq!(world.self_paused(Within::One(Uuid::now_v7())).await, ("0".to_owned(), None));
+    // A user who pauses the schedule again knows of it.
+    let again = "UPDATE schedule SET paused_by = 'ada', paused_reason = 'known' WHERE id = $1";
+    world.write(again, [broken.id.into()]).await;
+    assert_eq!(world.self_paused(Within::All).await.1, None);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn break_definition(world: &World, workflow: uuid::Uuid) {
+async fn break_definition(world: &World, workflow: Uuid) {
     let definition = json!({ "tasks": [{ "name": "from the future" }] });
     let sql = "UPDATE workflow_version SET definition = $1 WHERE workflow_id = $2";
     world.write(sql, [definition.into(), workflow.into()]).await;

@@ -4,8 +4,13 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use carillon::{
     clock::{Clock, ManualClock},
-    engine::{Engine, EngineError, EngineSettings, Signals, Stepwise, StepwiseService},
+    config,
+    engine::{
+        Engine, EngineError, EngineSettings, Signals, Stepwise, StepwiseService,
+        maintenance::health,
+    },
     model::Task,
+    store::reads::{health::HealthScope, within::Within},
     target::{Executor, Noop, Policy, Target},
     telemetry::Metrics,
 };
@@ -250,6 +255,17 @@ impl World {
             (ledger.len() >= count).then_some(ledger)
         })
         .await
+    }
+
+    /// What the health check about schedules and backfills that the server has paused found: its
+    /// value, and its issue if there is one.
+    pub(crate) async fn self_paused(&self, within: Within) -> (String, Option<String>) {
+        let (store, limits) = (&self.database.store, config::Health::default());
+        let (cluster, scope) = (Default::default(), HealthScope { within, tag: None });
+        let checks = health::examine(store, &self.clock, &cluster, &scope, &limits).await.unwrap();
+        let check = checks.into_iter().find(|check| check.name == "self_paused").unwrap();
+        assert!(check.healthy);
+        (check.value, check.issue)
     }
 
     /// Changes rows directly, without the engine.

@@ -2,8 +2,10 @@
 //! way for `/healthz`, the API and the console.
 //!
 //! - `checks`: the checks, from what was found to a result; no IO
+//! - `self_paused`: the same for schedules and backfills that the server has paused
 
 mod checks;
+mod self_paused;
 
 use chrono::TimeDelta;
 use entity::Timestamp;
@@ -21,7 +23,7 @@ use crate::{
     store::{
         Store, StoreError, namespaces,
         reads::{
-            health::{HealthScope, figures},
+            health::{self, HealthScope, figures},
             placement,
             within::Within,
         },
@@ -84,6 +86,7 @@ pub async fn examine(
     if is_all {
         checks.extend(brokers(&cluster.brokers()));
     }
+    checks.push(self_paused::self_paused(&health::self_paused(store, scope).await?));
     if scope.tag.is_none() {
         checks.push(histories(store, cluster, &scope.within, now).await?);
         checks.push(unserved(&queues_without_worker(store, &scope.within, now).await?));

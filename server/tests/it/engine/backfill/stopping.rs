@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carillon::commands::Call;
+use carillon::{commands::Call, store::reads::within::Within};
 use entity::{
     backfill::State,
     backfill_fire::State::{Cancelled, Pending, Running, Succeeded},
@@ -183,12 +183,17 @@ async fn a_backfill_that_can_start_nothing_pauses_itself_with_the_reason(databas
         assert!(reason.contains(why), "{reason}");
         assert_eq!(states(&world, id).await, [Pending; 2], "nothing is spent");
     }
+    let (value, issue) = world.self_paused(Within::All).await;
+    assert_eq!(value, "2");
+    let issue = issue.unwrap();
+    assert!(issue.starts_with("2 backfills that can start nothing"), "{issue}");
     let mend = json!({});
     world.write(grow, [mend.into(), large.id.into()]).await;
     commands(&world).resume_backfill(&operator(), second, &Call::once()).await.unwrap();
     let row = ended(&world, second).await;
     assert_eq!((row.state, row.paused_reason), (State::Completed, None));
     assert_eq!(states(&world, second).await, [Succeeded; 2]);
+    assert_eq!(world.self_paused(Within::All).await.0, "1");
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     assert!(world.runs(unreadable.id).await.is_empty());
 }
