@@ -166,6 +166,9 @@ pub struct Model {
     pub paused_at: Option<Timestamp>,
     /// When the schedule resumes automatically.
     pub paused_until: Option<Timestamp>,
+    /// Which of the pause's fires run when the schedule resumes automatically; [`CatchUp::Skip`] if
+    /// null.
+    pub paused_missed: Option<CatchUp>,
 
     /// The cursor: the next instant of the timing that has no row in the ledger.
     /// Null if there is none.

@@ -51,6 +51,7 @@ mod m0042_left_workflows;
 mod m0043_origins_of_namespaces;
 mod m0044_session_browsers;
 mod m0045_one_time_passwords;
+mod m0046_ends_of_pauses;
 mod m0048_self_paused;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
@@ -104,6 +105,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0043_origins_of_namespaces::Migration),
             Box::new(m0044_session_browsers::Migration),
             Box::new(m0045_one_time_passwords::Migration),
+            Box::new(m0046_ends_of_pauses::Migration),
             Box::new(m0048_self_paused::Migration),
         ]
     }

@@ -42,7 +42,7 @@ pub(super) struct ReadingPauses;
 impl ReadingPauses {
     /// The fires that pausing schedules now would suppress. Selects schedules by their ids, or the
     /// first 100 that match a search. For the outcome of these fires after each way to resume, see
-    /// `resumePreview` with `ifPaused`.
+    /// `resumePreview` with `ifPaused`, and with `until` for each way in which the pause may end.
     #[graphql(complexity = "5_000 + search_cost(search.as_deref()) + DECLARED * child_complexity")]
     async fn pause_preview(
         &self,

@@ -22,7 +22,7 @@ pub(crate) struct ResumePreview {
     /// The instant: pass it back as `at` to read the next page of rows.
     at: Instant,
     /// Whether the schedule is paused. If not, resuming does nothing, and there are no choices
-    /// unless `ifPaused` asks for them.
+    /// unless `ifPaused` or `until` asks for them.
     paused: bool,
     /// The effects of each way to resume.
     #[graphql(complexity = "DECLARED * child_complexity")]

@@ -3,7 +3,7 @@
 use async_graphql::{Enum, SimpleObject};
 use entity::schedule;
 
-use super::scalar::Instant;
+use super::{scalar::Instant, schedule_policy::CatchUp};
 use crate::store::reads::schedules::ScheduleStatus;
 
 /// The state of a schedule.
@@ -44,17 +44,22 @@ pub(crate) struct Pause {
     at: Instant,
     /// When the schedule resumes automatically.
     until: Option<Instant>,
+    /// What becomes of the fires that fell into the pause when the schedule resumes automatically;
+    /// null if it does not.
+    missed: Option<CatchUp>,
 }
 
 impl Pause {
     /// The pause of a schedule; `None` if it is not paused.
     pub(super) fn of(schedule: &schedule::Model) -> Option<Self> {
         let at = schedule.paused_at.filter(|_| !schedule.enabled)?;
+        let missed = schedule.paused_missed;
         Some(Self {
             reason: schedule.paused_reason.clone().unwrap_or_default(),
             by: schedule.paused_by.clone().unwrap_or_default(),
             at: at.into(),
             until: schedule.paused_until.map(Into::into),
+            missed: schedule.paused_until.map(|_| missed.map_or(CatchUp::Skip, Into::into)),
         })
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliError, named::NamedSchedule, output};
+use super::{CliError, named::NamedSchedule, output, pause::afterwards};
 
 /// Show a schedule: its timing, policies, next fires and recent results
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ pub(super) struct Show {
 }
 
 const SHOW: &str = "query ($id: UUID!) { schedule(id: $id) {
-    id namespace name note tags version state pause { reason by at until }
+    id namespace name note tags version state pause { reason by at until missed }
     timing { expressions zone description gap overlap startAt endAt jitterSeconds warnings { message } }
     workflow { name version } misfire { catchUp graceSeconds max windowSeconds }
     overlap bufferLimit bufferSize group priority startDeadlineSeconds calendars { name }
@@ -56,7 +56,8 @@ fn print_identity(schedule: &Value) -> Result<(), CliError> {
     if let Some(reason) = pause["reason"].as_str() {
         let until = pause["until"].as_str().unwrap_or("someone resumes it");
         let (by, at) = (output::cell(&pause["by"]), output::cell(&pause["at"]));
-        tell("paused", format!("by {by} at {at} until {until}: {}", output::one_line(reason)))?;
+        let (then, reason) = (afterwards(pause), output::one_line(reason));
+        tell("paused", format!("by {by} at {at} until {until}{then}: {reason}"))?;
     }
     Ok(())
 }

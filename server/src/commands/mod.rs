@@ -92,7 +92,8 @@ pub use schedules::{Edit, NewSchedule, Saved};
 pub use schedules::{
     buffer::Rearranged,
     many_edit::ManyEdit,
-    pause::{ForeseenRows, MAX_FORESEEN, ResumeChoice, ResumePreview},
+    pause::AutomaticEnd,
+    resume_preview::{ForeseenRows, MAX_FORESEEN, ResumeChoice, ResumePreview},
     rollback::Rollback,
     skip::Skipped,
     undelete::Undelete,

@@ -451,6 +451,7 @@ impl History {
             at_most: &|span| count(span, &|at| self.may_say(row, false, eras, at)),
             at_least: &|span| count(span, &|at| !self.may_say(row, true, eras, at)),
             together,
+            ended_by: self.pauses.ended_by(row),
         };
         case.judge().map_err(|what| format!("{what}: {made:?}, now {row:?}"))
     }

@@ -27,6 +27,8 @@ pub(crate) struct Case<'a> {
     pub(crate) at_least: &'a dyn Fn(Span) -> usize,
     /// The rows of the schedule that were written at the same moment, including this one.
     pub(crate) together: &'a [&'a Moment],
+    /// The policy of the automatic end of a pause that wrote the row.
+    pub(crate) ended_by: Option<CatchUp>,
 }
 
 /// Whether the fire wanted to start when it was claimed, even if something blocked it.
@@ -77,8 +79,34 @@ impl Case<'_> {
                 let runs_for_it = (self.at_most)(behind) > 0;
                 says(runs_for_it, "none came behind it that could run for it")
             }
+            (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => {
+                self.fell_into_a_pause(is_young, is_old)
+            }
             _ if wants_to_run(made) => self.runs(is_young),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether a fire of a pause that ended automatically was rightly left out.
+    fn fell_into_a_pause(&self, is_young: bool, is_old: bool) -> Result<(), String> {
+        let Self { made, last_at, spec, .. } = self;
+        let collapsed = made.verdict() == Verdict::Collapsed;
+        match self.ended_by {
+            None => Ok(()),
+            Some(CatchUp::Skip | CatchUp::All) if collapsed => {
+                Err("it collapsed, and its pause was to run none or all".to_owned())
+            }
+            Some(CatchUp::Skip) => Ok(()),
+            Some(CatchUp::Latest) if collapsed == is_young && collapsed != is_old => Ok(()),
+            Some(CatchUp::Latest) => Err("the latest of its pause was to run".to_owned()),
+            Some(CatchUp::All) => {
+                let most = usize::try_from(spec.misfire.max).unwrap();
+                let came = (self.at_most)((*last_at, made.claimed_at));
+                if is_old || came >= most {
+                    return Ok(());
+                }
+                Err(format!("all of its pause were to run, and {came} came behind it"))
+            }
         }
     }
 
@@ -138,9 +166,11 @@ impl Case<'_> {
         if !is_young {
             return Err("it runs, and was outside of the window".to_owned());
         }
-        // When an operator ends a pause, the operator decides which of its fires run.
-        let catch_up = made.is_enabled().then_some(spec.misfire.catch_up);
-        let behind = (self.at_least)((at, now - jitter_ms));
+        // The end of a pause decides which of its fires run: what was chosen for its automatic end,
+        // or what an operator chooses.
+        let catch_up = if made.is_enabled() { Some(spec.misfire.catch_up) } else { self.ended_by };
+        // What comes behind the end of a pause does not matter.
+        let behind = if made.is_enabled() { (self.at_least)((at, now - jitter_ms)) } else { 0 };
         let spacing = spec.misfire.spacing_seconds * 1_000;
         let before = self.beside().filter(|other| other.scheduled_at < at).count();
         let before = i64::try_from(before).unwrap();

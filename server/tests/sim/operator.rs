@@ -5,8 +5,8 @@ use std::sync::Arc;
 use carillon::{
     access::{Grants, Viewer, ViewerKind},
     commands::{
-        ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, DeploymentSource, Edit,
-        GroupEdit, NewCalendar, NewSchedule, NewWorkflow, Rollback,
+        AutomaticEnd, ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands,
+        DeploymentSource, Edit, GroupEdit, NewCalendar, NewSchedule, NewWorkflow, Rollback,
     },
     model::Spec,
 };
@@ -117,9 +117,12 @@ async fn of_a_schedule(
             commands.rollback_schedule(&editor, &order, &call).await.map(drop)
         }
         Order::Delete => commands.delete_schedule(&editor, id, None, None, &call).await.map(drop),
-        Order::Pause(minutes) => {
-            let until = minutes.map(|minutes| now + TimeDelta::minutes(minutes));
-            commands.pause(&operator, id, "a simulation", until, &call).await.map(drop)
+        Order::Pause(end) => {
+            let end = end.map(|(minutes, missed)| AutomaticEnd {
+                at: now + TimeDelta::minutes(minutes),
+                missed,
+            });
+            commands.pause(&operator, id, "a simulation", end, &call).await.map(drop)
         }
         Order::Resume(missed) => commands.resume(&operator, id, *missed, &call).await.map(drop),
         Order::Trigger => {

@@ -1,12 +1,22 @@
 //! The pauses of a schedule, as operators requested them. Statements of the ledger about pauses are
 //! compared with them.
 
-use chrono::{DateTime, Utc};
-use entity::{fire, schedule};
+use std::collections::BTreeSet;
 
-/// The pauses of a schedule, in order.
+use chrono::{DateTime, Utc};
+use entity::{
+    Timestamp, fire,
+    schedule::{self, CatchUp},
+};
+
+/// The pauses of a schedule.
 #[derive(Default)]
-pub(crate) struct Pauses(Vec<Pause>);
+pub(crate) struct Pauses {
+    /// The pauses, in order.
+    pauses: Vec<Pause>,
+    /// The times of all requests about the schedule.
+    requests: BTreeSet<Timestamp>,
+}
 
 struct Pause {
     /// Instants before this one were already claimed or accounted for when the pause began.
@@ -18,12 +28,14 @@ struct Pause {
     latest: DateTime<Utc>,
     /// The pause was ended at this instant.
     ended: Option<DateTime<Utc>>,
+    /// What the pause chose for its automatic end.
+    missed: Option<CatchUp>,
 }
 
 impl Pauses {
     /// Whether the schedule was ever paused.
     pub(crate) fn any(&self) -> bool {
-        !self.0.is_empty()
+        !self.pauses.is_empty()
     }
 
     /// Whether all instants of a row fell into a pause. A pause includes instants that were not
@@ -31,11 +43,26 @@ impl Pauses {
     /// for.
     pub(crate) fn cover(&self, row: &fire::Model) -> bool {
         let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
-        self.0.iter().any(|pause| {
+        self.pauses.iter().any(|pause| {
             pause.from <= first
                 && pause.until.is_none_or(|until| last < until)
                 && pause.ended.is_none_or(|ended| last <= ended)
         })
+    }
+
+    /// The policy by which the automatic end of a pause wrote a row. `None` if something else may
+    /// have written the row: a request that ended the pause, or that ended the timing during it.
+    pub(crate) fn ended_by(&self, row: &fire::Model) -> Option<CatchUp> {
+        let first = row.scheduled_at.utc();
+        let mut covering = self
+            .pauses
+            .iter()
+            .filter(|pause| pause.from <= first && pause.until.is_none_or(|until| first < until));
+        // On clocks that were stepped back, several pauses may have the same instants.
+        let (Some(pause), None) = (covering.next(), covering.next()) else { return None };
+        let is_automatic = pause.until.is_some() && pause.ended.is_none();
+        let by_request = self.requests.contains(&row.claimed_at);
+        (is_automatic && !by_request).then(|| pause.missed.unwrap_or(CatchUp::Skip))
     }
 
     /// Records a request at `now` that changed the schedule from `before` to `row`. When a pause
@@ -50,13 +77,18 @@ impl Pauses {
         let cursors = cursors.into_iter().flatten().map(|at| at.utc());
         let from = cursors.fold(now, Ord::min);
         let until = row.paused_until.map(|at| at.utc());
-        match (self.0.last_mut().filter(|_| !before.enabled), row.enabled) {
+        let missed = row.paused_missed;
+        self.requests.insert(now.into());
+        match (self.pauses.last_mut().filter(|_| !before.enabled), row.enabled) {
             (None, true) => {}
-            (None, false) => self.0.push(Pause { from, until, latest: now, ended: None }),
+            (None, false) => {
+                self.pauses.push(Pause { from, until, latest: now, ended: None, missed });
+            }
             // An edit accounts for instants from now on, and the clocks may have been stepped back
             // since the pause began.
             (Some(pause), false) => {
                 (pause.from, pause.until) = (pause.from.min(from), until);
+                pause.missed = missed;
                 pause.latest = pause.latest.max(now);
             }
             (Some(pause), true) => pause.ended = Some(pause.latest.max(now)),

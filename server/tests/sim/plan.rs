@@ -45,7 +45,8 @@ const SELDOM: &[&str] = &[
 
 const GAPS: &[DstGap] = &[DstGap::Shift, DstGap::Skip];
 const OVERLAPS_OF_CLOCK: &[DstOverlap] = &[DstOverlap::First, DstOverlap::Last, DstOverlap::Both];
-const CATCH_UPS: &[CatchUp] = &[CatchUp::Skip, CatchUp::Latest, CatchUp::All];
+/// The policies for missed fires, of schedules and of the ends of pauses.
+pub(crate) const CATCH_UPS: &[CatchUp] = &[CatchUp::Skip, CatchUp::Latest, CatchUp::All];
 /// Overlap policies, each with the maximum number of waiting fires, if it has one.
 const OVERLAPS: &[(Overlap, Option<i64>)] = &[
     (Overlap::Skip, None),

@@ -11,7 +11,7 @@ use entity::{
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use super::plan::{CALENDARS, LIMITS, PLACES, Plan, WINDOWS, one};
+use super::plan::{CALENDARS, CATCH_UPS, LIMITS, PLACES, Plan, WINDOWS, one};
 
 /// Everything that a seed decides.
 #[derive(Clone, Debug)]
@@ -68,7 +68,8 @@ pub(crate) enum Order {
     /// Edits only the policies, or the timing as well.
     Edit(Box<Plan>, bool),
     Delete,
-    Pause(Option<i64>),
+    /// Pauses until it is resumed, or for that many minutes, and what runs then.
+    Pause(Option<(i64, CatchUp)>),
     Resume(CatchUp),
     /// Rolls back by that many versions.
     Rollback(i32),
@@ -172,7 +173,7 @@ impl Scenario {
             kept_days,
             plans,
             events,
-            missed: one(random, &[CatchUp::Skip, CatchUp::Latest, CatchUp::All]),
+            missed: one(random, CATCH_UPS),
             revival: random.random_bool(0.5),
         }
     }
@@ -253,11 +254,12 @@ impl Order {
             0..2 => Self::Create(Box::new(Plan::draw(random, zone, start))),
             2..6 => Self::Edit(Box::new(Plan::draw(random, zone, start)), random.random_bool(0.5)),
             6 => Self::Delete,
-            7..11 => Self::Pause(random.random_bool(0.4).then(|| random.random_range(1..120))),
-            11..14 => {
-                let missed = one(random, &[CatchUp::Skip, CatchUp::Latest, CatchUp::All]);
-                Self::Resume(missed)
-            }
+            7..11 => Self::Pause(
+                random
+                    .random_bool(0.4)
+                    .then(|| (random.random_range(1..120), one(random, CATCH_UPS))),
+            ),
+            11..14 => Self::Resume(one(random, CATCH_UPS)),
             14 if run % 2 == 0 => Self::Label(run / 2),
             14 => Self::Trigger,
             15 if random.random_bool(0.5) => Self::Purge,

@@ -17,7 +17,9 @@ use crate::{
         schedule_input::{MisfireInput, given},
         schedule_policy::{CatchUp, OverlapPolicy},
     },
-    commands::{BadInput, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Which},
+    commands::{
+        AutomaticEnd, BadInput, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Which,
+    },
 };
 
 /// The cost of a bulk operation beside the ten objects that its answer shows, so that a request may
@@ -42,14 +44,20 @@ impl OrderingMany {
             desc = "When the pause ends, in the future; if absent, when the schedule is resumed."
         )]
         until: Option<Instant>,
+        #[graphql(
+            desc = "What becomes of the fires that fell into the pause when it ends at `until`; SKIP \
+                    if absent. Only with `until`."
+        )]
+        missed: Option<CatchUp>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
         let right = cx.operator()?;
-        let until = until.map(|until| until.0);
-        let call = which.call("pauseSchedules", json!([reason, until]), idempotency_key)?;
+        let (until, missed) = (until.map(|until| until.0), missed.map(Into::into));
+        let end = AutomaticEnd::new(until, missed)?;
+        let call = which.call("pauseSchedules", json!([reason, until, missed]), idempotency_key)?;
         let which = which.into();
-        let done = cx.commands().pause_many(&right, &which, &reason, until, &call).await?;
+        let done = cx.commands().pause_many(&right, &which, &reason, end, &call).await?;
         SchedulesPayload::of(cx, done, which.dry_run).await
     }
 

@@ -12,7 +12,7 @@ use crate::{
         scalar::Instant,
         schedule_policy::CatchUp,
     },
-    commands::{ByHand, Call},
+    commands::{AutomaticEnd, ByHand, Call},
 };
 
 /// Mutations that operate schedules.
@@ -32,14 +32,20 @@ impl Operating {
             desc = "When the pause ends, in the future; if absent, when the schedule is resumed."
         )]
         until: Option<Instant>,
+        #[graphql(
+            desc = "What becomes of the fires that fell into the pause when it ends at `until`; SKIP \
+                    if absent. Only with `until`."
+        )]
+        missed: Option<CatchUp>,
         #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.operator()?;
-        let until = until.map(|until| until.0);
-        let arguments = json!([id, reason, until]).to_string();
+        let (until, missed) = (until.map(|until| until.0), missed.map(Into::into));
+        let end = AutomaticEnd::new(until, missed)?;
+        let arguments = json!([id, reason, until, missed]).to_string();
         let call = Call::new("pauseSchedule", &arguments, idempotency_key)?;
-        let saved = cx.commands().pause(&right, id, &reason, until, &call).await?;
+        let saved = cx.commands().pause(&right, id, &reason, end, &call).await?;
         SchedulePayload::of(cx, saved).await
     }
 

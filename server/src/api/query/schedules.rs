@@ -18,7 +18,7 @@ use crate::{
         timing::{self, PREVIEW, TimingInput, TimingWarning, preview_cost},
         timing_preview::SchedulePreview,
     },
-    commands::CommandError,
+    commands::{BadInput, CommandError},
     store::schedules,
 };
 
@@ -161,10 +161,25 @@ impl ReadingSchedules {
                     until `at`."
         )]
         if_paused: bool,
+        #[graphql(
+            desc = "Instead of `at`: the automatic end of a pause, whether the schedule is paused or \
+                    not; in the future, and at most a year ahead."
+        )]
+        until: Option<Instant>,
     ) -> Result<ResumePreview> {
         let right = cx.viewer()?;
-        let at = at.map(|at| at.0);
-        let preview = cx.commands().resume_preview(&right, id, at, if_paused).await?;
+        let preview = match (at, until) {
+            (at, None) => {
+                let at = at.map(|at| at.0);
+                cx.commands().resume_preview(&right, id, at, if_paused).await?
+            }
+            (None, Some(until)) => cx.commands().pause_end_preview(&right, id, until.0).await?,
+            (Some(_), Some(until)) => {
+                let (until, help) = (until.0.to_rfc3339(), "give one of the two");
+                let problem = "is given together with 'at'";
+                return Err(BadInput::new("until", until, problem, help).into());
+            }
+        };
         Ok(preview.into())
     }
 }

@@ -38,6 +38,9 @@ pub(super) struct Pause {
     /// When they resume automatically [default: when someone resumes them]
     #[arg(long, value_name = "WHEN", value_parser = future)]
     until: Option<DateTime<Utc>>,
+    /// What to do about the fires that fell into the pauses at their end [default: skip]
+    #[arg(long, value_enum, value_name = "MODE", requires = "until", visible_alias = "catch-up")]
+    missed: Option<CatchUp>,
 }
 
 /// Let paused schedules fire again
@@ -125,10 +128,11 @@ impl Verb {
         let schedules = |action, past, field| Order::new(List::Schedules, action, past, field);
         let runs = |action, past, field| Order::new(List::Runs, action, past, field);
         Ok(match self {
-            Self::Pause(Pause { sought, reason, until }) => {
+            Self::Pause(Pause { sought, reason, until, missed }) => {
                 let order = schedules("pause the schedules", "paused", "pauseSchedules")
                     .with("reason", "String!", json!(reason))
-                    .with("until", "DateTime", json!(until));
+                    .with("until", "DateTime", json!(until))
+                    .with("missed", "CatchUp", json!(missed.map(CatchUp::word)));
                 (order, sought)
             }
             Self::Resume(Resume { sought, catch_up, why }) => {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use entity::schedule::CatchUp;
 use uuid::Uuid;
 
@@ -10,7 +9,7 @@ use super::BulkRequest;
 use crate::{
     access::{Editor, Operator},
     commands::{
-        ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit, Which, Work,
+        AutomaticEnd, ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit, Which, Work,
         schedules::skip,
     },
     model::check,
@@ -25,7 +24,7 @@ const TRIES: usize = 3;
 /// caller stops waiting.
 #[derive(Clone)]
 pub(in crate::commands) enum BulkAction {
-    Pause { right: Operator, reason: String, until: Option<DateTime<Utc>> },
+    Pause { right: Operator, reason: String, end: Option<AutomaticEnd> },
     Resume { right: Operator, missed: CatchUp },
     Trigger { right: Operator, by_hand: ByHand },
     Delete { right: Editor, reason: Option<String> },
@@ -42,13 +41,13 @@ impl Commands {
         right: &Operator,
         which: &Which,
         reason: &str,
-        until: Option<DateTime<Utc>>,
+        end: Option<AutomaticEnd>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         check::reason("reason", reason)?;
         let (list, action) = (List::Schedules, "schedule.pause_many");
         let order = BulkRequest { which, list, action, reason: Some(reason), call };
-        let deed = BulkAction::Pause { right: right.clone(), reason: reason.to_owned(), until };
+        let deed = BulkAction::Pause { right: right.clone(), reason: reason.to_owned(), end };
         self.each(right.permit(), order, deed).await
     }
 
@@ -161,8 +160,8 @@ impl Commands {
         call: &Call,
     ) -> Result<(), CommandError> {
         match deed {
-            BulkAction::Pause { right, reason, until } => {
-                self.pause(right, id, reason, *until, call).await.map(drop)
+            BulkAction::Pause { right, reason, end } => {
+                self.pause(right, id, reason, *end, call).await.map(drop)
             }
             BulkAction::Resume { right, missed } => {
                 self.resume(right, id, *missed, call).await.map(drop)

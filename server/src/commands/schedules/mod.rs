@@ -9,7 +9,8 @@
 //! - `behind`: accounts beforehand for schedules that are far behind
 //! - `many_edit`: the same change for all schedules that a search finds
 //! - `rollback`: restoring an earlier definition; `undelete`: restoring a deleted schedule
-//! - `pause`: pause, resume, and preview of a resume; `skip`: skipping the next fires
+//! - `pause`: pause and resume; `resume_preview`: previews of the end of a pause; `skip`: skipping
+//!   the next fires
 //! - `suppression`: the calendars that a schedule names
 //! - `buffer`: reordering and purging waiting fires
 //! - `cursor`: the next fire after an edit; `foreseen`: timings that are worked out before a
@@ -25,6 +26,7 @@ pub(super) mod foreseen;
 pub(super) mod many_edit;
 pub(super) mod pause;
 mod prepared;
+pub(super) mod resume_preview;
 pub(super) mod rollback;
 pub(super) mod rows;
 pub(super) mod skip;

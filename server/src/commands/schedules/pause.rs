@@ -1,28 +1,56 @@
 //! Pausing and resuming. Neither creates a new version of the definition, and live runs are not
 //! affected.
 
-use chrono::{DateTime, TimeDelta, Utc};
-use entity::{
-    Timestamp,
-    fire::Verdict,
-    schedule::{ActiveModel, CatchUp, Model},
-};
-use sea_orm::Set;
+use chrono::{DateTime, Utc};
+use entity::schedule::{ActiveModel, CatchUp, Model};
+use sea_orm::{ActiveEnum, Set};
 use serde_json::{Value, json};
 use timetable::Warning;
 use uuid::Uuid;
 
 use super::{Saved, cursor, rows::changed_at};
 use crate::{
-    access::{Operator, Reader, Viewer},
+    access::{Operator, Viewer},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
     engine::planning::{
-        accounting::{self, Account, PauseEnd, PauseProgress},
+        accounting::{self, PauseProgress},
         prepared::PreparedTimetable,
     },
     model::check,
-    store::{DatabaseTransaction, claims::NewFire, schedules},
+    store::{DatabaseTransaction, schedules},
 };
+
+/// The automatic end of a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutomaticEnd {
+    /// When the schedule resumes.
+    pub at: DateTime<Utc>,
+    /// The policy for the fires that fall into the pause.
+    pub missed: CatchUp,
+}
+
+impl AutomaticEnd {
+    /// The end of a pause until an instant; `None` for a pause that lasts until someone resumes the
+    /// schedule. None of the fires runs unless `missed` says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// `missed` is given for a pause without an end: the resume by hand decides.
+    pub fn new(
+        until: Option<DateTime<Utc>>,
+        missed: Option<CatchUp>,
+    ) -> Result<Option<Self>, BadInput> {
+        match (until, missed) {
+            (Some(at), _) => Ok(Some(Self { at, missed: missed.unwrap_or(CatchUp::Skip) })),
+            (None, None) => Ok(None),
+            (None, Some(missed)) => {
+                let problem = "is given for a pause without an end";
+                let help = "give 'until' as well, or leave it out: the resume by hand decides";
+                Err(BadInput::new("missed", missed.to_value().to_uppercase(), problem, help))
+            }
+        }
+    }
+}
 
 /// What a resume needs to know about a schedule, worked out before its transaction.
 #[derive(Debug)]
@@ -32,45 +60,6 @@ struct ForeseenResume {
     warnings: Vec<Warning>,
 }
 
-/// The effect of resuming a schedule at an instant.
-#[derive(Clone, Debug)]
-pub struct ResumePreview {
-    /// The instant of the resume.
-    pub at: DateTime<Utc>,
-    /// Whether the schedule is paused; otherwise resuming does nothing.
-    pub paused: bool,
-    /// The choices for missed fires, each with its effect; empty if the schedule is not paused.
-    pub choices: Vec<ResumeChoice>,
-}
-
-/// The effect of resuming with one policy for missed fires.
-#[derive(Clone, Debug)]
-pub struct ResumeChoice {
-    /// The policy for the fires that fell into the pause.
-    pub missed: CatchUp,
-    /// The rows that the resume would write.
-    pub foreseen: ForeseenRows,
-    /// The next instant of the schedule after the resume.
-    pub next: Option<DateTime<Utc>>,
-}
-
-/// The rows that a resume would write.
-#[derive(Clone, Debug, Default)]
-pub struct ForeseenRows {
-    /// The first of the rows, in order.
-    pub fires: Vec<NewFire>,
-    /// The number of the rows.
-    pub rows: usize,
-    /// How many of the rows would run.
-    pub runs: usize,
-    /// How many instants would not run.
-    pub others: i64,
-}
-
-/// Maximum number of rows kept for one choice. They are shown page by page, and all rows are
-/// counted.
-pub const MAX_FORESEEN: usize = 10_000;
-
 impl Commands {
     /// Stops a schedule from firing, until an instant or until it is resumed. Its cursor stays
     /// where it is; the end of the pause accounts for the instants during the pause.
@@ -79,17 +68,19 @@ impl Commands {
         right: &Operator,
         id: Uuid,
         reason: &str,
-        until: Option<DateTime<Utc>>,
+        end: Option<AutomaticEnd>,
         call: &Call,
     ) -> Result<Saved, CommandError> {
         check::reason("reason", reason)?;
         let now = self.clock.now();
+        let until = end.map(|end| end.at);
         let columns = ActiveModel {
             enabled: Set(false),
             paused_reason: Set(Some(reason.trim().to_owned())),
             paused_by: Set(Some(right.who().name.clone())),
             paused_at: Set(Some(now.into())),
             paused_until: Set(until.map(Into::into)),
+            paused_missed: Set(end.map(|end| end.missed)),
             ..ActiveModel::default()
         };
         let tx = self.store.begin().await?;
@@ -98,9 +89,8 @@ impl Commands {
         }
         // Checked only here, because a repeated call must get its answer even if `until` has
         // passed.
-        if let Some(until) = until.filter(|until| *until <= now) {
-            let help = "give an instant in the future, or leave it out to pause for good";
-            return Err(BadInput::new("until", until.to_rfc3339(), "is past", help).into());
+        if let Some(until) = until {
+            not_past(until, now)?;
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
         // Pausing a paused schedule changes the reason and the end of the pause, but not its
@@ -113,7 +103,10 @@ impl Commands {
             }
             _ => columns,
         };
-        let after = json!({ "paused": true, "until": until });
+        let mut after = json!({ "paused": true, "until": until });
+        if let Some(end) = end {
+            after["missed"] = json!(end.missed);
+        }
         schedules::update_if_version(&tx, self.store.dialect(), id, row.version, columns).await?;
         self.audit_switch(&tx, right.who(), &row, "schedule.pause", Some(reason), after).await?;
         let saved = Saved { id, row: None, warnings: vec![], unset: vec![] };
@@ -178,7 +171,7 @@ impl Commands {
         self.has_right_zones(tx).await?;
         let (Self { store, cache, .. }, word) = (self, engine_word(missed));
         let timetable = foreseen.map(|foreseen| &foreseen.timetable);
-        let resumed = accounting::resume(store, cache, tx, row.id, timetable, word, now);
+        let resumed = accounting::resume(store, cache, tx, row.id, timetable, Some(word), now);
         let PauseProgress { is_done, .. } = resumed.await?;
         if !is_done {
             return Ok(None);
@@ -186,80 +179,6 @@ impl Commands {
         let after = json!({ "paused": false, "missed": missed });
         self.audit_switch(tx, who, row, "schedule.resume", None, after).await?;
         Ok(Some(saved))
-    }
-
-    /// The effect of resuming a schedule at an instant (by default now), for each policy for missed
-    /// fires. It uses the function that resumes. With `if_paused`, a schedule that is not paused is
-    /// treated as if it were paused from now on.
-    pub async fn resume_preview(
-        &self,
-        right: &Reader,
-        id: Uuid,
-        at: Option<DateTime<Utc>>,
-        if_paused: bool,
-    ) -> Result<ResumePreview, CommandError> {
-        let (now, connection) = (self.clock.now(), self.store.read());
-        let row = self.readable(right, id).await?;
-        let asked = at;
-        let at = at.unwrap_or(now);
-        if row.enabled && (!if_paused || row.next_scheduled_at.is_none()) {
-            return Ok(ResumePreview { at, paused: false, choices: vec![] });
-        }
-        if let Some(at) = asked {
-            let since = row.paused_at.filter(|_| !row.enabled).map(Timestamp::utc);
-            within_reach(at, since.or(Some(now)), now)?;
-        }
-        let mut end = self.pause_end(&row, at).await?;
-        let mut foreseen = ForeseenRows::default();
-        while end.is_old() {
-            foreseen.add(end.next_part(&self.store, connection, engine_word(CatchUp::Skip)).await?);
-        }
-        let mut choices = Vec::with_capacity(3);
-        for missed in [CatchUp::Skip, CatchUp::Latest, CatchUp::All] {
-            let (mut end, mut foreseen) = (end.clone(), foreseen.clone());
-            while !end.is_done() {
-                foreseen.add(end.next_part(&self.store, connection, engine_word(missed)).await?);
-            }
-            choices.push(ResumeChoice { missed, foreseen, next: end.cursor() });
-        }
-        Ok(ResumePreview { at, paused: !row.enabled, choices })
-    }
-
-    /// The rows for a schedule's pause so far, as the automatic end of the pause would write them,
-    /// at most the first [`MAX_FORESEEN`]. It uses the function that resumes.
-    pub async fn paused_fires(
-        &self,
-        right: &Reader,
-        id: Uuid,
-    ) -> Result<Vec<NewFire>, CommandError> {
-        let row = self.readable(right, id).await?;
-        if row.enabled {
-            return Ok(vec![]);
-        }
-        let mut end = self.pause_end(&row, self.clock.now()).await?;
-        let (connection, mut fires) = (self.store.read(), Vec::new());
-        while !end.is_done() && fires.len() < MAX_FORESEEN {
-            let skip = engine_word(CatchUp::Skip);
-            fires.extend(end.next_part(&self.store, connection, skip).await?.fires);
-        }
-        fires.truncate(MAX_FORESEEN);
-        Ok(fires)
-    }
-
-    async fn readable(&self, right: &Reader, id: Uuid) -> Result<Model, CommandError> {
-        let row = schedules::by_id(self.store.read(), id).await?;
-        let row = row.filter(|row| row.deleted_at.is_none());
-        let row = row.ok_or_else(|| CommandError::not_found("schedule", id))?;
-        right.permit().over(row.namespace_id, "schedule", id)?;
-        Ok(row)
-    }
-
-    async fn pause_end(&self, row: &Model, at: DateTime<Utc>) -> Result<PauseEnd, CommandError> {
-        let connection = self.store.read();
-        let schedule = self.store.schedule_with_cursor(connection, row.id).await?;
-        let schedule = schedule.ok_or_else(|| CommandError::not_found("schedule", row.id))?;
-        let timetable = self.timetable_of(connection, row).await?;
-        Ok(PauseEnd::new(schedule, timetable, at))
     }
 
     async fn audit_switch(
@@ -284,42 +203,35 @@ impl Commands {
     }
 }
 
-/// How far ahead a resume can be previewed.
-const AHEAD: TimeDelta = TimeDelta::days(366);
-
-/// Refuses an instant before the pause began, and one that is years ahead, because too much will
-/// have changed by then.
-fn within_reach(
-    at: DateTime<Utc>,
-    since: Option<DateTime<Utc>>,
-    now: DateTime<Utc>,
-) -> Result<(), BadInput> {
-    let bad = |problem: &str, help: &str| Err(BadInput::new("at", at.to_rfc3339(), problem, help));
-    if since.is_some_and(|since| at < since) {
-        return bad("is before the schedule was paused", "give a later instant, or leave it out");
+/// Refuses an end of a pause that is not in the future.
+pub(super) fn not_past(until: DateTime<Utc>, now: DateTime<Utc>) -> Result<(), BadInput> {
+    if until > now {
+        return Ok(());
     }
-    if at > now + AHEAD {
-        return bad("is more than a year ahead", "give an earlier instant");
-    }
-    Ok(())
+    let help = "give an instant in the future, or leave it out to pause for good";
+    Err(BadInput::new("until", until.to_rfc3339(), "is past", help))
 }
 
-impl ForeseenRows {
-    fn add(&mut self, Account { fires, .. }: Account) {
-        let (runs, others): (Vec<_>, Vec<_>) =
-            fires.iter().partition(|fire| fire.verdict == Verdict::Pending);
-        self.rows += fires.len();
-        self.runs += runs.len();
-        self.others += others.iter().map(|fire| fire.count).sum::<i64>();
-        let left = MAX_FORESEEN.saturating_sub(self.fires.len());
-        self.fires.extend(fires.into_iter().take(left));
-    }
-}
-
-fn engine_word(missed: CatchUp) -> timetable::misfire::CatchUp {
+pub(super) fn engine_word(missed: CatchUp) -> timetable::misfire::CatchUp {
     match missed {
         CatchUp::Skip => timetable::misfire::CatchUp::Skip,
         CatchUp::Latest => timetable::misfire::CatchUp::Latest,
         CatchUp::All => timetable::misfire::CatchUp::All,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_pause_with_an_end_says_what_becomes_of_its_fires() {
+        let at = DateTime::UNIX_EPOCH;
+        let end = |missed| Ok(Some(AutomaticEnd { at, missed }));
+        assert_eq!(AutomaticEnd::new(Some(at), None), end(CatchUp::Skip));
+        assert_eq!(AutomaticEnd::new(Some(at), Some(CatchUp::All)), end(CatchUp::All));
+        assert_eq!(AutomaticEnd::new(None, None), Ok(None));
+        let refused = AutomaticEnd::new(None, Some(CatchUp::Skip)).unwrap_err();
+        assert_eq!((refused.field.as_str(), refused.value.as_str()), ("missed", "SKIP"));
     }
 }

@@ -4,7 +4,8 @@
 //! of many instants gets one row), and the cursor moves past them.
 //! The transaction that writes the last row also enables the schedule again.
 //! So the ledger has no gap, and a resumed schedule never starts missed runs that the user did not
-//! ask for. A pause with a set end ends at that instant, however late a node processes it.
+//! ask for. A pause with a set end ends at that instant, however late a node processes it, and as
+//! if someone resumed the schedule with the policy that was chosen with the pause.
 //! Later instants are claimed like those that became due during an outage.
 
 use std::{sync::Arc, time::Duration};
@@ -13,6 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Timestamp,
     fire::{MadeUpFor, Reason, Verdict},
+    schedule::CatchUp,
 };
 use sea_orm::ConnectionTrait;
 use timetable::{
@@ -23,7 +25,7 @@ use uuid::Uuid;
 
 use super::{
     allowance, gap,
-    planner::{advance, definition, kind, plan_policy},
+    planner::{advance, catch_up_of, definition, kind, plan_policy},
     prepared::{self, PreparedTimetable},
 };
 use crate::{
@@ -60,7 +62,8 @@ pub struct PauseProgress {
 }
 
 /// Continues to end a schedule's pause inside `tx`. Records the instants of the pause according
-/// to `catch_up`, and enables the schedule after the last of them.
+/// to `catch_up`, and enables the schedule after the last of them. Without `catch_up`, the policy
+/// that was chosen with the pause applies.
 /// Fires that should run become intents, so the caller must wake the planner after the commit.
 /// `prepared` is the schedule's timetable, if it was built beforehand.
 pub async fn resume(
@@ -69,7 +72,7 @@ pub async fn resume(
     tx: &DatabaseTransaction,
     schedule_id: Uuid,
     prepared: Option<&PreparedTimetable>,
-    catch_up: misfire::CatchUp,
+    catch_up: Option<misfire::CatchUp>,
     now: DateTime<Utc>,
 ) -> Result<PauseProgress, EngineError> {
     let done = |rows| PauseProgress { rows, is_done: true };
@@ -83,6 +86,7 @@ pub async fn resume(
             return Ok(done(0));
         }
     };
+    let catch_up = catch_up.unwrap_or_else(|| automatic_policy(schedule.paused_missed));
     let mut end = PauseEnd::new(schedule, timetable, now);
     let mut rows = 0;
     while !end.is_done() && rows < MAX_ROWS {
@@ -95,6 +99,11 @@ pub async fn resume(
     }
     store.enable(tx, schedule_id, now.into()).await?;
     Ok(done(rows))
+}
+
+/// The policy for the fires of a pause that ends automatically, if `missed` was chosen with it.
+pub(crate) fn automatic_policy(missed: Option<CatchUp>) -> misfire::CatchUp {
+    missed.map_or(misfire::CatchUp::Skip, catch_up_of)
 }
 
 /// Computes the rows for the end of a pause, part by part.
@@ -311,8 +320,8 @@ async fn resume_together(
     }
     let (mut resumed, mut rows, began) = (0, 0, core.clock.instant());
     for schedule in over.into_iter().filter(|schedule| !built.left.contains(schedule)) {
-        let (timetable, skip) = (built.timetables.get(&schedule), misfire::CatchUp::Skip);
-        let progress = resume(&core.store, &core.timings, &tx, schedule, timetable, skip, now);
+        let timetable = built.timetables.get(&schedule);
+        let progress = resume(&core.store, &core.timings, &tx, schedule, timetable, None, now);
         rows += progress.await?.rows;
         resumed += 1;
         // The next round handles the remaining schedules.
@@ -343,8 +352,8 @@ async fn resume_if_over(
         tx.rollback().await?;
         return Ok(false);
     }
-    let (timetable, skip) = (built.timetables.get(&schedule), misfire::CatchUp::Skip);
-    resume(&core.store, &core.timings, &tx, schedule, timetable, skip, now).await?;
+    let timetable = built.timetables.get(&schedule);
+    resume(&core.store, &core.timings, &tx, schedule, timetable, None, now).await?;
     core.store.commit(tx).await?;
     Ok(true)
 }
@@ -352,6 +361,14 @@ async fn resume_if_over(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pause_that_ends_automatically_runs_only_what_was_chosen_with_it() {
+        assert_eq!(automatic_policy(None), misfire::CatchUp::Skip);
+        assert_eq!(automatic_policy(Some(CatchUp::Skip)), misfire::CatchUp::Skip);
+        assert_eq!(automatic_policy(Some(CatchUp::Latest)), misfire::CatchUp::Latest);
+        assert_eq!(automatic_policy(Some(CatchUp::All)), misfire::CatchUp::All);
+    }
 
     #[test]
     fn a_transaction_that_is_long_or_late_ends_no_more_pauses() {

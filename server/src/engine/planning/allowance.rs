@@ -89,6 +89,7 @@ mod tests {
             buffer_limit: None,
             start_deadline_ms: None,
             paused_until: None,
+            paused_missed: None,
             created_at: Timestamp(0),
             updated_at: Timestamp(0),
             next_scheduled_at: Timestamp(0),

@@ -259,6 +259,7 @@ pub async fn delete<C: ConnectionTrait>(
         .col_expr(Column::UpdatedAt, Expr::value(at))
         .col_expr(Column::Enabled, Expr::value(false))
         .col_expr(Column::PausedUntil, Expr::value(None::<Timestamp>))
+        .col_expr(Column::PausedMissed, Expr::value(None::<String>))
         .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
         .filter(Column::Id.eq(id))
         .exec(tx)

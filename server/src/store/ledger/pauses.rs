@@ -45,7 +45,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let sql = format!(
             "UPDATE schedule SET enabled = false, paused_reason = $2, paused_by = 'carillon', \
-               paused_at = $3, paused_until = NULL, updated_at = {}, changed = {} WHERE id = $1",
+               paused_at = $3, paused_until = NULL, paused_missed = NULL, updated_at = {}, \
+               changed = {} WHERE id = $1",
             later("$3"),
             self.dialect().stamp("schedule")
         );
@@ -115,7 +116,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let sql = format!(
             "UPDATE schedule SET enabled = true, paused_reason = NULL, paused_by = NULL, \
-               paused_at = NULL, paused_until = NULL, updated_at = {}, changed = {} WHERE id = $1",
+               paused_at = NULL, paused_until = NULL, paused_missed = NULL, updated_at = {}, \
+               changed = {} WHERE id = $1",
             later("$2"),
             self.dialect().stamp("schedule")
         );

@@ -57,6 +57,13 @@ async fn a_resume_is_previewed_row_by_row(database: TestDatabase) {
     let until = ["--until", "2099-01-01T00:00:00Z"];
     let pause = [&["pause", "tick", "--reason", "stock-taking"], &until[..]].concat();
     assert_eq!(desk.said(&pause), "paused tick until 2099-01-01T00:00:00Z\n");
+    let latest = [&pause[..], &["--missed", "latest"]].concat();
+    let then = "until 2099-01-01T00:00:00Z, then runs the latest";
+    assert_eq!(desk.said(&latest), format!("paused tick {then}\n"));
+    assert!(desk.said(&["show", "tick"]).contains(&format!("{then}: stock-taking")));
+    // A pause without an end leaves the choice to the resume.
+    let endless = ["pause", "tick", "--reason", "x", "--missed", "latest"];
+    assert!(desk.command(&endless).run().refused(2).contains("--until"));
     let paused = desk.json(&["pause", "tick", "--reason", "still stock-taking"]);
     assert_eq!((&paused["state"], &paused["pause"]["until"]), (&"PAUSED".into(), &Value::Null));
     assert_eq!(paused["pause"]["reason"], "still stock-taking");

@@ -135,7 +135,7 @@ async fn suppressed_instants_in_a_pause_are_not_skipped_by_it(database: TestData
     let tx = store.begin().await.unwrap();
     let timings = timetable::Cache::new(10);
     let (skip, now) = (timetable::misfire::CatchUp::Skip, world.clock.now());
-    accounting::resume(store, &timings, &tx, schedule.id, None, skip, now).await.unwrap();
+    accounting::resume(store, &timings, &tx, schedule.id, None, Some(skip), now).await.unwrap();
     store.commit(tx).await.unwrap();
     let ledger = world.ledger(schedule.id).await;
     let reasons: Vec<_> = ledger.iter().map(|fire| fire.reason).collect();

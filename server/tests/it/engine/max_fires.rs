@@ -102,7 +102,7 @@ async fn a_resumed_schedule_makes_up_for_no_more_than_are_left(database: TestDat
     let tx = store.begin().await.unwrap();
     let timings = timetable::Cache::new(10);
     let (all, now) = (timetable::misfire::CatchUp::All, world.clock.now());
-    accounting::resume(store, &timings, &tx, schedule.id, None, all, now).await.unwrap();
+    accounting::resume(store, &timings, &tx, schedule.id, None, Some(all), now).await.unwrap();
     store.commit(tx).await.unwrap();
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.len(), 1);

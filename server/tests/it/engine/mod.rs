@@ -42,6 +42,7 @@ mod overlap;
 mod partitions;
 mod past;
 mod pause;
+mod pause_end;
 mod plant;
 mod preview_holds;
 mod pruning;

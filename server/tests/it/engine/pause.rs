@@ -38,7 +38,7 @@ on_both!(
 );
 
 /// An hourly schedule, paused since 06:30; it is 12:20.
-async fn paused(
+pub(super) async fn paused(
     database: TestDatabase,
     expression: &str,
     change: impl FnOnce(&mut schedule::Model),
@@ -56,7 +56,7 @@ async fn paused(
     (world, clock, schedule)
 }
 
-async fn resume(world: &World, schedule: &schedule::Model, catch_up: CatchUp) {
+pub(super) async fn resume(world: &World, schedule: &schedule::Model, catch_up: CatchUp) {
     assert!(go_on(world, schedule, catch_up).await.is_done);
     world.signals.wake_planner();
 }
@@ -75,7 +75,8 @@ async fn go_on_with(
     let (store, id, now) = (&world.database.store, schedule.id, world.clock.now());
     let timings = timetable::Cache::new(10);
     let tx = store.begin().await.unwrap();
-    let progress = accounting::resume(store, &timings, &tx, id, prepared, catch_up, now).await;
+    let by_hand = Some(catch_up);
+    let progress = accounting::resume(store, &timings, &tx, id, prepared, by_hand, now).await;
     store.commit(tx).await.unwrap();
     progress.unwrap()
 }
@@ -88,13 +89,16 @@ async fn prepared(world: &World, schedule: &schedule::Model) -> PreparedTimetabl
     parts.build(&timetable::Cache::new(10)).unwrap()
 }
 
-async fn row(world: &World, schedule: &schedule::Model) -> schedule::Model {
+pub(super) async fn row(world: &World, schedule: &schedule::Model) -> schedule::Model {
     let row = schedule::Entity::find_by_id(schedule.id);
     row.one(world.database.store.read()).await.unwrap().unwrap()
 }
 
 /// Hour, verdict and reason of each row.
-async fn fates(world: &World, schedule: &schedule::Model) -> Vec<(i64, Verdict, Reason)> {
+pub(super) async fn fates(
+    world: &World,
+    schedule: &schedule::Model,
+) -> Vec<(i64, Verdict, Reason)> {
     let ledger = world.ledger(schedule.id).await;
     let hour = |at: i64| (at / 3_600_000) % 24;
     ledger.iter().map(|fire| (hour(fire.scheduled_at.0), fire.verdict, fire.reason)).collect()

@@ -108,6 +108,7 @@ impl World {
             paused_by: None,
             paused_at: None,
             paused_until: None,
+            paused_missed: None,
             next_scheduled_at: None,
             next_fire_at: None,
             last_fire_at: None,

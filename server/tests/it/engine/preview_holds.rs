@@ -1,11 +1,11 @@
-//! The preview of a resume matches the runs that it starts, whatever the schedule's policies are.
-//! Many schedules with random policies are resumed in one world.
+//! The preview of a resume, by hand or automatic, matches the runs that it starts, whatever the
+//! schedule's policies are. Many schedules with random policies are resumed in one world.
 
 use carillon::commands::{ByHand, Call, ResumeChoice};
 use entity::{
     Keys, calendar,
     fire::{self, Verdict},
-    schedule::{CatchUp, Overlap},
+    schedule::{self, CatchUp, Overlap},
 };
 use sea_orm::{EntityTrait, QueryFilter, QueryOrder, prelude::*};
 use serde_json::json;
@@ -20,6 +20,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_resume_runs_exactly_what_its_preview_says,
+    an_automatic_end_runs_exactly_what_its_preview_says,
     a_resume_beside_live_runs_runs_what_its_preview_says,
 );
 
@@ -54,6 +55,24 @@ impl Seeded {
 
 type Row = (i64, i64, i64, Verdict);
 
+/// A schedule with random policies, paused since 06:30.
+fn paused(random: &mut Seeded, overlap: Overlap) -> impl FnOnce(&mut schedule::Model) + use<> {
+    let (max, window) = (1 + random.below(12), 1 + random.below(8));
+    let max_fires = (random.below(4) == 0).then(|| 1 + random.below(5));
+    let deadline = (random.below(4) == 0).then(|| 3_600_000 * (1 + random.below(5)));
+    move |row: &mut schedule::Model| {
+        row.enabled = false;
+        row.paused_at = Some(ms("2026-03-01T06:30:00Z"));
+        row.next_scheduled_at = Some(ms("2026-03-01T07:00:00Z"));
+        row.overlap = overlap;
+        row.buffer_limit = (overlap == Overlap::BufferAll).then_some(2);
+        row.catch_up_max = i32::try_from(max).unwrap();
+        row.catch_up_window_ms = i64::try_from(window).unwrap() * 3_600_000;
+        row.max_fires = max_fires.map(|most| i64::try_from(most).unwrap());
+        row.start_deadline_ms = deadline.map(|ms| i64::try_from(ms).unwrap());
+    }
+}
+
 async fn a_resume_runs_exactly_what_its_preview_says(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
     let commands = commands(&world);
@@ -64,22 +83,8 @@ async fn a_resume_runs_exactly_what_its_preview_says(database: TestDatabase) {
         let overlap = random.one_of(&OVERLAPS);
         let expression = random.one_of(&["*/5 * * * *", "*/20 * * * *", "0 * * * *"]);
         let missed = random.one_of(&CATCH_UPS);
-        let (max, window) = (1 + random.below(12), 1 + random.below(8));
-        let max_fires = (random.below(4) == 0).then(|| 1 + random.below(5));
-        let deadline = (random.below(4) == 0).then(|| 3_600_000 * (1 + random.below(5)));
-        let schedule = world
-            .schedule(expression, noop(), |row| {
-                row.enabled = false;
-                row.paused_at = Some(ms("2026-03-01T06:30:00Z"));
-                row.next_scheduled_at = Some(ms("2026-03-01T07:00:00Z"));
-                row.overlap = overlap;
-                row.buffer_limit = (overlap == Overlap::BufferAll).then_some(2);
-                row.catch_up_max = i32::try_from(max).unwrap();
-                row.catch_up_window_ms = i64::try_from(window).unwrap() * 3_600_000;
-                row.max_fires = max_fires.map(|most| i64::try_from(most).unwrap());
-                row.start_deadline_ms = deadline.map(|ms| i64::try_from(ms).unwrap());
-            })
-            .await;
+        let plant = paused(&mut random, overlap);
+        let schedule = world.schedule(expression, noop(), plant).await;
         let preview = commands.resume_preview(&reader, schedule.id, None, false).await.unwrap();
         let choice = preview.choices.into_iter().find(|choice| choice.missed == missed).unwrap();
         cases.push((schedule.id, missed, overlap, choice));
@@ -91,6 +96,39 @@ async fn a_resume_runs_exactly_what_its_preview_says(database: TestDatabase) {
     let mut ran = 0;
     for (schedule, missed, overlap, choice) in cases {
         let what = format!("{missed:?} under {overlap:?}");
+        ran += holds(&world, schedule, choice, &what).await;
+    }
+    assert!(ran > 60, "{ran} runs in all");
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+}
+
+/// The previews are read ten minutes before the pauses end. No fire is due at that end: it would
+/// meet the runs of the pause.
+async fn an_automatic_end_runs_exactly_what_its_preview_says(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:09:30Z")).await;
+    let (commands, reader) = (commands(&world), ada().viewer().unwrap());
+    let until = "2026-03-01T12:19:30Z";
+    let mut random = Seeded(46);
+    let mut cases = Vec::new();
+    for _ in 0..CASES {
+        let overlap = random.one_of(&OVERLAPS);
+        let expression = random.one_of(&["*/5 * * * *", "*/20 * * * *", "0 * * * *"]);
+        let missed = random.one_of(&CATCH_UPS);
+        let plant = paused(&mut random, overlap);
+        let schedule = world
+            .schedule(expression, noop(), |row| {
+                plant(row);
+                (row.paused_until, row.paused_missed) = (Some(ms(until)), Some(missed));
+            })
+            .await;
+        let preview = commands.pause_end_preview(&reader, schedule.id, at(until)).await.unwrap();
+        let choice = preview.choices.into_iter().find(|choice| choice.missed == missed).unwrap();
+        cases.push((schedule.id, choice, format!("{missed:?} under {overlap:?}, {expression}")));
+    }
+    let engine = world.engine().await;
+    clock.set(at(until));
+    let mut ran = 0;
+    for (schedule, choice, what) in cases {
         ran += holds(&world, schedule, choice, &what).await;
     }
     assert!(ran > 60, "{ran} runs in all");

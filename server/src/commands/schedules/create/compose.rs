@@ -127,6 +127,7 @@ impl Commands {
         row.paused_by = Set(paused.then(|| who.name.clone()));
         row.paused_at = Set(paused.then(|| now.into()));
         row.paused_until = Set(None);
+        row.paused_missed = Set(None);
         row.last_fire_at = Set(None);
         row.deleted_at = Set(None);
         cursor::ScheduleCursor::after(&timetable, now).fill(&mut row);

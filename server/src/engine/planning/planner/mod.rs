@@ -40,7 +40,7 @@ pub(crate) use self::decision::kind;
 use self::{apart::Claimer, claim::Claimed};
 pub(in crate::engine) use self::{
     claim::advance,
-    timing::{definition, plan_policy},
+    timing::{catch_up_of, definition, plan_policy},
 };
 use super::buffer;
 use crate::{

@@ -33,14 +33,19 @@ pub(in crate::engine) fn definition(schedule: &DueSchedule) -> timetable::Defini
 /// The misfire policy of a schedule.
 pub(in crate::engine) fn plan_policy(schedule: &DueSchedule) -> misfire::Policy {
     misfire::Policy {
-        catch_up: match schedule.catch_up {
-            CatchUp::Skip => misfire::CatchUp::Skip,
-            CatchUp::Latest => misfire::CatchUp::Latest,
-            CatchUp::All => misfire::CatchUp::All,
-        },
+        catch_up: catch_up_of(schedule.catch_up),
         grace: TimeDelta::milliseconds(schedule.grace_ms.saturating_add(schedule.jitter_ms)),
         max: schedule.catch_up_max.unsigned_abs(),
         spacing: TimeDelta::milliseconds(schedule.catch_up_spacing_ms),
         window: TimeDelta::milliseconds(schedule.catch_up_window_ms),
+    }
+}
+
+/// The catch-up policy as the `timetable` crate names it.
+pub(in crate::engine) fn catch_up_of(catch_up: CatchUp) -> misfire::CatchUp {
+    match catch_up {
+        CatchUp::Skip => misfire::CatchUp::Skip,
+        CatchUp::Latest => misfire::CatchUp::Latest,
+        CatchUp::All => misfire::CatchUp::All,
     }
 }
