@@ -131,3 +131,41 @@ test("a bulk pause lists fires, and its end lets choose what becomes of them", a
   await dialog.getByRole("button", { name: "Resume 2 schedules" }).click();
   await expect(paused).toHaveCount(0);
 });
+
+const ENDS = `
+module: pause-ends
+schedules:
+  ends-alone: { when: "*/5 * * * * *", task: { target: { noop: {} } } }
+`;
+
+test("a pause with an end lists the fires of each choice, and says what runs then", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "pause-ends", ENDS);
+  await page.goto("/schedules?q=name:ends-alone");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "ends-alone" }).click();
+  await page.getByRole("button", { name: "Pause" }).click();
+  const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  await expect(dialog.getByTestId("suppressed-fire")).toHaveCount(5);
+  // A pause without an end leaves the choice to the resume.
+  await expect(dialog.getByRole("radio")).toHaveCount(0);
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  await dialog.getByLabel("Until").fill(`${tomorrow}T23:59`);
+  await expect(dialog.getByRole("radio")).toHaveCount(3);
+  const runs = dialog.getByTestId("resumed-fire").filter({ hasText: / runs$/ });
+  await expect(runs.first()).toBeVisible();
+  await dialog.getByLabel("Start the latest once").check();
+  await dialog.getByLabel("Reason").fill("moved over night");
+  await dialog.getByRole("button", { name: "Pause" }).click();
+  await expect(page.locator(".pause-note")).toContainText(", then runs the latest");
+  const query = `query ($name: String!) { schedule(name: $name) { pause { missed } } }`;
+  const { schedule } = await server.ask<Ended>(query, { name: "ends-alone" });
+  expect(schedule.pause.missed).toBe("LATEST");
+});
+
+interface Ended {
+  schedule: { pause: { missed: string } };
+}

@@ -235,6 +235,7 @@ fn schedule(
         paused_by: None,
         paused_at: None,
         paused_until: None,
+        paused_missed: None,
         next_scheduled_at: Some(due.into()),
         next_fire_at: Some(due.into()),
         last_fire_at: None,

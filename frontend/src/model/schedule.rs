@@ -16,6 +16,8 @@ pub(crate) struct Pause {
     pub(crate) by: String,
     pub(crate) at: Moment,
     pub(crate) until: Option<Moment>,
+    /// The policy for the pause's fires at `until`.
+    pub(crate) missed: Option<CatchUp>,
 }
 
 /// The numbers of a list's schedules, by tag or by module.

@@ -48,9 +48,14 @@ pub(crate) fn definition_effect(
     Ask::new::<operations::DefinitionEffect>(variables)
 }
 
-/// The effect of resuming a schedule, for each policy for missed fires, with at most this many rows of each.
-pub(crate) fn resume_preview(id: String, first: i64) -> Ask<ResumeEffect> {
-    Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id, first })
+/// The effect of resuming a schedule now, or of the automatic end of its pause at `until`, for each policy for missed
+/// fires, with at most this many rows of each.
+pub(crate) fn resume_preview(id: String, until: Option<Moment>, first: i64) -> Ask<ResumeEffect> {
+    Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables {
+        id,
+        until,
+        first,
+    })
 }
 
 /// A schedule's upcoming fires, from an instant on.

@@ -37,10 +37,17 @@ pub(crate) fn pause_schedule(
     id: String,
     reason: String,
     until: Option<Moment>,
+    missed: Option<CatchUp>,
     key: String,
 ) -> Ask<String> {
     let key = Some(key);
-    Ask::new::<PauseSchedule>(operations::pause_schedule::Variables { id, reason, until, key })
+    Ask::new::<PauseSchedule>(operations::pause_schedule::Variables {
+        id,
+        reason,
+        until,
+        missed,
+        key,
+    })
 }
 
 pub(crate) fn resume_schedule(id: String, missed: CatchUp, key: String) -> Ask<String> {
@@ -112,7 +119,7 @@ pub(crate) fn undelete_schedule(id: String, name: Option<String>, key: String) -
 /// A bulk action on schedules or on runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Order {
-    Pause { reason: String, until: Option<Moment> },
+    Pause { reason: String, until: Option<Moment>, missed: Option<CatchUp> },
     Resume { missed: CatchUp },
     Skip { count: i64, reason: String },
     Run { reason: Option<String> },
@@ -170,9 +177,9 @@ pub(crate) fn order_many(order: Order, many: Many, key: String) -> Ask<ManyOutco
     // run.
     let key = many.expected_count.map(|_| key);
     match order {
-        Order::Pause { reason, until } => {
+        Order::Pause { reason, until, missed } => {
             let which = which!(pause_schedules);
-            let variables = pause_schedules::Variables { which, reason, until, key };
+            let variables = pause_schedules::Variables { which, reason, until, missed, key };
             Ask::new::<operations::PauseSchedules>(variables)
         }
         Order::Resume { missed } => {

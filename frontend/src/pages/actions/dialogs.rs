@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     api,
-    components::{Dialog, Field, Look},
-    data::{self, use_load},
-    model::{CatchUp, Failure},
+    components::{Dialog, Field, Look, live},
+    data::{self, Load, use_load},
+    model::{CatchUp, Failure, ResumeEffect},
     route::Route,
     state::{Said, use_zone},
     time::{Moment, Wall},
@@ -71,7 +71,7 @@ fn run_with(actions: Actions) -> AnyView {
     form(actions, Action::RunWith, Look::Primary, "Run", wrong, plan, fields.into_any())
 }
 
-/// Asks for the reason of the pause, and for its end.
+/// Asks for the reason of the pause, for its end, and for what becomes of its fires then.
 fn pause(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let (preview_id, preview_zone) = (subject.id.clone(), Some(subject.zone.clone()));
@@ -79,15 +79,31 @@ fn pause(actions: Actions) -> AnyView {
     let wrong = RwSignal::new(None);
     let reason = RwSignal::new(String::new());
     let until = RwSignal::new(String::new());
+    let missed = RwSignal::new("skip".to_owned());
+    let (ended_id, ended_zone) = (subject.id.clone(), Some(subject.zone.clone()));
+    let ended = use_load(move || {
+        let end = Moment::parse_local(&until.get())?;
+        Some(api::resume_preview(ended_id.clone(), Some(end), OF_EACH))
+    });
+    let has_end = Memo::new(move |_| Moment::parse_local(&until.get()).is_some());
+    let at_the_end = live(move || {
+        if !has_end.get() {
+            return ().into_any();
+        }
+        let legend = "Fires that fell into the pause, at its end";
+        choices("pause-missed", legend, missed, ended, ended_zone.clone(), None)
+    });
     let plan = move |key| {
         let text = given_reason(reason)?;
         let end = instant("until", until)?;
+        let missed = end.map(|_| chosen(missed));
+        let then = missed.map_or("", effect::afterwards);
         let zone = untrack(|| zone.get()).zone(Some(&subject.zone));
         let said = match end.and_then(|end| Wall::read(end, &zone)) {
-            Some(end) => format!("{} is paused. It resumes at {end}.", subject.name),
+            Some(end) => format!("{} is paused. It resumes at {end}{then}.", subject.name),
             None => format!("{} is paused. Nothing fires until it is resumed.", subject.name),
         };
-        let change = api::pause_schedule(subject.id.clone(), text, end, key);
+        let change = api::pause_schedule(subject.id.clone(), text, end, missed, key);
         let id = subject.id.clone();
         let said = Said::new(said).undo(move || {
             let back = api::resume_schedule(id.clone(), CatchUp::Latest, data::new_key());
@@ -102,6 +118,7 @@ fn pause(actions: Actions) -> AnyView {
             .hint("Shown with the schedule, and kept in its history.").text()}
         {Field::new("pause-until", "Until (optional, your time)", until).kind("datetime-local")
             .error(of(wrong, "until")).text()}
+        {at_the_end}
     };
     form(actions, Action::Pause, Look::Primary, "Pause", wrong, plan, fields.into_any())
 }
@@ -112,21 +129,39 @@ fn resume(actions: Actions) -> AnyView {
     let wrong = RwSignal::new(None);
     let missed = RwSignal::new("skip".to_owned());
     let id = subject.id.clone();
-    let preview = use_load(move || Some(api::resume_preview(id.clone(), OF_EACH)));
+    let preview = use_load(move || Some(api::resume_preview(id.clone(), None, OF_EACH)));
+    let zone = Some(subject.zone.clone());
     let plan = move |key| {
-        let choice =
-            CHOICES.iter().find(|(name, ..)| missed.with_untracked(|missed| missed == name));
-        let choice = choice.map_or(CatchUp::Skip, |(.., choice)| *choice);
         Ok(Plan {
-            change: api::resume_schedule(subject.id.clone(), choice, key),
+            change: api::resume_schedule(subject.id.clone(), chosen(missed), key),
             said: Said::new(format!("{} is active again.", subject.name)),
             then: None,
         })
     };
-    let zone = Some(subject.zone.clone());
+    let legend = "Fires that fell into the pause";
+    let fields = choices("resume-missed", legend, missed, preview, zone, Some("skip"));
+    form(actions, Action::Resume, Look::Primary, "Resume", wrong, plan, fields)
+}
+
+/// The chosen policy for the fires of a pause.
+fn chosen(missed: RwSignal<String>) -> CatchUp {
+    let choice = CHOICES.iter().find(|(name, ..)| missed.with_untracked(|missed| missed == name));
+    choice.map_or(CatchUp::Skip, |(.., choice)| *choice)
+}
+
+/// The policies for the fires of a pause, each with its effect, as a group of radio buttons with this name and legend.
+/// The policy named `first` gets the focus when the dialog opens.
+fn choices(
+    group: &'static str,
+    legend: &'static str,
+    missed: RwSignal<String>,
+    preview: Load<ResumeEffect>,
+    zone: Option<String>,
+    first: Option<&'static str>,
+) -> AnyView {
     let radio = move |(name, words, choice): (&'static str, &'static str, CatchUp)| {
         let (zone, rows_zone) = (zone.clone(), zone.clone());
-        let lines = Lines::new(format!("resumed-{name}"));
+        let lines = Lines::new(format!("{group}-{name}"));
         let counts = preview.draw(move |preview| {
             let found = preview.choices.iter().find(|known| known.missed == choice);
             found.map_or_else(|| ().into_any(), |found| comes_to(found, zone.clone()))
@@ -140,8 +175,8 @@ fn resume(actions: Actions) -> AnyView {
             <label class="choice">
                 <input
                     type="radio"
-                    name="resume-missed"
-                    autofocus=name == "skip"
+                    name=group
+                    autofocus=first == Some(name)
                     prop:checked=move || missed.get() == name
                     on:change=move |_| missed.set(name.to_owned())
                 />
@@ -151,13 +186,13 @@ fn resume(actions: Actions) -> AnyView {
         }
         .into_any()
     };
-    let fields = view! {
+    view! {
         <fieldset class="choices">
-            <legend>"Fires that fell into the pause"</legend>
+            <legend>{legend}</legend>
             {CHOICES.map(radio).into_iter().collect::<Vec<_>>()}
         </fieldset>
-    };
-    form(actions, Action::Resume, Look::Primary, "Resume", wrong, plan, fields.into_any())
+    }
+    .into_any()
 }
 
 /// Asks how many of the next fires to skip.

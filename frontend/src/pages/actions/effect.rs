@@ -26,6 +26,15 @@ pub(in crate::pages) const CHOICES: [(&str, &str, CatchUp); 3] = [
     ("all", "Start all, as its catch-up limits allow", CatchUp::All),
 ];
 
+/// What runs when a pause ends automatically, as the end of a sentence; empty if nothing does.
+pub(in crate::pages) fn afterwards(missed: CatchUp) -> &'static str {
+    match missed {
+        CatchUp::Skip => "",
+        CatchUp::Latest => ", then runs the latest",
+        CatchUp::All => ", then runs all, as its catch-up limits allow",
+    }
+}
+
 /// How many lines of a list are drawn: a few, or more once the user asks for them.
 #[derive(Clone, Copy)]
 pub(super) struct Lines {

@@ -75,7 +75,10 @@ impl BulkForm {
         let given = (!reason.is_empty()).then(|| reason.clone());
         let until = Moment::parse_local(&self.until.get_untracked());
         Ok(match self.kind {
-            Kind::Pause => Order::Pause { reason, until },
+            Kind::Pause => {
+                let missed = until.map(|_| self.missed.get_untracked());
+                Order::Pause { reason, until, missed }
+            }
             Kind::Resume => Order::Resume { missed: self.missed.get_untracked() },
             Kind::Run => Order::Run { reason: given },
             Kind::Skip => Order::Skip { count: 1, reason },
@@ -251,9 +254,12 @@ impl BulkForm {
             Kind::Resume | Kind::Run | Kind::Edit | Kind::Delete | Kind::Retry => None,
         };
         let until = (self.kind == Kind::Pause).then(|| {
-            Field::new("bulk-until", "Until (optional, your time)", self.until)
+            let until = Field::new("bulk-until", "Until (optional, your time)", self.until)
                 .kind("datetime-local")
-                .text()
+                .text();
+            let (namespace, searches) = (self.namespace.get_value(), self.searches.get_value());
+            let ended = effect::ended(namespace, searches, self.until, self.missed);
+            view! { {until}{ended} }.into_any()
         });
         view! { {reason}{until} }.into_any()
     }

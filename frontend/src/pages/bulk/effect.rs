@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::{
     api::{self, ScheduleQuery},
-    components::{When, when},
+    components::{When, live, when},
     data::use_load,
     model::{
         CatchUp, FoundPausedSchedule, Page, Place, PreviewFire, ResumeChoice, ScheduleRow,
@@ -76,27 +76,36 @@ fn more(total: i64, listed: usize) -> Option<String> {
     (left > 0).then(|| format!(" and {} more", grouped(left)))
 }
 
+/// The choice of a policy for the fires of pauses that end at the typed instant, and its effect on the first schedules.
+/// Empty while there is no such instant.
+pub(super) fn ended(
+    namespace: String,
+    searches: Vec<String>,
+    until: RwSignal<String>,
+    missed: RwSignal<CatchUp>,
+) -> AnyView {
+    let end = Memo::new(move |_| Moment::parse_local(&until.get()));
+    live(move || {
+        let Some(end) = end.get() else { return ().into_any() };
+        let part = |search: &String| {
+            let query =
+                ScheduleQuery { search: Some(search.clone()), ..paused_of(&namespace, search) };
+            let first = use_load(move || Some(api::schedules(query.clone(), RESUMED)));
+            let lines = first.draw(move |page| first_schedules(page, Some(end), missed));
+            view! { <ul class="sample">{lines}</ul> }.into_any()
+        };
+        let parts: Vec<_> = searches.iter().map(part).collect();
+        view! { {choice("Fires that fell into the pauses, at their end", None, missed)}{parts} }
+            .into_any()
+    })
+}
+
 /// The choice of a policy for the fires that fell into the pauses, and its effect.
 pub(super) fn resumed(
     namespace: &str,
     searches: Vec<String>,
     missed: RwSignal<CatchUp>,
 ) -> AnyView {
-    let radio = move |(name, words, choice): (&'static str, &'static str, CatchUp)| {
-        view! {
-            <label class="choice">
-                <input
-                    type="radio"
-                    name="bulk-missed"
-                    autofocus=name == "skip"
-                    prop:checked=move || missed.get() == choice
-                    on:change=move |_| missed.set(choice)
-                />
-                <strong>{words}</strong>
-            </label>
-        }
-        .into_any()
-    };
     let part = |search: String| {
         let query = paused_of(namespace, &search);
         let listed = query.clone();
@@ -106,17 +115,40 @@ pub(super) fn resumed(
             let is_cut = paused.with(|page| page.total.is_none()).unwrap_or_default();
             is_cut.then(|| api::schedule_count(query.clone()))
         });
-        let lines = paused.draw(move |page| first_paused(page, missed));
+        let lines = paused.draw(move |page| first_schedules(page, None, missed));
         let rest = total.draw(|total| more_paused(*total));
         view! { <ul class="sample">{lines}{rest}</ul> }.into_any()
     };
     let parts: Vec<_> = searches.into_iter().map(part).collect();
     view! {
+        {choice("Fires that fell into their pauses", Some(CatchUp::Skip), missed)}
+        <div data-testid="bulk-effect">{parts}</div>
+    }
+    .into_any()
+}
+
+/// The policies for the fires of pauses. `first` gets the focus when the dialog opens.
+fn choice(legend: &'static str, first: Option<CatchUp>, missed: RwSignal<CatchUp>) -> AnyView {
+    let radio = move |(_, words, choice): (&'static str, &'static str, CatchUp)| {
+        view! {
+            <label class="choice">
+                <input
+                    type="radio"
+                    name="bulk-missed"
+                    autofocus=first == Some(choice)
+                    prop:checked=move || missed.get() == choice
+                    on:change=move |_| missed.set(choice)
+                />
+                <strong>{words}</strong>
+            </label>
+        }
+        .into_any()
+    };
+    view! {
         <fieldset class="choices">
-            <legend>"Fires that fell into their pauses"</legend>
+            <legend>{legend}</legend>
             {CHOICES.map(radio).into_iter().collect::<Vec<_>>()}
         </fieldset>
-        <div data-testid="bulk-effect">{parts}</div>
     }
     .into_any()
 }
@@ -132,8 +164,12 @@ pub(super) fn paused_of(namespace: &str, search: &str) -> ScheduleQuery {
     }
 }
 
-fn first_paused(page: &Page<ScheduleRow>, missed: RwSignal<CatchUp>) -> AnyView {
-    let line = |row: &Arc<ScheduleRow>| resumed_schedule(row, missed);
+fn first_schedules(
+    page: &Page<ScheduleRow>,
+    end: Option<Moment>,
+    missed: RwSignal<CatchUp>,
+) -> AnyView {
+    let line = |row: &Arc<ScheduleRow>| resumed_schedule(row, end, missed);
     page.rows.iter().map(line).collect::<Vec<_>>().into_any()
 }
 
@@ -146,9 +182,10 @@ fn more_paused(total: i64) -> AnyView {
     view! { {line} }.into_any()
 }
 
-fn resumed_schedule(row: &ScheduleRow, missed: RwSignal<CatchUp>) -> AnyView {
+/// The effect of the chosen policy on a schedule that is resumed now, or whose pause ends automatically.
+fn resumed_schedule(row: &ScheduleRow, end: Option<Moment>, missed: RwSignal<CatchUp>) -> AnyView {
     let (id, zone) = (row.id.clone(), Some(row.timing.zone.clone()));
-    let preview = use_load(move || Some(api::resume_preview(id.clone(), OF_EACH)));
+    let preview = use_load(move || Some(api::resume_preview(id.clone(), end, OF_EACH)));
     let chosen = move |draw: fn(&ResumeChoice, Option<String>) -> AnyView| {
         let zone = zone.clone();
         preview.draw(move |preview| {

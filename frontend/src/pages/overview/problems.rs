@@ -259,7 +259,7 @@ fn pause(tools: Tools) -> AnyView {
             return wrong.set(Some(Failure::of_field("reason", why)));
         }
         let end = Moment::parse_local(&until.get_untracked());
-        let change = api::pause_schedule(id.clone(), words, end, new_key());
+        let change = api::pause_schedule(id.clone(), words, end, None, new_key());
         tools.actor.act(change, said.clone(), move |_| loading.refresh());
         tools.asks.set(false);
     };

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::{Glyph, Look, Mark, When, badge, button, expressions, icon, menu, tags, when},
     model::{Pause, ScheduleDetail, ScheduleState},
-    pages::actions::{Action, Actions},
+    pages::actions::{Action, Actions, effect::afterwards},
     route::Route,
     state::Session,
 };
@@ -38,9 +38,10 @@ pub(super) fn header(schedule: &ScheduleDetail, session: Session, actions: Actio
 }
 
 fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
+    let then = pause.missed.map_or("", afterwards);
     let until = pause
         .until
-        .map(|until| view! { <span>"until "{when(until, zone.clone())}</span> }.into_any());
+        .map(|until| view! { <span>"until "{when(until, zone.clone())}{then}</span> }.into_any());
     view! {
         <p class="pause-note">
             {icon(Glyph::Pause)}

@@ -6,7 +6,7 @@ use crate::{
     api,
     components::{AsyncView, Heading, Mark, badge, fire_mark, heading, panel, table, when},
     data::{Load, use_load},
-    model::{PausedFire, PausedFires, ScheduleDetail},
+    model::{PausedFire, PausedFires, ScheduleDetail, Verdict},
 };
 
 /// Number of fires that are shown.
@@ -47,9 +47,10 @@ fn row(fire: &PausedFire, zone: Option<String>) -> AnyView {
         let words = format!("{} instants, up to ", fire.count);
         view! { <span class="cell-note">{words}{last}</span> }.into_any()
     });
-    let why = match &fire.detail {
-        Some(calendar) => format!("calendar {calendar}"),
-        None => fire.reason.name_and_words().1.to_owned(),
+    let why = match (fire.verdict, &fire.detail) {
+        (Verdict::Pending, _) => "runs when the pause ends".to_owned(),
+        (_, Some(calendar)) => format!("calendar {calendar}"),
+        (_, None) => fire.reason.name_and_words().1.to_owned(),
     };
     view! {
         <tr data-testid="paused-fire">

@@ -12,7 +12,7 @@ use crate::{
     components::{AsyncView, live, panel, when},
     data::use_load,
     model::{Calendar, CalendarMode, Page, Place, ScheduleRow, Weekday},
-    pages::kit::place_note,
+    pages::{actions::effect::afterwards, kit::place_note},
     route::Route,
     state::{use_address, use_zone},
     time::{Day, Moment, amount, day_words},
@@ -112,7 +112,10 @@ fn bands(
     let pauses = paused.rows.iter().filter_map(|schedule| {
         let pause = schedule.pause.as_ref()?;
         let note = match pause.until {
-            Some(until) => view! { "paused until "{when(until, None)} }.into_any(),
+            Some(until) => {
+                let then = pause.missed.map_or("", afterwards);
+                view! { "paused until "{when(until, None)}{then} }.into_any()
+            }
             None => "paused".into_any(),
         };
         Some(Band {

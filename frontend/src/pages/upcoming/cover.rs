@@ -151,6 +151,7 @@ mod tests {
             by: "ada".into(),
             at,
             until: until.and_then(Moment::parse),
+            missed: None,
         };
         let covers = |until: Option<&str>| {
             [0, 1, 2].map(|days| by_pause(&pause(until), Day::new(2026, 12, 1).plus(days), "UTC"))
