@@ -5,17 +5,22 @@
 //! `split`, the build moves the parts out of the WebAssembly module (`scripts/split-console`); without it, everything is
 //! one module, which builds faster.
 
-use leptos::prelude::{AnyView, Callback, RwSignal, StoredValue};
+use leptos::prelude::{AnyView, Callback, Memo, RwSignal, StoredValue};
 use wasm_split_helpers::SplitLoaderError;
 
 use super::{
     actions::{Action, Actions},
     bulk::{Kind, Subjects},
     deferred::Deferred,
+    ledger::backfill::Backfilling,
     schedule_form::{Draft, Form},
     task_form::{Place, TaskFields},
 };
-use crate::{data::Listing, model::ScheduleRow, route::Route};
+use crate::{
+    data::{Listing, Load},
+    model::{Fire, LedgerRow, ScheduleDetail, ScheduleRow},
+    route::Route,
+};
 
 /// A function that makes a view and belongs to a part, and `load`, which loads the part. Each needs a module of its
 /// own, because `load` has the same name in each.
@@ -98,11 +103,15 @@ pages! {
     schedule { Schedule(id) }
     run { Run(id) }
     upcoming { Upcoming }
-    plan { Backfills, NewBackfill, Backfill(id), Calendars, NewCalendar, EditCalendar(id) }
+    backfills { Backfills, NewBackfill, Backfill(id) }
+    calendars { Calendars, NewCalendar, EditCalendar(id) }
     form { NewSchedule }
     edit { EditSchedule(id) }
-    build { NewWorkflow, EditWorkflow(id), Workflows, Workflow(id), Groups, Modules, DeployModule, Module(name) }
-    alerts { Alerts, AlertRules, NewAlertRule, EditAlertRule(id) }
+    workflows { Workflows, Workflow(id), Groups }
+    editor { NewWorkflow, EditWorkflow(id) }
+    modules { Modules, DeployModule, Module(name) }
+    alerts { Alerts }
+    alert_rules { AlertRules, NewAlertRule, EditAlertRule(id) }
     metrics { Metrics }
     cluster { Cluster, Health }
     people { People, Namespaces }
@@ -123,6 +132,31 @@ views! {
     }
     on_demand_schedule_actions {
         schedule_action(actions: Actions, action: Action) = crate::pages::actions::dialogs::content;
+    }
+    on_demand_schedule_tabs {
+        schedule_runs(
+            id: StoredValue<String>,
+            load: Load<ScheduleDetail>,
+        ) = crate::pages::schedule::runs::tab;
+        schedule_next(
+            id: StoredValue<String>,
+            load: Load<ScheduleDetail>,
+        ) = crate::pages::schedule::next::next;
+        schedule_definition(load: Load<ScheduleDetail>) = crate::pages::schedule::definition::definition;
+        schedule_versions(
+            load: Load<ScheduleDetail>,
+            actions: Actions,
+        ) = crate::pages::schedule::versions::versions;
+        schedule_audit(id: StoredValue<String>) = crate::pages::schedule::audit::tab;
+    }
+    on_demand_fires {
+        explained_fire(
+            shown: Memo<Option<Fire>>,
+            zone: Memo<Option<String>>,
+            load: Load<ScheduleDetail>,
+        ) = crate::pages::schedule::activity::explained;
+        explained_row(meant: RwSignal<Option<LedgerRow>>) = crate::pages::ledger::row::explained;
+        backfill_question(backfilling: Backfilling) = crate::pages::ledger::backfill::question;
     }
     on_demand_bulk {
         bulk_action(

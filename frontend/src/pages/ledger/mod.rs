@@ -5,9 +5,9 @@
 //! - `row`: one instant, or many that share one row
 //! - `backfill`: backfills of lost fires
 
-mod backfill;
+pub(super) mod backfill;
 mod query;
-mod row;
+pub(super) mod row;
 mod totals;
 
 use std::time::Duration;
@@ -16,14 +16,15 @@ use leptos::prelude::*;
 
 use self::backfill::{Backfilling, orders};
 use super::{
-    cursors,
+    cursors, deferred,
     filters::{Filters, use_filters},
     kept,
     narrowing::use_narrowing,
+    parts,
 };
 use crate::{
     api::{self, ScheduleQuery},
-    components::{AsyncView, Dialog, Look, Mark, RowName, Table, button, live, pager},
+    components::{AsyncView, Look, Mark, RowName, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
     model::{LedgerRow, Place},
     route::Route,
@@ -67,8 +68,7 @@ pub(crate) fn Ledger() -> impl IntoView {
         meant.set(Some(row));
         open.set(true);
     });
-    let explained =
-        move || meant.get_untracked().map_or_else(|| ().into_any(), |row| row::explained(&row));
+    let explained = move || parts::explained_row(meant);
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
         filters.address().go(&untrack(|| filters.href(&[after, before])));
@@ -108,7 +108,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             {pager(fires.beside(), "fires", go)}
         </AsyncView>
         {backfilling.dialog()}
-        <Dialog open=open title="The outcome of this fire, and why">{explained()}</Dialog>
+        {deferred::dialog(open, "The outcome of this fire, and why", explained)}
     }
 }
 
