@@ -13,12 +13,14 @@ use super::{
     bulk::{Kind, Subjects},
     deferred::Deferred,
     ledger::backfill::Backfilling,
+    run::{earlier::Others, looking::Looking},
     schedule_form::{Draft, Form},
     task_form::{Place, TaskFields},
 };
 use crate::{
+    components::DagView,
     data::{Listing, Load},
-    model::{Fire, LedgerRow, ScheduleDetail, ScheduleRow},
+    model::{Fire, LedgerRow, RunDetail, ScheduleDetail, ScheduleRow},
     route::Route,
 };
 
@@ -157,6 +159,15 @@ views! {
         ) = crate::pages::schedule::activity::explained;
         explained_row(meant: RwSignal<Option<LedgerRow>>) = crate::pages::ledger::row::explained;
         backfill_question(backfilling: Backfilling) = crate::pages::ledger::backfill::question;
+    }
+    on_demand_run {
+        run_comparison(
+            id: StoredValue<String>,
+            run: Load<RunDetail>,
+            others: Others,
+            looking: Looking,
+        ) = crate::pages::run::comparison::comparison;
+        run_graph(run: Load<RunDetail>, looking: Looking, look: DagView) = crate::pages::run::work::graph;
     }
     on_demand_bulk {
         bulk_action(
