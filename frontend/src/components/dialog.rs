@@ -38,7 +38,7 @@ pub(crate) fn Dialog(
         }
         is_ready
     });
-    let id = format!("dialog-{}", title.to_lowercase().replace(' ', "-"));
+    let id = format!("dialog-{}", title.to_ascii_lowercase().replace(' ', "-"));
     view! {
         <dialog class="dialog" node_ref=node aria-labelledby=id.clone() on:close=move |_| open.set(false)>
             <div class="dialog-head">

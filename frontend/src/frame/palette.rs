@@ -138,8 +138,8 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         Some(api::found_schedules(address.namespace(), search, FOUND))
     });
     Memo::new(move |_| {
-        let words = text.get().trim().to_lowercase();
-        let fits = |name: &str| name.to_lowercase().contains(&words);
+        let words = text.get().trim().to_ascii_lowercase();
+        let fits = |name: &str| name.to_ascii_lowercase().contains(&words);
         let page = |words: &str, route: &Route| Line {
             words: words.to_owned(),
             hint: "Go to",
@@ -155,7 +155,7 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
             lines.push(Line { hint: "Open the run", ..page(&words, &Route::Run(words.clone())) });
         }
         let is_fresh =
-            !words.is_empty() && sought.with(|sought| sought.trim().to_lowercase() == words);
+            !words.is_empty() && sought.with(|sought| sought.trim().to_ascii_lowercase() == words);
         let rows = found.with(Vec::clone).filter(|_| is_fresh).unwrap_or_default();
         for row in &rows {
             lines.push(page(&row.name, &Route::Schedule(row.id.clone())));

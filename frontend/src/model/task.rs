@@ -155,7 +155,7 @@ impl Publish {
 
     /// The content mode, in lower case.
     pub(crate) fn mode(&self) -> String {
-        self.text("/event/mode").unwrap_or_default().to_lowercase()
+        self.text("/event/mode").unwrap_or_default().to_ascii_lowercase()
     }
 
     pub(crate) fn payload(&self) -> Option<&str> {

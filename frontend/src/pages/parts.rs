@@ -110,7 +110,8 @@ pages! {
     form { NewSchedule }
     edit { EditSchedule(id) }
     workflows { Workflows, Workflow(id), Groups }
-    editor { NewWorkflow, EditWorkflow(id) }
+    new_workflow { NewWorkflow }
+    edit_workflow { EditWorkflow(id) }
     modules { Modules, DeployModule, Module(name) }
     alerts { Alerts }
     alert_rules { AlertRules, NewAlertRule, EditAlertRule(id) }

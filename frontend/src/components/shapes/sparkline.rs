@@ -96,8 +96,10 @@ fn sum(what: &str, bars: &[SparkBar]) -> String {
             None => counts.push((bar.word, 1)),
         }
     }
-    let words: Vec<String> =
-        counts.iter().map(|(word, count)| format!("{count} {}", word.to_lowercase())).collect();
+    let words: Vec<String> = counts
+        .iter()
+        .map(|(word, count)| format!("{count} {}", word.to_ascii_lowercase()))
+        .collect();
     let words = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
     format!("{what}: {words}")
 }

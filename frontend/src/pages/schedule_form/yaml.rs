@@ -206,7 +206,7 @@ fn target(action: &Action) -> Value {
 /// and typed credentials.
 fn in_module(value: &Value, key: &str) -> Value {
     if let (Some(text), "mode" | "sasl") = (value.as_str(), key) {
-        return json!(text.to_lowercase());
+        return json!(text.to_ascii_lowercase());
     }
     if let (Some(pairs), "headers") = (value.as_array(), key) {
         let pairs = pairs.iter().filter(|pair| pair["value"] != MASK);
