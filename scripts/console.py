@@ -35,6 +35,9 @@ LOADER = re.compile(
     r"\}\s*, \[(?P<needs>[^\]]*)\]\)\)?;"
 )
 
+# What wasm-split writes before the loader of a piece: the parts that share it.
+COMMENT = re.compile(r"^/\*.*\*/\n", re.MULTILINE)
+
 PRELUDE = """
 const packs = {};
 let opening;
@@ -111,7 +114,7 @@ def packed(pieces):
 def pack(app):
     """Replaces the modules of the parts and of what they share by one file for each part."""
     script = app / "__wasm_split.js"
-    text = script.read_text()
+    text = COMMENT.sub("", script.read_text())
     loaders = {found["name"]: found for found in LOADER.finditer(text)}
     if len(loaders) != text.count("= makeLoad(") + text.count("(makeLoad("):
         sys.exit(f"error: {script} has loaders of another form than this script knows")
@@ -142,7 +145,9 @@ def pack(app):
 
     first = min(loader.start() for loader in loaders.values())
     first = text.rindex("\n", 0, first)
-    script.write_text(LOADER.sub(rewritten, text[:first] + PRELUDE + text[first:]))
+    text = LOADER.sub(rewritten, text[:first] + PRELUDE + text[first:])
+    # There are hundreds of them, and each stands in the lists of several parts.
+    script.write_text(text.replace("__chunk_", "c"))
     for loader in loaders.values():
         (app / f"{loader['file']}.wasm").unlink()
     for name, module in packs.items():

@@ -6,7 +6,6 @@
 //! one module, which builds faster.
 
 use leptos::prelude::{AnyView, Callback, Memo, RwSignal, StoredValue};
-use wasm_split_helpers::SplitLoaderError;
 
 use super::{
     actions::{Action, Actions},
@@ -79,6 +78,8 @@ macro_rules! views {
     ($($part:ident { $($name:ident($($value:ident: $type:ty),* $(,)?) = $view:path;)+ })+) => {
         $($(
             mod $name {
+                use wasm_split_helpers::SplitLoaderError;
+
                 use super::*;
 
                 in_part!($part, fn $name($($value: $type),*) { $view($($value),*) });
