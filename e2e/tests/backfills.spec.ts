@@ -27,6 +27,8 @@ test("a running backfill says when it will end, and how many instants do not run
   await expect(page.getByRole("heading", { name: "Backfill of tide" })).toBeVisible();
   const ends = page.locator(".fact").filter({ has: page.getByText("Ends", { exact: true }) });
   await expect(ends).toContainText(/in about \d+ min.*, based on its last \d+ successful runs/);
+  const begun = page.getByTestId("backfill-fire").filter({ has: page.getByRole("link", { name: "Run", exact: true }) });
+  await expect(begun.first()).toBeVisible();
 
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Cancel backfill" });
@@ -36,4 +38,8 @@ test("a running backfill says when it will end, and how many instants do not run
   await dialog.getByRole("button", { name: "Cancel backfill" }).click();
   await expect(page.locator(".page-head")).toContainText("Cancelled");
   await expect(ends).toHaveCount(0);
+
+  await page.getByRole("link", { name: "Runs of the window" }).click();
+  await expect(page).toHaveURL(/\/ns\/backfills\/runs\?q=schedule.*backfill.*scheduled/);
+  await expect(page.getByTestId("run-row").filter({ hasText: "tide" }).first()).toBeVisible();
 });

@@ -18,6 +18,26 @@ test("the cluster's page shows each node with what it does, and comes by one key
   await expect(node).toContainText("recovery");
   await expect(page.getByTestId("health")).toContainText("Healthy");
   await expect(page.getByText("SQLite is for one node.")).toBeVisible();
+  // The bar lies below its number, not over it.
+  const meter = (await node.locator(".meter").boundingBox())!;
+  expect(meter.height).toBeGreaterThan(12);
+});
+
+test("a node's slots lead to the runs that use them", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "nodal"]);
+  const long = `long: { when: "0 4 1 1 *", task: { target: { command: { script: "sleep 120" } } } }`;
+  deploy(server, "nodal", `module: nodal\nnamespace: nodal\nschedules:\n  ${long}\n`);
+  const find = `{ schedule(namespace: "nodal", name: "long") { id } }`;
+  const { schedule } = await server.ask<{ schedule: { id: string } }>(find, {});
+  const trigger = `mutation ($id: UUID!) { triggerSchedule(id: $id) { run { id } } }`;
+  const started = await server.ask<{ triggerSchedule: { run: { id: string } } }>(trigger, schedule);
+  await page.goto("/cluster");
+  await signIn(page, admin);
+  const runs = page.getByTestId("node-row").getByRole("link", { name: /live runs of/ });
+  await expect(runs).toHaveAttribute("href", /\/all\/runs\?state=live&q=node/, { timeout: 30_000 });
+  await page.goto((await runs.getAttribute("href"))!);
+  await expect(page.getByTestId("run-row").filter({ hasText: "long" })).toBeVisible();
+  await server.ask(`mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }`, started.triggerSchedule.run);
 });
 
 test("the cluster's page hears of a node's next life, also of one that began while it was cut off", async ({
@@ -46,6 +66,8 @@ test("a node is drained after a dialog has said what that does, and taken back",
     await signIn(page, server.addPerson("nora", "admin"));
     const node = page.getByTestId("node-row");
     await expect(page.getByTestId("shard-row")).toContainText("0–255");
+    const guide = page.getByRole("link", { name: "How to write a worker" });
+    await expect(guide).toHaveAttribute("href", "/docs/workers.html");
     await node.getByRole("button", { name: "Drain" }).click();
     const drain = page.getByRole("dialog", { name: "Drain the node" });
     await expect(drain).toContainText("No other node schedules: nothing fires until one does.");

@@ -185,7 +185,8 @@ test("a draft of a closed dialog is forgotten once it is saved", async ({ page, 
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();
   answer.release();
-  await expect(page.getByTestId("feed-row").filter({ hasText: "closed-in-flight" })).toBeVisible();
+  const row = page.getByTestId("feed-row").filter({ hasText: "closed-in-flight" });
+  await expect(row.getByRole("link", { name: "all of default" })).toHaveAttribute("href", "/ns/default/schedules");
   expect(await kept(page)).not.toContain("closed-in-flight");
   await page.getByRole("button", { name: "New feed" }).click();
   await expect(name).toHaveValue("");
@@ -224,6 +225,10 @@ test("a planned backfill survives leaving the page", async ({ page, admin }) => 
   await expect(note(page)).toBeVisible();
   await expect(page.getByLabel("Reason")).toHaveValue("half a reason");
   await expect(page.getByLabel("Among these")).toHaveValue("failed");
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect(note(page)).toHaveCount(0);
+  await expect(page.getByLabel("Reason")).toHaveValue("");
+  await expect(page.getByLabel("Among these")).toHaveValue("missing");
 });
 
 test("a module file survives a reload unless it may contain a credential", async ({ page, admin }) => {

@@ -374,6 +374,10 @@ test("what was typed survives the end of the session and the sign-in after it", 
   await expect(page.getByText("What you had typed is back.")).toBeVisible();
   await expect(page.getByLabel("Name", { exact: true })).toHaveValue("half-typed");
   await expect(page.getByLabel("Script")).toHaveValue("echo half");
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("");
+  await expect(page.getByText("What you had typed is back.")).toHaveCount(0);
+  await expect(page.getByLabel("Script")).toHaveValue("");
 });
 
 test("a row is one stop, and its keys go from row to row and choose it", async ({

@@ -51,3 +51,25 @@ test("a person of one namespace has nothing to compare", async ({ page, server }
   await expect(page.getByTestId("namespace-figures")).toHaveCount(1);
   await expect(page.getByRole("link", { name: "By namespace" })).toHaveCount(0);
 });
+
+test("a week is counted by the hours of a clock that is half an hour off", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "halfway"]);
+  const ticks = `ticks: { when: "*/2 * * * * *", tags: [half], task: { target: { noop: {} } } }`;
+  deploy(server, "halfway", `module: halfway\nnamespace: halfway\nschedules:\n  ${ticks}\n`);
+  await page.addInitScript(() => localStorage.setItem("carillon.zone", "Asia/Kolkata"));
+  await page.goto("/ns/halfway/metrics");
+  await signIn(page, admin);
+  // Roll-ups of more than two days ago are hours of UTC, so the page says that its hours are not those of the clock.
+  const note = page.getByText("Each hour begins at :30");
+  await expect(note).toBeVisible();
+
+  const asked = page.waitForRequest((request) => {
+    const sent = request.url().endsWith("/graphql") ? request.postDataJSON() : null;
+    return sent?.variables?.tag === "half" && sent.variables.step === 900;
+  });
+  await page.goto("/ns/halfway/metrics?tag=half");
+  await asked;
+  const week = page.getByRole("img", { name: /^Runs by weekday and hour: [1-9]/ });
+  await expect(week).toBeVisible({ timeout: 30_000 });
+  await expect(note).toHaveCount(0);
+});

@@ -17,10 +17,11 @@ schedules:
   picker-two: { when: "@yearly", tags: [picker-red], workflow: picker-flow }
 `;
 
-/** More tags and workflows than the server lists at once. */
+/** More tags, workflows and calendars than the server lists at once. */
 function crowd(): string {
   const numbers = (count: number) => [...Array(count).keys()].map((number) => String(number).padStart(3, "0"));
   const flows = numbers(120).map((number) => `  flow-${number}: { tasks: [{ name: only, target: { noop: {} } }] }`);
+  const days = numbers(120).map((number) => `  days-${number}: { mode: exclude, weekdays: [sun] }`);
   const tags = numbers(224).map((number) => `common-${number}`);
   const schedules = numbers(7).map((number, at) => {
     const own = tags.slice(at * 32, at * 32 + 32).join(", ");
@@ -29,6 +30,8 @@ function crowd(): string {
   return [
     "module: pickers-crowd",
     "namespace: pickers-crowd",
+    "calendars:",
+    ...days,
     "workflows:",
     ...flows,
     "schedules:",
@@ -155,7 +158,7 @@ test("the metrics' filters suggest tags and schedules, and apply what is taken o
   await expect(suggestions(page)).toHaveCount(0);
 });
 
-test("tags and workflows beyond those that the server lists at once are found by typing", async ({
+test("tags, workflows and calendars beyond those that the server lists at once are found by typing", async ({
   page,
   server,
   admin,
@@ -176,12 +179,27 @@ test("tags and workflows beyond those that the server lists at once are found by
   await expect(search).toHaveValue("tag:zz-rare");
   await expect(page.getByTestId("schedule-row")).toHaveCount(1);
 
+  await page.goto("/ns/pickers-crowd/schedules?group=tag");
+  const groups = page.getByTestId("schedule-groups");
+  await expect(groups).toContainText("The 200 largest of 225 groups are shown.");
+  await page.getByLabel("Tag contains").fill("zz-r");
+  await groups.getByRole("link", { name: /^zz-rare/ }).click();
+  await expect(page).toHaveURL(/q=tag/);
+  await expect(page.getByTestId("schedule-row")).toHaveCount(1);
+
   await page.goto("/ns/pickers-crowd/schedules/new");
   await page.getByRole("radio", { name: "An existing workflow" }).check();
   const workflow = page.getByRole("combobox", { name: "Workflow" });
   await workflow.pressSequentially("w-119");
   await suggestion(page, "flow-119").click();
   await expect(workflow).toHaveValue("flow-119");
+
+  await page.getByText("Clock changes, bounds, jitter and calendars").click();
+  await expect(page.getByText("Only the first 100 are shown.")).toBeVisible();
+  const calendars = page.getByRole("combobox", { name: "Calendars" });
+  await calendars.pressSequentially("days-000, s-119");
+  await suggestion(page, "days-119").click();
+  await expect(calendars).toHaveValue("days-000, days-119");
 });
 
 for (const colorScheme of ["light", "dark"] as const) {

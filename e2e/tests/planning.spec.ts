@@ -207,7 +207,13 @@ test("a day that is clicked in a calendar's year shows what it takes away before
   await expect(page.locator(`#day-${tomorrow}`)).toHaveAttribute("aria-pressed", "true");
   await expect(page.getByTestId("effect")).toContainText("24 fires fewer");
   await page.getByRole("button", { name: "Save changes" }).click();
-  await expect(page.getByTestId("calendar-row").filter({ hasText: "by-hand" })).toContainText("1 day");
+  const rows = page.getByTestId("calendar-row");
+  await expect(rows.filter({ hasText: "by-hand" })).toContainText("1 day");
+  await page.getByLabel("Name contains").fill("Y-HAN");
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("by-hand");
+  await page.getByLabel("Name contains").fill("no-such-name");
+  await expect(page.getByText("No name contains the text.")).toBeVisible();
 });
 
 test("a file is planned before it is deployed, and a second plan changes nothing", async ({ page, admin }) => {
@@ -437,6 +443,19 @@ test("a token is shown once, works, and is revoked", async ({ page, admin, serve
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await expect(row).toContainText("Revoked");
   expect(await (await ask()).text()).toContain("UNAUTHENTICATED");
+});
+
+test("a namespace leads to its pages, and its numbers to what they count", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "harbour"]);
+  const tide = `tide: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`;
+  deploy(server, "harbour", `module: harbour\nnamespace: harbour\nschedules:\n  ${tide}\n`);
+  await page.goto("/ns/default/settings/namespaces");
+  await signIn(page, admin);
+  const row = page.getByTestId("namespace-row").filter({ hasText: "harbour" });
+  await expect(row.getByRole("link", { name: "harbour" })).toHaveAttribute("href", /^\/ns\/harbour\/?$/);
+  await row.getByRole("link", { name: "1", exact: true }).click();
+  await expect(page).toHaveURL(/\/ns\/harbour\/schedules$/);
+  await expect(page.getByTestId("schedule-row").filter({ hasText: "tide" })).toBeVisible();
 });
 
 /** Checks the page itself; accessibility.spec.ts checks the frame around it. */

@@ -210,6 +210,12 @@ schedules:
   const waits = page.getByTestId("waits-for");
   await expect(waits).toContainText("narrow");
   await expect(waits.getByRole("link", { name: "first" })).toHaveAttribute("href", new RegExp(first));
+  await page.goto("/ns/default/groups");
+  const group = page.getByTestId("group-row").filter({ hasText: "narrow" });
+  await group.getByRole("link", { name: "1", exact: true }).click();
+  await expect(page).toHaveURL(/\/runs\?q=group.*queued/);
+  await expect(page.getByTestId("run-row").filter({ hasText: "second" })).toBeVisible();
+  await page.goto(`/ns/default/runs/${second}`);
   writeFileSync(gate, "");
   await expect(state(page)).toHaveAttribute("data-state", "succeeded");
   await expect(waits).toHaveCount(0);

@@ -1,4 +1,5 @@
 import { expect, openTab, signIn, test } from "../support/test.ts";
+import { openDialogHasNoViolations } from "../support/axe.ts";
 import { deploy } from "../support/world.ts";
 
 const MODULE = `
@@ -12,6 +13,11 @@ schedules:
     start_deadline: 90s
     misfire: { catch_up: skip }
     task: { target: { noop: {} } }
+  waits:
+    when: "* * * * * *"
+    max_fires: 6
+    overlap: buffer_all
+    task: { target: { command: { script: "sleep 90" } } }
 `;
 
 test("the last days are strips, and a day narrows the ledger to it", async ({ page, server, admin }) => {
@@ -71,6 +77,49 @@ test("a fire is explained with the rules that decided about it", async ({ page, 
   await openTab(page, "Definition");
   await expect(page.getByText(/^When the clocks of Berlin go forward, next on \w{3} \d+ Mar/)).toBeVisible();
   await expect(page.getByText(/^When they go back, next on \w{3} \d+ Oct/)).toBeVisible();
+});
+
+test("fires wait in a buffer, whose order an operator changes, and which is emptied", async ({ page, server, admin }) => {
+  deploy(server, "activity", MODULE);
+  await page.goto("/schedules?q=name:waits");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "waits" }).click();
+  const waiting = page.getByTestId("buffered-fire");
+  await expect(waiting).toHaveCount(5);
+  const times = () => waiting.getByRole("rowheader").allInnerTexts();
+  const before = await times();
+  await waiting.nth(2).getByRole("button", { name: "Start next" }).click();
+  const after = [before[2], before[0], before[1], before[3], before[4]];
+  await expect.poll(times).toEqual(after);
+
+  await waiting.first().getByRole("button", { name: "Remove" }).click();
+  await expect(waiting).toHaveCount(4);
+  const panel = page.getByRole("region", { name: "Waiting in the buffer" });
+  await expect(panel).toContainText("4 fires");
+  await panel.getByRole("button", { name: "Empty …" }).click();
+  const dialog = page.getByRole("dialog", { name: "Empty the buffer" });
+  await expect(dialog).toContainText("4 fires will not run");
+  await openDialogHasNoViolations(page, "empty the buffer");
+  await dialog.getByRole("button", { name: "Remove all" }).click();
+  await expect(panel).toHaveCount(0);
+});
+
+test("the note of a schedule is an operator's, even if a module declares the schedule", async ({ page, server, admin }) => {
+  deploy(server, "activity", MODULE);
+  await page.goto("/schedules?q=name:with-rules");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "with-rules" }).click();
+  const write = async (text: string) => {
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("button", { name: "Note …" }).click();
+    await page.getByRole("dialog").getByLabel("Note").fill(text);
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("dialog")).toHaveCount(0);
+  };
+  await write("Ask the billing team before you run it again.");
+  await expect(page.locator(".note")).toHaveText("Ask the billing team before you run it again.");
+  await write("");
+  await expect(page.locator(".note")).toHaveCount(0);
 });
 
 test("the runs of a schedule are filtered and sorted, and the address keeps it", async ({ page, server, admin }) => {

@@ -115,7 +115,23 @@ test("the ledger adds up, narrows by a click, and says why", async ({ page }) =>
   await expect(dialog).toContainText("The timing said");
   await expect(dialog.getByTestId("rules")).toContainText("Still running");
   await page.keyboard.press("Escape");
-  await page.reload();
+
+  // The message of an alert links to one fire, which is then explained.
+  const narrowed = page.url();
+  const fire = await page.evaluate(async () => {
+    const body = JSON.stringify({ query: "{ ledger(first: 1) { nodes { id } } }" });
+    const headers = { "content-type": "application/json" };
+    const answer = await (await fetch("/graphql", { method: "POST", headers, body })).json();
+    return answer.data.ledger.nodes[0].id as string;
+  });
+  await page.goto(`/ledger?fire=${fire}`);
+  await expect(dialog).toContainText("The timing said");
+  await page.keyboard.press("Escape");
+  await expect(page).not.toHaveURL(/fire=/);
+  await page.goto("/ledger?fire=00000000-0000-0000-0000-000000000001");
+  await expect(page.getByTestId("fire-gone")).toContainText("no longer kept");
+  await page.goto(narrowed);
+
   const search = page.getByLabel("Search the ledger");
   await expect(search).toHaveValue("verdict:skipped reason:overlap");
 
@@ -187,6 +203,8 @@ test("metrics chart a range, of all or of a tag, and a dragged range leads to it
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/tag=watched/);
   await expect(throughput).not.toHaveAttribute("aria-label", /succeeded/);
+  const failed = page.getByTestId("schedule-figures").filter({ hasText: "fails" }).locator("a.bad");
+  await expect(failed).toHaveAttribute("href", /^\/ns\/default\/runs\?state=failed&q=schedule.*created/);
   await page.locator(".twin summary").first().click();
   await expect(page.getByRole("table", { name: "Runs that ended" }).getByRole("link").first()).toBeVisible();
 
@@ -198,6 +216,14 @@ test("metrics chart a range, of all or of a tag, and a dragged range leads to it
   await page.mouse.up();
   await expect(page).toHaveURL(/runs\?q=finished/);
   await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
+});
+
+test("figures of nothing lead back to all schedules", async ({ page }) => {
+  await page.goto("/ns/default/metrics?range=1h&tag=no-such-tag");
+  await expect(page.getByText("No schedule has this name and this tag.")).toBeVisible();
+  await page.getByRole("link", { name: "Show all schedules" }).click();
+  await expect(page).toHaveURL(/\/metrics\?range=1h$/);
+  await expect(page.getByTestId("schedule-figures").filter({ hasText: "fails" })).toBeVisible();
 });
 
 test("the sums and charts of a range lead to what they count", async ({ page }) => {

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 /// Number of holders to remember before those that need no place are forgotten.
 const REMEMBERED: usize = 1_000;
 
-/// The lowest possible limit of work that computes.
+/// The lowest possible result of [`max_computing`].
 const MIN_COMPUTING: usize = 4;
 
 /// The places for one kind of work. Its holders are namespaces or callers, named by `K`.
@@ -33,7 +33,7 @@ pub(crate) struct BulkheadPlace {
     _permits: Vec<OwnedSemaphorePermit>,
 }
 
-/// How many pieces of work that computes a node carries out at once.
+/// Maximum number of concurrent computations on a node.
 pub(crate) fn max_computing() -> usize {
     available_parallelism().map_or(1, usize::from).max(MIN_COMPUTING)
 }
@@ -44,7 +44,7 @@ impl<K: Eq + Hash> Bulkhead<K> {
         Self { all: Arc::new(Semaphore::new(all)), of_each, holders: Mutex::default() }
     }
 
-    /// Creates places that are limited for each holder alone.
+    /// Creates places that are limited for each holder, but not in total.
     pub(crate) fn for_each(of_each: usize) -> Self {
         Self::new(Semaphore::MAX_PERMITS, of_each)
     }

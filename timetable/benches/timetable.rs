@@ -14,8 +14,8 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use croner::parser::CronParser;
 use jiff::{Timestamp, tz::TimeZone};
 use timetable::{
-    Cache, Calendar, CalendarEntries, CalendarMode, Definition, DstPolicy, TimeWindow, Timetable,
-    Weekday, misfire,
+    Cache, Calendar, CalendarEntries, CalendarMode, Definition, TimeWindow, Timetable, Weekday,
+    misfire,
 };
 
 const COMMON: [&str; 6] =
@@ -24,14 +24,8 @@ const ZONES: [&str; 3] = ["UTC", "Europe/Berlin", "America/New_York"];
 
 fn definition(expressions: &[&str], zone: &str) -> Definition {
     Definition {
-        expressions: expressions.iter().map(|&text| text.to_owned()).collect(),
-        zone: zone.to_owned(),
-        dst: DstPolicy::default(),
-        anchor: DateTime::UNIX_EPOCH,
-        start: None,
-        end: None,
-        jitter: Duration::ZERO,
         seed: [7; 16],
+        ..Definition::new(expressions.iter().map(|&text| text.to_owned()).collect(), zone)
     }
 }
 

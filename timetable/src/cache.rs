@@ -82,19 +82,10 @@ mod tests {
     use chrono::DateTime;
 
     use super::*;
-    use crate::{DstPolicy, timetable::Timetable};
+    use crate::timetable::Timetable;
 
     fn definition(expression: &str) -> Definition {
-        Definition {
-            expressions: vec![expression.to_owned()],
-            zone: "UTC".to_owned(),
-            dst: DstPolicy::default(),
-            anchor: DateTime::UNIX_EPOCH,
-            start: None,
-            end: None,
-            jitter: std::time::Duration::ZERO,
-            seed: [0; 16],
-        }
+        Definition::new(vec![expression.to_owned()], "UTC")
     }
 
     fn kept(cache: &Cache) -> usize {

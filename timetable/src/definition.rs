@@ -30,6 +30,23 @@ pub struct Definition {
     pub seed: [u8; 16],
 }
 
+impl Definition {
+    /// A definition with these expressions in a zone, and nothing else: the default policy, no
+    /// start, end or jitter, and a seed of zeros. `@every` counts from the Unix epoch.
+    pub fn new(expressions: Vec<String>, zone: &str) -> Self {
+        Self {
+            expressions,
+            zone: zone.to_owned(),
+            dst: DstPolicy::default(),
+            anchor: DateTime::UNIX_EPOCH,
+            start: None,
+            end: None,
+            jitter: Duration::ZERO,
+            seed: [0; 16],
+        }
+    }
+}
+
 /// The policy for a *fixed* time (no field of its time of day begins with `*`) on a day on which
 /// the clock changes by up to three hours. Wildcard times and larger changes need no policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

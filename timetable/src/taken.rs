@@ -72,7 +72,7 @@ fn stretch(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) ->
 mod tests {
     use super::*;
     use crate::{
-        Definition, DstPolicy,
+        Definition,
         misfire::{Fate, Plan},
     };
 
@@ -81,17 +81,7 @@ mod tests {
     }
 
     fn minutely() -> Timetable {
-        Timetable::new(&Definition {
-            expressions: vec!["* * * * *".to_owned()],
-            zone: "UTC".to_owned(),
-            dst: DstPolicy::default(),
-            anchor: DateTime::UNIX_EPOCH,
-            start: None,
-            end: None,
-            jitter: std::time::Duration::ZERO,
-            seed: [0; 16],
-        })
-        .unwrap()
+        Timetable::new(&Definition::new(vec!["* * * * *".to_owned()], "UTC")).unwrap()
     }
 
     /// An entry for the instants from one minute to another: a range if there are several.

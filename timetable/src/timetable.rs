@@ -173,7 +173,7 @@ impl Timetable {
     }
 
     /// Number of fires strictly after `after`, up to and including `until`.
-    /// They are computed without visiting each.
+    /// Fires are counted without visiting each of them.
     pub fn count(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
         let (after, until) = self.0.bounds(after, until);
         count::count(&self.0, after, until)
@@ -337,7 +337,7 @@ impl Parts {
 }
 
 impl Moment {
-    /// The sort key: by instant, and of several moments at one instant the normal one first.
+    /// The sort key: the instant; at the same instant, a normal moment comes first.
     pub(crate) fn order(&self) -> (i64, crate::FireKind) {
         (self.at, self.kind)
     }

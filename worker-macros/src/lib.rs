@@ -14,8 +14,8 @@ pub fn task(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute(Kind::Task, arguments, item)
 }
 
-/// Declares an async function as a task, and its schedule. A function with several of these
-/// attributes, or with one below `task`, has as many schedules.
+/// Declares an async function as a task, and a schedule for it. The attribute may be repeated, once
+/// per schedule, and may follow `task`.
 #[proc_macro_attribute]
 pub fn scheduled(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute(Kind::Scheduled, arguments, item)

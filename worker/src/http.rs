@@ -52,8 +52,8 @@ impl Http {
         Err(refusal(answer).await.into())
     }
 
-    /// Repeats a request until it is answered, or until `given_up` is cancelled; then returns the
-    /// last error.
+    /// Repeats a request until it is answered. Returns the last error if `given_up` is cancelled
+    /// first.
     pub(crate) async fn call(
         &self,
         path: &str,

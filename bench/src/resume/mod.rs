@@ -131,14 +131,8 @@ async fn check(store: &Store, schedules: usize) -> Result<()> {
 fn pure(clock: &Clock) -> Result<Duration> {
     let now = clock.now();
     let definition = timetable::Definition {
-        expressions: vec!["* * * * * *".to_owned()],
-        zone: "Europe/Berlin".to_owned(),
-        dst: timetable::DstPolicy::default(),
         anchor: now - YEAR,
-        start: None,
-        end: None,
-        jitter: Duration::ZERO,
-        seed: [0; 16],
+        ..timetable::Definition::new(vec!["* * * * * *".to_owned()], "Europe/Berlin")
     };
     let timetable = timetable::Cache::new(1).timetable(&definition)?;
     let policy = misfire::Policy {

@@ -145,7 +145,7 @@ async fn recorded(
     expected: usize,
 ) -> Result<Vec<i64>> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct LateFire {
         late: i64,
     }
     let start = clock.instant();
@@ -157,7 +157,7 @@ async fn recorded(
              ORDER BY run.due_at",
             [from.timestamp_millis().into(), until.timestamp_millis().into()],
         );
-        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        let rows = LateFire::find_by_statement(statement).all(store.read()).await?;
         ensure!(rows.len() <= expected, "{} fires of {expected}: some twice", rows.len());
         if rows.len() == expected {
             return Ok(rows.into_iter().map(|row| row.late).collect());

@@ -16,7 +16,7 @@ pub(crate) struct Lateness {
 /// Reads the lateness of each fire.
 pub(crate) async fn lateness(store: &Store) -> Result<Lateness> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct LateFire {
         started: i64,
         handled: i64,
     }
@@ -25,7 +25,7 @@ pub(crate) async fn lateness(store: &Store) -> Result<Lateness> {
          FROM run JOIN task_run t ON t.run_id = run.id AND t.attempt = 1",
         [],
     );
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let rows = LateFire::find_by_statement(statement).all(store.read()).await?;
     let mut started: Vec<i64> = rows.iter().map(|row| row.started).collect();
     let mut handled: Vec<i64> = rows.iter().map(|row| row.handled).collect();
     started.sort_unstable();

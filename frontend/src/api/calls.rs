@@ -1,6 +1,7 @@
 //! One function for each query and mutation that a page sends.
 
 pub(crate) mod alerts;
+mod buffer;
 pub(crate) mod cluster;
 mod figures;
 mod foreseen;
@@ -12,6 +13,7 @@ mod schedules;
 pub(crate) mod settings;
 pub(crate) mod workers;
 
+pub(crate) use self::buffer::{buffer, purge_buffer, reorder_buffer};
 pub(crate) use self::figures::{
     SeriesQuery, metrics, namespace_stats, run_stats, schedule_figures,
 };
@@ -20,12 +22,12 @@ pub(crate) use self::foreseen::{
     paused_fires, preview, resume_preview, slots,
 };
 pub(crate) use self::ledger::{
-    AuditQuery, FireQuery, LedgerQuery, audit_events, fires, ledger, ledger_totals,
+    AuditQuery, FireQuery, LedgerQuery, audit_events, fire, fires, ledger, ledger_totals,
 };
 pub(crate) use self::orders::{
-    GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_many,
-    pause_schedule, resume_schedule, rollback_schedule, set_favourite, skip_next, test_call,
-    trigger_schedule, undelete_schedule, update_schedule,
+    GroupChange, Many, Order, ScheduleChange, annotate_schedule, create_schedule, delete_schedule,
+    order_many, pause_schedule, resume_schedule, rollback_schedule, set_favourite, skip_next,
+    test_call, trigger_schedule, undelete_schedule, update_schedule,
 };
 pub(crate) use self::runs::{
     RunQuery, cancel_run, live_runs, log_page, rerun_from_failed, retry_run, run, runs,
@@ -121,9 +123,9 @@ pub(crate) fn workflows(namespace: String, text: Option<String>) -> Ask<Page<Nam
     Ask::new::<Workflows>(operations::workflows::Variables { namespace, text })
 }
 
-/// The first hundred calendars.
-pub(crate) fn calendars(namespace: String) -> Ask<Vec<Named>> {
-    Ask::new::<operations::Calendars>(operations::calendars::Variables { namespace })
+/// The first hundred calendars; with `text`, of those whose names contain it.
+pub(crate) fn calendars(namespace: String, text: Option<String>) -> Ask<Page<Named>> {
+    Ask::new::<operations::Calendars>(operations::calendars::Variables { namespace, text })
 }
 
 pub(crate) fn groups(namespace: String) -> Ask<Vec<Named>> {

@@ -102,6 +102,7 @@ operations! {
     Metrics = "graphql/metrics.graphql", "/metrics" => crate::model::Metrics;
     ScheduleFigures = "graphql/schedule_figures.graphql", "/schedules/nodes" => Vec<crate::model::ScheduleFigures>;
     Ledger = "graphql/ledger.graphql", "/ledger" => Page<LedgerRow>;
+    LedgerFire = "graphql/ledger_fire.graphql", "/fire" => Option<LedgerRow>;
     LedgerTotals = "graphql/ledger_totals.graphql", "/ledgerTotals" => crate::model::LedgerTotals;
     Problems = "graphql/problems.graphql", "/problems" => Vec<WorkProblem>;
     Health = "graphql/health.graphql", "" => HealthReport;
@@ -141,9 +142,13 @@ operations! {
     RetryRuns = "graphql/retry_runs.graphql", "/retryRuns" => ManyOutcome;
     ResumePreview = "graphql/resume_preview.graphql", "/resumePreview" => ResumeEffect;
     ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;
-    Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;
+    Calendars = "graphql/calendars.graphql", "/calendars" => Page<Named>;
     Groups = "graphql/groups.graphql", "/concurrencyGroups" => Vec<Named>;
     PausedFires = "graphql/paused_fires.graphql", "/schedule/pausedFires" => crate::model::PausedFires;
+    Buffer = "graphql/buffer.graphql", "/schedule" => crate::model::Buffer;
+    PurgeBuffer = "graphql/purge_buffer.graphql", "/purgeBuffer/schedule/id" => String;
+    ReorderBuffer = "graphql/reorder_buffer.graphql", "/reorderBuffer/schedule/id" => String;
+    AnnotateSchedule = "graphql/annotate_schedule.graphql", "/annotateSchedule/schedule/id" => String;
     Slots = "graphql/slots.graphql", "/schedule/slots" => crate::model::SlotAccount;
     FiresAhead = "graphql/fires_ahead.graphql", "/schedule/nextFires" => Vec<PreviewFire>;
     FireDays = "graphql/fire_days.graphql", "/schedule/fireDays" => Vec<crate::model::FireDay>;

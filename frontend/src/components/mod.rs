@@ -10,6 +10,7 @@
 mod async_view;
 mod badge;
 mod button;
+mod checkbox;
 mod cluster_strip;
 mod copy;
 mod dialog;
@@ -51,6 +52,7 @@ mod when;
 pub(crate) use async_view::{AsyncView, FailureNote, Waiting};
 pub(crate) use badge::{Mark, badge, badge_of};
 pub(crate) use button::{Look, button, icon_button};
+pub(crate) use checkbox::checkbox;
 pub(crate) use cluster_strip::cluster_strip;
 pub(crate) use copy::copy;
 pub(crate) use dialog::Dialog;

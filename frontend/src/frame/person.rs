@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Glyph, Look, ThemeSwitch, button, icon, menu},
+    components::{Glyph, Look, ThemeSwitch, button, checkbox, icon, menu},
     data::sign_out,
     route::Route,
     state::{use_density, use_notices, use_session},
@@ -18,14 +18,7 @@ pub(super) fn menu_of(shortcuts: RwSignal<bool>) -> AnyView {
     let content = view! {
         <p class="menu-note">"Signed in as "<strong>{move || name()}</strong></p>
         <div class="menu-row"><span>"Theme"</span><ThemeSwitch/></div>
-        <label class="check-label">
-            <input
-                type="checkbox"
-                prop:checked=move || density.is_roomy()
-                on:change:target=move |event| density.choose(event.target().checked())
-            />
-            "Roomy rows"
-        </label>
+        {checkbox("Roomy rows", move || density.is_roomy(), move |roomy| density.choose(roomy))}
         <ul class="menu-list">
             <li><a href=Route::Profile.path()>"Profile"</a></li>
             // The server's own pages open in another tab beside the console.

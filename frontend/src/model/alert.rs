@@ -19,6 +19,7 @@ pub(crate) struct Alert {
     pub(crate) schedule: Option<ScheduleRef>,
     pub(crate) subject: String,
     pub(crate) run_id: Option<String>,
+    pub(crate) fire_id: Option<String>,
     pub(crate) detail: Option<String>,
     pub(crate) count: i64,
     pub(crate) began_at: Moment,

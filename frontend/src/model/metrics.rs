@@ -142,6 +142,9 @@ pub(crate) struct ScheduleFigures {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleStats {
+    /// The range in which the runs were created.
+    pub(crate) from: Moment,
+    pub(crate) until: Moment,
     pub(crate) runs: i64,
     pub(crate) succeeded: i64,
     pub(crate) failed: i64,

@@ -22,6 +22,7 @@
 mod alert;
 mod audit;
 mod backfill;
+mod buffer;
 mod build;
 mod calendar;
 mod cluster;
@@ -59,6 +60,7 @@ pub(crate) use audit::{AuditEvent, AuditRow};
 pub(crate) use backfill::{
     Backfill, BackfillDetail, BackfillFire, BackfillPreview, PastFire, Progress, Stop, Took,
 };
+pub(crate) use buffer::{Buffer, BufferedFire};
 pub(crate) use build::{
     Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
     SavedWorkflow, ScheduleEffect, ScheduleName, Step, TextProblem, Workflow, WorkflowDefinition,

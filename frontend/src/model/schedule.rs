@@ -25,6 +25,8 @@ pub(crate) struct ScheduleGroups {
     pub(crate) groups: Vec<ScheduleGroup>,
     /// The number of schedules that belong to no group.
     pub(crate) without: i64,
+    /// The number of groups, listed or not.
+    pub(crate) total: i64,
     /// Whether there are more groups.
     pub(crate) is_cut: bool,
 }

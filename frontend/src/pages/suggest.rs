@@ -1,7 +1,8 @@
 //! What fields suggest: the names of what exists on the server.
 //!
 //! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them. What there may be more of, such
-//! as tags and workflows, is searched by the server as soon as its list is not complete; schedules are always searched.
+//! as tags, workflows and calendars, is searched by the server as soon as its list is not complete; schedules are always
+//! searched.
 //!
 //! - `names`: where the names come from: a list, or a list and searches
 
@@ -89,21 +90,26 @@ pub(super) fn groups() -> Suggestions {
     from_list(Fill::Whole, move || one(namespace).map(api::groups), named)
 }
 
+/// The names on the first page of a list.
+fn on_page(page: &Page<Named>) -> FoundNames {
+    FoundNames {
+        names: page.rows.iter().map(|named| named.name.clone()).collect(),
+        is_cut: page.next.is_some(),
+    }
+}
+
 /// Calendars, separated by commas.
 pub(super) fn calendars() -> Suggestions {
-    let namespace = here();
-    from_list(Fill::Words, move || one(namespace).map(api::calendars), named)
+    let (sought, namespace) = (RwSignal::new(None), here());
+    let ask = move |text| one(namespace).map(|namespace| api::calendars(namespace, text));
+    Suggestions { fill: Fill::Words, known: searched(sought, ask, on_page), sought }
 }
 
 /// One workflow.
 pub(super) fn workflows() -> Suggestions {
     let (sought, namespace) = (RwSignal::new(None), here());
     let ask = move |text| one(namespace).map(|namespace| api::workflows(namespace, text));
-    let names = |page: &Page<Named>| FoundNames {
-        names: page.rows.iter().map(|workflow| workflow.name.clone()).collect(),
-        is_cut: page.next.is_some(),
-    };
-    Suggestions { fill: Fill::Whole, known: searched(sought, ask, names), sought }
+    Suggestions { fill: Fill::Whole, known: searched(sought, ask, on_page), sought }
 }
 
 pub(super) fn zones() -> Suggestions {

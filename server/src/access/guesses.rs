@@ -71,13 +71,13 @@ impl Guesses {
         self.count(&[LimiterKey::Device(session.to_owned())]).await
     }
 
-    /// Returns an attempt in a session whose password was correct to the allowance.
+    /// Gives back an attempt that [`Self::attempt_in`] counted, because its password was correct.
     pub async fn forgive_in(&self, session: &str) {
         self.forgive_keys(&[LimiterKey::Device(session.to_owned())]).await;
     }
 
-    /// Counts a sign-in that begins without a name in the same way. To forgive it, pass an empty
-    /// name.
+    /// Counts a sign-in that begins without a name. To give it back, call [`Self::forgive`] with an
+    /// empty name.
     pub async fn visit(&self, address: IpAddr) -> Result<(), Hindrance> {
         self.count(&[LimiterKey::Address(network(address))]).await
     }
@@ -108,7 +108,7 @@ impl Guesses {
         if is_taken { Ok(()) } else { Err(Hindrance::Wait(wait)) }
     }
 
-    /// Returns an attempt whose password was correct to the allowance.
+    /// Gives back an attempt that [`Self::attempt`] counted, because its password was correct.
     pub async fn forgive(&self, name: &str, address: IpAddr) {
         self.forgive_keys(&keys(name, address)).await;
     }

@@ -133,12 +133,12 @@ impl Limiter {
         self.locked().insert(key.clone(), bucket);
     }
 
-    /// Returns an attempt whose password was correct to the allowance.
+    /// Gives back an attempt, because its password was correct.
     pub fn forgive(&self, name: &str, address: IpAddr) {
         self.give_back(&keys(name, address));
     }
 
-    /// Returns one attempt to each of the allowances.
+    /// Adds one attempt back to each of the allowances.
     pub(super) fn give_back(&self, keys: &[LimiterKey]) {
         let mut buckets = self.locked();
         for key in keys {

@@ -159,13 +159,13 @@ fn rate_limited(text: String) -> ServerError {
 pub struct AnswerPlace(Arc<OnceCell<Option<BulkheadPlace>>>);
 
 impl AnswerPlace {
-    /// Whether the answer is large and has its place.
+    /// Whether the answer has turned out to be large and holds a place.
     pub fn is_taken(&self) -> bool {
         matches!(self.0.get(), Some(Some(_)))
     }
 
-    /// Takes the place, unless that is done; waits while the caller has too many. The fields of an
-    /// answer are resolved concurrently, so the wait of one of them counts for all.
+    /// Takes the place, unless it is already taken; waits while the caller has too many. The fields
+    /// of an answer are resolved concurrently, and one wait serves them all.
     pub(super) async fn take(&self, ctx: &ExtensionContext<'_>) -> ServerResult<()> {
         let Some(asides) = ctx.data_opt::<Asides>().filter(|_| !self.is_taken()) else {
             return Ok(());
@@ -186,8 +186,8 @@ impl AnswerPlace {
     }
 }
 
-/// Waits for one of the places that the caller has for queries, for a mutation whose answer reads
-/// lists. `None` if it needs none: a request that computes has other places.
+/// Waits for one of the caller's places for queries, on behalf of a mutation whose answer reads
+/// lists. `None` if it needs none: a request that computes already holds a place of another kind.
 pub(super) async fn place_of_lists(
     ctx: &ExtensionContext<'_>,
 ) -> ServerResult<Option<BulkheadPlace>> {

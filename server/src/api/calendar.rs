@@ -12,7 +12,7 @@ use super::{
     page::DECLARED,
     scalar::{Instant, Long},
 };
-use crate::commands::{CalendarEdit, CalendarSpec, CommandError, NewCalendar};
+use crate::commands::{CalendarEdit, CalendarSpec, NewCalendar, stored};
 
 /// A named set of local times, shared by schedules, that suppresses some of their fires. Each
 /// schedule reads it on the wall clock of its own zone.
@@ -97,11 +97,8 @@ const COUNTED: usize = 20;
 
 impl Calendar {
     fn entries(&self) -> Result<CalendarEntries> {
-        let unreadable = |source| {
-            let what = format!("calendar {:?}", self.0.name);
-            CommandError::Unreadable { what, source }
-        };
-        Ok(serde_json::from_value(self.0.definition.clone()).map_err(unreadable)?)
+        let whose = || format!("calendar {:?}", self.0.name);
+        Ok(stored::read(self.0.definition.clone(), whose)?)
     }
 }
 

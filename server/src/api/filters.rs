@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     context::ContextExt, error::Result, fire::Verdict, people::settings::favourites, run::RunState,
-    scalar::Instant, schedule::ScheduleState,
+    scalar::Instant, schedule_state::ScheduleState,
 };
 use crate::{
     commands::bulk::query,

@@ -43,8 +43,8 @@ pub(super) struct Coming<'a> {
 }
 
 impl Coming<'_> {
-    /// The days from that of `now` on. Fewer than `count`, if calendars have too many boundaries to
-    /// count so many.
+    /// The next `count` days, beginning with the day of `now`. Fewer, if calendars have too many
+    /// boundaries.
     pub(super) fn days(self, now: DateTime<Utc>, count: u64) -> Vec<FireDay> {
         let Some((local, _)) = wall_clock(self.zone, now) else { return vec![] };
         let count = usize::try_from(count).unwrap_or(usize::MAX);

@@ -20,7 +20,7 @@
 //! - `calm`: list items that keep batches whole; `follow`: continuous reading of a feed
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `task_run`, `backfill`, `log`, `workflow`,
 //!   `target`, `group`: the nouns
-//! - `schedule_policy`, `schedule_version`, `tally`: parts of a schedule
+//! - `schedule_policy`, `schedule_state`, `schedule_version`, `tally`: parts of a schedule
 //! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
 //! - `fire_day`: how often a schedule fires on each of the coming days
@@ -103,6 +103,7 @@ mod schedule;
 mod schedule_group;
 mod schedule_input;
 mod schedule_policy;
+mod schedule_state;
 mod schedule_stats;
 mod schedule_version;
 mod schema;

@@ -95,7 +95,7 @@ pub(crate) fn search_cost(search: Option<&str>) -> usize {
     if search.is_some_and(|search| !search.trim().is_empty()) { 2_000 } else { 0 }
 }
 
-/// Whether only the length of a list is requested: then its rows need not be read.
+/// Whether only the length of a list is requested, so that its rows need not be read.
 pub(crate) fn is_only_counted(cx: &Context<'_>) -> bool {
     let requested = cx.look_ahead();
     !["nodes", "edges", "pageInfo"].into_iter().any(|field| requested.field(field).exists())

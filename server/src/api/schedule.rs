@@ -1,4 +1,4 @@
-use async_graphql::{Context, Enum, ID, Object, SimpleObject};
+use async_graphql::{Context, ID, Object};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule};
 
@@ -18,6 +18,7 @@ use super::{
     run::Run,
     scalar::{Instant, Long},
     schedule_policy::{Misfire, OverlapPolicy},
+    schedule_state::{Pause, ScheduleState, fires_left},
     schedule_stats::{self, ScheduleStats},
     schedule_version::ScheduleVersion,
     slots::{self, SlotAccount},
@@ -28,7 +29,7 @@ use super::{
 };
 use crate::{
     commands::secrets,
-    store::{buffers, reads::schedules::ScheduleStatus, schedules},
+    store::{buffers, schedules},
 };
 
 /// When to run: timing, policies and context for a workflow.
@@ -66,24 +67,12 @@ impl Schedule {
 
     /// Whether the schedule will fire.
     async fn state(&self) -> ScheduleState {
-        if !self.0.enabled {
-            ScheduleState::Paused
-        } else if self.0.next_scheduled_at.is_none() && !is_manual(&self.0) {
-            if self.left() == Some(0) { ScheduleState::Exhausted } else { ScheduleState::Finished }
-        } else {
-            ScheduleState::Active
-        }
+        ScheduleState::of(&self.0)
     }
 
     /// Null unless the schedule is paused.
     async fn pause(&self) -> Option<Pause> {
-        let at = self.0.paused_at.filter(|_| !self.0.enabled)?;
-        Some(Pause {
-            reason: self.0.paused_reason.clone().unwrap_or_default(),
-            by: self.0.paused_by.clone().unwrap_or_default(),
-            at: at.into(),
-            until: self.0.paused_until.map(Into::into),
-        })
+        Pause::of(&self.0)
     }
 
     /// When it is due.
@@ -224,7 +213,7 @@ impl Schedule {
         from: Option<Instant>,
     ) -> Result<Vec<PreviewFire>> {
         let now = cx.commands().clock.now();
-        let left = self.left().filter(|_| from.is_none());
+        let left = fires_left(&self.0).filter(|_| from.is_none());
         let from = from.map_or_else(|| self.decided_until(now), |from| from.0);
         match Timing::of(&self.0).timetable(cx).await? {
             Ok(timetable) => {
@@ -259,7 +248,7 @@ impl Schedule {
             timetable: &timetable,
             zone: &self.0.zone,
             after: self.decided_until(now),
-            left: self.left(),
+            left: fires_left(&self.0),
         };
         Ok(coming.days(now, count))
     }
@@ -373,42 +362,4 @@ impl Schedule {
         let cursor = self.0.next_scheduled_at.and_then(before);
         cursor.map_or(now, |cursor| cursor.max(now))
     }
-
-    /// How many more fires it may start; None if there is no limit.
-    fn left(&self) -> Option<i64> {
-        self.0.max_fires.map(|max| (max - self.0.fire_count).max(0))
-    }
-}
-
-/// The state of a schedule.
-#[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "ScheduleStatus")]
-pub(crate) enum ScheduleState {
-    /// The schedule will fire.
-    Active,
-    /// The schedule is paused.
-    Paused,
-    /// The schedule has no fires left, because `endAt` has passed or its timing has no more
-    /// instants.
-    Finished,
-    /// The schedule has fired `maxFires` times.
-    Exhausted,
-}
-
-/// Who paused a schedule, and why.
-#[derive(SimpleObject)]
-pub(crate) struct Pause {
-    /// The reason that they gave.
-    reason: String,
-    /// The name of the user or token that paused it.
-    by: String,
-    /// When it was paused.
-    at: Instant,
-    /// When the schedule resumes automatically.
-    until: Option<Instant>,
-}
-
-/// Whether it never fires on its own, so that it cannot be finished.
-fn is_manual(schedule: &schedule::Model) -> bool {
-    matches!(&schedule.expressions.0[..], [only] if only.trim().eq_ignore_ascii_case("@manually"))
 }

@@ -54,6 +54,7 @@ impl ReadingScheduleGroups {
         Ok(ScheduleGroups {
             groups: found.groups.into_iter().map(group).collect(),
             without: without.into(),
+            total: found.total.into(),
             is_cut: found.is_cut,
         })
     }
@@ -78,7 +79,9 @@ pub(crate) struct ScheduleGroups {
     groups: Vec<ScheduleGroup>,
     /// The number of schedules that are in no group, whatever `text` is; counting stops at 10,000.
     without: Long,
-    /// Whether there are more groups.
+    /// The number of groups, listed or not; with `text`, of those whose names contain it.
+    total: Long,
+    /// Whether there are more groups than those that are listed.
     is_cut: bool,
 }
 

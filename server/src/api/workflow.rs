@@ -11,7 +11,7 @@ use super::{
     target::Target,
 };
 use crate::{
-    commands::{CommandError, UnsetSecret, modules::file::write_workflow, unset_secrets},
+    commands::{CommandError, UnsetSecret, modules::file::write_workflow, stored, unset_secrets},
     model::Definition,
     store::workflows,
 };
@@ -138,8 +138,7 @@ fn read(
     version: i32,
     json: serde_json::Value,
 ) -> std::result::Result<Definition, CommandError> {
-    let what = format!("workflow {id} version {version}");
-    serde_json::from_value(json).map_err(|source| CommandError::Unreadable { what, source })
+    stored::read(json, || format!("workflow {id} version {version}"))
 }
 
 /// A version of a workflow's definition.

@@ -1,6 +1,6 @@
 use std::{net::IpAddr, time::Duration};
 
-use clap::Args;
+use clap::{Args, builder::RangedI64ValueParser};
 use reqwest::{RequestBuilder, StatusCode, header::HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -206,6 +206,11 @@ const PAGE: usize = 200;
 
 /// Maximum number of entries that a list may print.
 pub(super) const MAX_LISTED: u32 = 100_000;
+
+/// Parses how many entries a list prints: 1 to [`MAX_LISTED`].
+pub(super) fn entry_count() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
+}
 
 impl Server {
     /// The first `limit` entries of a list, and how many more there are. The query takes `$first`,

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{
     CliError,
-    client::{MAX_LISTED, Server},
+    client::{Server, entry_count},
     output,
 };
 
@@ -16,11 +16,7 @@ pub(super) struct Deleted {
     #[arg(long, default_value = "default")]
     namespace: String,
     /// Maximum number of schedules, 1 to 100000
-    #[arg(
-        long,
-        default_value_t = 50,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
-    )]
+    #[arg(long, default_value_t = 50, value_parser = entry_count())]
     limit: u32,
     /// Answer as JSON
     #[arg(long)]

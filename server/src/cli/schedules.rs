@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{
     CliError,
-    client::{MAX_LISTED, Server},
+    client::{MAX_LISTED, Server, entry_count},
     output, search,
 };
 use crate::search::List;
@@ -20,7 +20,7 @@ pub(super) struct Schedules {
     #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
     search: Option<String>,
     /// Maximum number of schedules, 1 to 100000 [default: all]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED)))]
+    #[arg(long, value_parser = entry_count())]
     limit: Option<u32>,
     /// Answer as JSON
     #[arg(long)]

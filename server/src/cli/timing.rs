@@ -78,8 +78,8 @@ pub(super) struct Defaults<'a> {
 }
 
 impl Defaults<'_> {
-    /// The instant after which to look, in that zone, if the question does not give one: that of
-    /// the flags, or else now.
+    /// The instant after which to look for fires if the question gives none: that of the flags,
+    /// read in `zone`, or else now.
     pub(super) fn start_in(&self, zone: &str) -> Result<DateTime<Utc>, String> {
         self.from.map_or(Ok(self.now), |from| instant(from, zone, self.now))
     }
@@ -183,14 +183,5 @@ pub(super) fn definition(
     anchor: DateTime<Utc>,
     dst: DstPolicy,
 ) -> Definition {
-    Definition {
-        expressions: expressions.to_vec(),
-        zone: zone.to_owned(),
-        dst,
-        anchor,
-        start: None,
-        end: None,
-        jitter: std::time::Duration::ZERO,
-        seed: [0; 16],
-    }
+    Definition { dst, anchor, ..Definition::new(expressions.to_vec(), zone) }
 }

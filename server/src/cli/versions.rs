@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::Value;
 
-use super::{CliError, client::MAX_LISTED, named::NamedSchedule, output};
+use super::{CliError, client::entry_count, named::NamedSchedule, output};
 
 /// List a schedule's definitions, newest first
 #[derive(Debug, Args)]
@@ -9,11 +9,7 @@ pub(super) struct Versions {
     #[command(flatten)]
     named: NamedSchedule,
     /// Maximum number of versions, 1 to 100000
-    #[arg(
-        long,
-        default_value_t = 20,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
-    )]
+    #[arg(long, default_value_t = 20, value_parser = entry_count())]
     limit: u32,
     /// Answer as JSON, with each complete definition
     #[arg(long)]

@@ -56,8 +56,8 @@ impl ManualClock {
     }
 
     /// Sets the clock and wakes the sleepers whose instant has come. A later time means that time
-    /// passes. An earlier time means that the clock is stepped back, which does not change the rest
-    /// of running durations.
+    /// passes. An earlier time means that the clock is stepped back: sleepers that wait for a
+    /// duration still wait for the rest of it.
     pub fn set(&self, now: DateTime<Utc>) {
         let mut state = self.locked();
         let back = state.now - now.trunc_subsecs(3);

@@ -9,7 +9,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{BadInput, CommandError, Commands};
+use super::{BadInput, CommandError, Commands, stored};
 use crate::{
     access::Viewer,
     store::{DatabaseTransaction, idempotency},
@@ -115,9 +115,6 @@ fn answer_of<A: DeserializeOwned>(
             "use a new key for each call, and the same one only to repeat it",
         ));
     }
-    let unreadable = |source| CommandError::Unreadable {
-        what: format!("the answer kept for idempotency key {key:?}"),
-        source,
-    };
-    serde_json::from_value(earlier.answer).map(Some).map_err(unreadable)
+    let whose = || format!("the answer kept for idempotency key {key:?}");
+    stored::read(earlier.answer, whose).map(Some)
 }

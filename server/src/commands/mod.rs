@@ -29,7 +29,7 @@
 //! - `audit`: writing audit entries; `auditing`: reading and exporting them
 //! - `versions`: checks that a change is based on the current version and not on an object that
 //!   code declares
-//! - `idempotency`: a repeated call gets the first answer
+//! - `idempotency`: a repeated call gets the first answer; `stored`: parses what is stored as JSON
 
 pub(crate) mod alerts;
 mod audit;
@@ -50,6 +50,7 @@ pub(crate) mod retention;
 mod runs;
 pub(crate) mod schedules;
 pub(crate) mod secrets;
+pub(crate) mod stored;
 mod test_call;
 mod versions;
 pub mod workers;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, audit::Entry};
+use super::{Call, CommandError, Commands, audit::Entry, stored};
 use crate::{
     access::{Operator, Permit, Viewer},
     engine::{execution::handoff::unmark_recovery, kept_tasks},
@@ -289,8 +289,7 @@ impl Commands {
     ) -> Result<Definition, CommandError> {
         let json = self.store.definition(tx, workflow_id, version).await?;
         let json = json.ok_or_else(|| CommandError::not_found("workflow", workflow_id))?;
-        let what = format!("workflow {workflow_id} version {version}");
-        serde_json::from_value(json).map_err(|source| CommandError::Unreadable { what, source })
+        stored::read(json, || format!("workflow {workflow_id} version {version}"))
     }
 
     /// The run, if the permission covers it.

@@ -1,9 +1,8 @@
 use std::{fmt, time::Duration};
 
 use secrecy::ExposeSecret;
-use url::{Host, Url};
 
-use super::{Backend, Config, MAX_TAGS, NodeRole, Span, Tags};
+use super::{Backend, Config, MAX_TAGS, NodeRole, Span, Tags, bounds::between};
 
 /// An invalid setting: its name, its value, what is wrong with it and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,8 +39,10 @@ impl Config {
         self.check_sizes()?;
         self.check_node()?;
         self.check_cluster()?;
-        self.check_secrets()?;
-        self.check_oidc()?;
+        self.secrets.check()?;
+        if let Some(oidc) = &self.oidc {
+            oidc.check(self)?;
+        }
         self.commands.check()?;
         self.smtp.check()?;
         self.watch.check()?;
@@ -72,80 +73,6 @@ impl Config {
                     format!("add {}, or use PostgreSQL for several processes", role.word()),
                 ));
             }
-        }
-        Ok(())
-    }
-
-    fn check_oidc(&self) -> Result<(), BadSetting> {
-        let Some(oidc) = &self.oidc else { return Ok(()) };
-        let issuer = Url::parse(&oidc.issuer).ok();
-        let is_here = |url: &Url| match url.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        let is_issuer = issuer.is_some_and(|url| {
-            let safe = url.scheme() == "https" || (url.scheme() == "http" && is_here(&url));
-            let plain = url.query().is_none() && url.fragment().is_none();
-            safe && plain && url.username().is_empty() && url.password().is_none()
-        });
-        if !is_issuer {
-            let help = "give https://HOST/PATH as the provider's discovery document does \
-                        (http:// only for one on this machine)";
-            return Err(BadSetting::new("oidc.issuer", &oidc.issuer, "is not an issuer", help));
-        }
-        if oidc.client_id.is_empty() {
-            let help = "give the id that the provider knows this server by";
-            return Err(BadSetting::new("oidc.client_id", "", "is empty", help));
-        }
-        if oidc.client_secret.is_some() && oidc.client_secret_file.is_some() {
-            let (problem, help) = ("is given twice, as text and as a file", "leave one out");
-            return Err(BadSetting::new("oidc.client_secret", "***", problem, help));
-        }
-        if self.public_url.is_none() && !self.listen.ip().is_loopback() {
-            let problem = "is not given, and the provider has to send browsers back";
-            let help = "give the address that browsers use, such as https://cron.example.org";
-            return Err(BadSetting::new("public_url", "", problem, help));
-        }
-        let length = oidc.name.chars().count();
-        if !(1..=64).contains(&length) || oidc.name.chars().any(char::is_control) {
-            let help = "give 1 to 64 characters for the button";
-            return Err(BadSetting::new(
-                "oidc.name",
-                oidc.name.escape_debug(),
-                "is not a valid name",
-                help,
-            ));
-        }
-        let is_scope =
-            |scope: &&String| scope.is_empty() || !scope.bytes().all(|b| b.is_ascii_graphic());
-        if let Some(scope) = oidc.scopes.iter().find(is_scope) {
-            let help = "give each scope as a separate string";
-            return Err(BadSetting::new("oidc.scopes", scope, "is not a scope", help));
-        }
-        if oidc.grants.iter().any(|grant| grant.group.is_empty()) {
-            let help = "name the group as the provider does";
-            return Err(BadSetting::new("oidc.grants.group", "", "is empty", help));
-        }
-        Ok(())
-    }
-
-    fn check_secrets(&self) -> Result<(), BadSetting> {
-        let secrets = &self.secrets;
-        let twice = "is given twice, as text and as a file";
-        if secrets.key.is_some() && secrets.key_file.is_some() {
-            return Err(BadSetting::new("secrets.key", "***", twice, "leave one of them out"));
-        }
-        if secrets.previous_key.is_some() && secrets.previous_key_file.is_some() {
-            let field = "secrets.previous_key";
-            return Err(BadSetting::new(field, "***", twice, "leave one of them out"));
-        }
-        let has_key = secrets.key.is_some() || secrets.key_file.is_some();
-        if !has_key && (secrets.previous_key.is_some() || secrets.previous_key_file.is_some()) {
-            let problem = "is not given, and a previous key is";
-            let help = "give the key that encrypts secrets from now on";
-            return Err(BadSetting::new("secrets.key_file", "", problem, help));
         }
         Ok(())
     }
@@ -215,82 +142,6 @@ impl Config {
         }
     }
 
-    fn check_pace(&self) -> Result<(), BadSetting> {
-        const DAY: Span = Span(Duration::from_hours(24));
-        const SPLIT_SECOND: Span = Span(Duration::from_millis(100));
-        const SECOND: Span = Span::seconds(1);
-        let engine = &self.engine;
-        between("engine.heartbeat_interval", engine.heartbeat_interval, SPLIT_SECOND, DAY)?;
-        between("engine.heartbeat_expiry", engine.heartbeat_expiry, SPLIT_SECOND, DAY)?;
-        between("engine.lost_after", engine.lost_after, SECOND, DAY)?;
-        between("engine.recovery_interval", engine.recovery_interval, SPLIT_SECOND, DAY)?;
-        let after = self.cluster.second_owner_after;
-        between("cluster.second_owner_after", after, SPLIT_SECOND, Span::seconds(60))?;
-        let year = Span(Duration::from_hours(366 * 24));
-        between("retention.interval", self.retention.interval, Span::seconds(60), DAY)?;
-        between("retention.idempotency", self.retention.idempotency, Span::seconds(60), year)?;
-        between("shutdown_grace", self.shutdown_grace, Span(Duration::ZERO), DAY)?;
-        // A single late heartbeat must not make a node count as dead.
-        let least = Span(engine.heartbeat_interval.0 * 3);
-        if engine.heartbeat_expiry < least {
-            return Err(BadSetting::new(
-                "engine.heartbeat_expiry",
-                engine.heartbeat_expiry,
-                format!("is less than three times engine.heartbeat_interval ({least})"),
-                "raise it, or lower the interval",
-            ));
-        }
-        between("session.idle", self.session.idle, Span::seconds(60), year)?;
-        between("session.absolute", self.session.absolute, Span::seconds(60), year)?;
-        if self.session.absolute < self.session.idle {
-            return Err(BadSetting::new(
-                "session.absolute",
-                self.session.absolute,
-                format!("is shorter than session.idle ({})", self.session.idle),
-                "raise it, or lower session.idle",
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_sizes(&self) -> Result<(), BadSetting> {
-        number("database.connections", self.database.connections, 2, 1_000)?;
-        let limit = self.targets.output_limit_bytes;
-        number("targets.output_limit_bytes", limit, 1_024, 64 * 1024 * 1024)?;
-        let connections = &self.connections;
-        let sizes = [
-            ("connections.max", connections.max, 16),
-            ("connections.per_address", connections.per_address, 1),
-            ("connections.sockets_per_address", Some(connections.sockets_per_address), 1),
-            ("connections.sockets_per_person", Some(connections.sockets_per_person), 1),
-        ];
-        for (field, value, least) in sizes {
-            value.map_or(Ok(()), |value| number(field, value, least, 1_000_000))?;
-        }
-        number("retention.days", self.retention.days, 1, 3_650)?;
-        for (name, quota) in [
-            ("quotas.schedules", self.quotas.schedules),
-            ("quotas.fires_a_minute", self.quotas.fires_a_minute),
-            ("quotas.live_runs", self.quotas.live_runs),
-            ("quotas.log_bytes_a_day", self.quotas.log_bytes_a_day),
-            ("quotas.log_bytes_a_run", self.quotas.log_bytes_a_run),
-            ("quotas.log_bytes", self.quotas.log_bytes),
-            ("quotas.history_rows", self.quotas.history_rows),
-        ] {
-            if quota > MAX_QUOTA {
-                let help = format!("give 1 to {MAX_QUOTA}, or 0 for no limit");
-                return Err(BadSetting::new(name, quota, "is too large", help));
-            }
-        }
-        if let Some(capacity) = self.node.capacity {
-            number("node.capacity", capacity, 1, 10_000)?;
-        }
-        match self.node.max_share {
-            Some(share) => number("node.max_share", share, 1, 100),
-            None => Ok(()),
-        }
-    }
-
     fn check_places(&self) -> Result<(), BadSetting> {
         if let Some(name) = &self.node.name
             && (name.trim().is_empty() || name.chars().count() > 128 || has_control(name))
@@ -349,34 +200,16 @@ impl Config {
     }
 }
 
-/// The largest quota.
-const MAX_QUOTA: u64 = 1_000_000_000_000_000;
-
-fn between(field: &'static str, value: Span, least: Span, most: Span) -> Result<(), BadSetting> {
-    if value < least || value > most {
-        let problem = if value < least { "is too short" } else { "is too long" };
-        return Err(BadSetting::new(field, value, problem, format!("give {least} to {most}")));
-    }
-    Ok(())
-}
-
-fn number(field: &'static str, value: u32, least: u32, most: u32) -> Result<(), BadSetting> {
-    if value < least || value > most {
-        let problem = if value < least { "is too small" } else { "is too large" };
-        return Err(BadSetting::new(field, value, problem, format!("give {least} to {most}")));
-    }
-    Ok(())
-}
-
 fn has_control(text: &str) -> bool {
     text.chars().any(char::is_control)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn problem_of(change: impl FnOnce(&mut Config)) -> String {
+    /// The problem of a configuration that differs from the defaults by `change`.
+    pub(in crate::config) fn problem_of(change: impl FnOnce(&mut Config)) -> String {
         let mut config = Config::default();
         change(&mut config);
         config.check().unwrap_err().to_string()
@@ -385,31 +218,6 @@ mod tests {
     #[test]
     fn the_defaults_are_valid() {
         assert_eq!(Config::default().check(), Ok(()));
-    }
-
-    #[test]
-    fn an_error_about_a_setting_names_its_bounds() {
-        assert_eq!(
-            problem_of(|config| config.engine.heartbeat_interval = Span(Duration::ZERO)),
-            "engine.heartbeat_interval: '0s' is too short; give 100ms to 1d"
-        );
-        assert_eq!(
-            problem_of(|config| config.node.capacity = Some(0)),
-            "node.capacity: '0' is too small; give 1 to 10000"
-        );
-        assert_eq!(
-            problem_of(|config| config.node.max_share = Some(101)),
-            "node.max_share: '101' is too large; give 1 to 100"
-        );
-    }
-
-    #[test]
-    fn settings_that_contradict_each_other_are_named_together() {
-        assert_eq!(
-            problem_of(|config| config.engine.heartbeat_expiry = Span::seconds(6)),
-            "engine.heartbeat_expiry: '6s' is less than three times engine.heartbeat_interval \
-             (15s); raise it, or lower the interval"
-        );
     }
 
     #[test]

@@ -6,7 +6,9 @@
 //! error in every source, because a misspelt setting must not be silently ignored. No other layer
 //! reads the environment.
 //!
-//! - `settings`: the struct, with the defaults
+//! - `settings`: the struct, with the sections that have no file of their own
+//! - `cluster`: this node, and how nodes share the work
+//! - `telemetry`: logs, metrics and traces
 //! - `api`: who may introspect the schema, and which origins may call the API
 //! - `connections`: limits on connections
 //! - `health`: thresholds of health checks
@@ -20,10 +22,13 @@
 //! - `watch`: who may read health and metrics
 //! - `load`: the sources and their errors; `layers`: merges them; `environment`: the source whose
 //!   values are all text
-//! - `check`: conditions that types cannot express: limits, and settings that must agree
+//! - `check`: conditions that types cannot express, such as settings that must agree; `bounds`: the
+//!   smallest and largest numbers and durations
 
 mod api;
+mod bounds;
 mod check;
+mod cluster;
 mod commands;
 mod connections;
 mod duration;
@@ -40,10 +45,12 @@ mod secrets;
 mod settings;
 mod smtp;
 mod tags;
+mod telemetry;
 mod watch;
 
 pub use api::{Api, Introspection};
 pub use check::BadSetting;
+pub use cluster::{Backend, Cluster, Engine, Node};
 pub use commands::Commands;
 pub use connections::Connections;
 pub use duration::{NotASpan, Span};
@@ -55,10 +62,8 @@ pub use oidc::{GroupGrant, GroupRole, Oidc};
 pub use redis::{NotRedis, RedisUrl};
 pub use roles::{NodeRole, NotRoles, Roles};
 pub use secrets::Secrets;
-pub use settings::{
-    Backend, Canary, Cluster, Config, Console, Database, Egress, Engine, Log, LogFormat, Metrics,
-    Node, Otlp, OtlpProtocol, Quotas, Retention, Session, Targets, Time,
-};
+pub use settings::{Config, Console, Database, Egress, Quotas, Retention, Session, Targets, Time};
 pub use smtp::{Smtp, SmtpTls};
 pub use tags::{MAX_TAGS, Tags};
+pub use telemetry::{Canary, Log, LogFormat, Metrics, Otlp, OtlpProtocol};
 pub use watch::{NoToken, Watch};

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{UnreadFile, key_text};
+use super::{UnreadFile, check::BadSetting, key_text};
 
 /// The keys that encrypt secrets. Without a key, there are no secrets.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -32,5 +32,24 @@ impl Secrets {
         let field = if from_file { "secrets.previous_key_file" } else { "secrets.previous_key" };
         let file = self.previous_key_file.as_ref();
         Ok((field, key_text::text(field, self.previous_key.as_ref(), file)?))
+    }
+
+    /// The first invalid setting of this section.
+    pub(super) fn check(&self) -> Result<(), BadSetting> {
+        let twice = "is given twice, as text and as a file";
+        if self.key.is_some() && self.key_file.is_some() {
+            return Err(BadSetting::new("secrets.key", "***", twice, "leave one of them out"));
+        }
+        if self.previous_key.is_some() && self.previous_key_file.is_some() {
+            let field = "secrets.previous_key";
+            return Err(BadSetting::new(field, "***", twice, "leave one of them out"));
+        }
+        let has_key = self.key.is_some() || self.key_file.is_some();
+        if !has_key && (self.previous_key.is_some() || self.previous_key_file.is_some()) {
+            let problem = "is not given, and a previous key is";
+            let help = "give the key that encrypts secrets from now on";
+            return Err(BadSetting::new("secrets.key_file", "", problem, help));
+        }
+        Ok(())
     }
 }

@@ -9,8 +9,8 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::{
-    Api, Commands, Connections, Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch,
-    listed,
+    Api, Canary, Cluster, Commands, Connections, Engine, Health, Log, Metrics, Node, Oidc, Otlp,
+    Secrets, Smtp, Span, Watch, listed,
 };
 
 /// All settings of a server.
@@ -93,63 +93,6 @@ pub struct Database {
     pub connections: u32,
 }
 
-/// This process in the cluster.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Node {
-    /// The node's name for operators; the host's name and the port if absent.
-    pub name: Option<String>,
-    /// Maximum number of runs that it executes at once; the engine's default if absent.
-    pub capacity: Option<u32>,
-    /// Maximum percentage of these places that one origin or schedule may hold; the engine's
-    /// default if absent.
-    pub max_share: Option<u32>,
-    /// The roles of this process.
-    pub roles: Roles,
-    /// The tags that runs can require of it.
-    pub tags: Tags,
-}
-
-/// How processes share the work.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Cluster {
-    /// Where nodes exchange heartbeats and settle which of them claims a fire first.
-    pub backend: Backend,
-    /// A `redis://` or `rediss://` URL, for the `redis` backend.
-    pub redis_url: Option<RedisUrl>,
-    /// The prefix of all keys.
-    pub redis_prefix: String,
-    /// When a schedule falls due, only its first owner may claim it. After this time its second
-    /// owner may, too, and after the same time again every node may.
-    pub second_owner_after: Span,
-}
-
-/// Where nodes exchange heartbeats.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Backend {
-    /// In the database.
-    #[default]
-    Database,
-    /// In Redis, in addition to PostgreSQL.
-    Redis,
-}
-
-/// The engine's pace.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Engine {
-    /// The time between two heartbeats of a node.
-    pub heartbeat_interval: Span,
-    /// A node without a heartbeat for this long is dead, and its work is taken over.
-    pub heartbeat_expiry: Span,
-    /// A claimed fire that has no run after this long counts as having lost its hand-off.
-    pub lost_after: Span,
-    /// The time between two rounds of recovery.
-    pub recovery_interval: Span,
-}
-
 /// The source of time zone rules.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -207,67 +150,6 @@ pub struct Egress {
     pub private_addresses: bool,
     /// A file with certificate authorities in PEM that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-}
-
-/// The log.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Log {
-    /// The format of log lines.
-    pub format: LogFormat,
-    /// The filter: a level, or targets with levels.
-    pub filter: String,
-}
-
-/// The format of log lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum LogFormat {
-    /// Plain text for people.
-    Text,
-    /// JSON for programs: one object per line.
-    Json,
-}
-
-/// An OpenTelemetry collector.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Otlp {
-    /// The collector's URL; nothing is exported if absent.
-    pub endpoint: Option<String>,
-    /// The protocol.
-    pub protocol: OtlpProtocol,
-    /// The share of runs that are traced, 0 to 1.
-    pub trace_ratio: f64,
-}
-
-/// The transport of OTLP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OtlpProtocol {
-    /// gRPC, on port 4317 by convention.
-    #[default]
-    Grpc,
-    /// Protobuf in the body of an HTTP request, on port 4318 by convention. The path of the signal,
-    /// such as `/v1/traces`, is appended to the endpoint.
-    Http,
-}
-
-/// Additional metrics.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Metrics {
-    /// Schedules with their own series, as `NAMESPACE/NAME`.
-    #[serde(deserialize_with = "listed")]
-    pub schedules: Vec<String>,
-}
-
-/// A built-in schedule that measures how late fires are.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Canary {
-    /// Whether the canary fires, once a minute; `None` leaves its state unchanged.
-    pub enabled: Option<bool>,
 }
 
 /// The monitoring console.
@@ -330,28 +212,6 @@ impl Default for Database {
     }
 }
 
-impl Default for Cluster {
-    fn default() -> Self {
-        Self {
-            backend: Backend::default(),
-            redis_url: None,
-            redis_prefix: "carillon".to_owned(),
-            second_owner_after: Span::seconds(1),
-        }
-    }
-}
-
-impl Default for Engine {
-    fn default() -> Self {
-        Self {
-            heartbeat_interval: Span::seconds(5),
-            heartbeat_expiry: Span::seconds(30),
-            lost_after: Span::seconds(300),
-            recovery_interval: Span::seconds(5),
-        }
-    }
-}
-
 impl Default for Targets {
     fn default() -> Self {
         Self { output_limit_bytes: 1024 * 1024 }
@@ -379,20 +239,6 @@ impl Default for Quotas {
             log_bytes: 0,
             history_rows: 0,
         }
-    }
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        let filter = "info,memory_serve=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
-                      sea_orm_migration=warn,sqlx=warn";
-        Self { format: LogFormat::Text, filter: filter.to_owned() }
-    }
-}
-
-impl Default for Otlp {
-    fn default() -> Self {
-        Self { endpoint: None, protocol: OtlpProtocol::Grpc, trace_ratio: 1.0 }
     }
 }
 

@@ -7,9 +7,11 @@
 //! late the instant is processed. If nothing has changed since then, which is nearly always the
 //! case, this costs nothing.
 
+mod cache;
+
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use entity::{Keys, Timestamp, calendar, calendar_version};
@@ -17,74 +19,17 @@ use sea_orm::ConnectionTrait;
 use timetable::{Calendar, CalendarMode, Timetable, TimingError};
 use uuid::Uuid;
 
+pub use self::cache::{CalendarLookup, Calendars};
 use crate::store::{StoreError, calendars};
-
-/// A cache of recently used calendars.
-#[derive(Debug, Default)]
-pub struct Calendars {
-    known: Mutex<HashMap<Uuid, (i32, Compiled)>>,
-}
 
 /// A calendar, or why it cannot be used.
 type Compiled = Result<Arc<Calendar>, TimingError>;
 
+/// Compiled versions of calendars, by key and version.
+pub type CompiledVersions = HashMap<(Uuid, i32), Compiled>;
+
 /// The current calendars by their keys.
 pub type CurrentCalendars = HashMap<Uuid, Compiled>;
-
-/// Maximum number of entries. Beyond it all are dropped, which only costs a few reads.
-const KEPT: usize = 1_000;
-
-impl Calendars {
-    /// The calendars of `ids` as `connection` sees them, for instants from `since` on. This takes
-    /// no statement if `ids` is empty, one if all calendars are cached, two otherwise, and one more
-    /// if any calendar has changed since then.
-    pub async fn current<C: ConnectionTrait>(
-        &self,
-        connection: &C,
-        ids: &HashSet<Uuid>,
-        since: Timestamp,
-    ) -> Result<CurrentCalendars, StoreError> {
-        if ids.is_empty() {
-            return Ok(CurrentCalendars::new());
-        }
-        let ids: Vec<Uuid> = ids.iter().copied().collect();
-        let (mut current, mut changed) = (CurrentCalendars::new(), Vec::new());
-        for (id, version, updated_at) in calendars::versions(connection, &ids).await? {
-            if let Some(compiled) = self.known(id, version) {
-                current.insert(id, compiled);
-                changed.extend((updated_at > since).then_some(id));
-            }
-        }
-        let unknown: Vec<Uuid> = ids.into_iter().filter(|id| !current.contains_key(id)).collect();
-        if !unknown.is_empty() {
-            for row in calendars::by_ids(connection, &unknown).await? {
-                current.insert(row.id, self.compiled(&row));
-                changed.extend((row.updated_at > since).then_some(row.id));
-            }
-        }
-        add_past(&mut current, &past_since(connection, &changed, since).await?);
-        Ok(current)
-    }
-
-    /// A row's calendar.
-    pub fn compiled(&self, row: &calendar::Model) -> Compiled {
-        if let Some(compiled) = self.known(row.id, row.version) {
-            return compiled;
-        }
-        let compiled = compile(row);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= KEPT {
-            known.clear();
-        }
-        known.insert(row.id, (row.version, compiled.clone()));
-        compiled
-    }
-
-    fn known(&self, id: Uuid, version: i32) -> Option<Compiled> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&id).filter(|(known, _)| *known == version).map(|(_, compiled)| compiled.clone())
-    }
-}
 
 /// The calendars with these keys as `connection` sees them, for instants from `since` on, without
 /// the cache.
@@ -124,6 +69,15 @@ impl StoredCalendars {
         let mut current = self.rows.iter().map(|row| (row.id, compile(row))).collect();
         add_past(&mut current, &self.past);
         current
+    }
+
+    /// Number of entries in all versions together: how long compiling takes depends on it.
+    pub fn entries(&self) -> usize {
+        let past = self.past.values().flatten().map(|row| &row.definition);
+        let definitions = self.rows.iter().map(|row| &row.definition).chain(past);
+        let lists =
+            definitions.filter_map(|entries| entries.as_object()).flat_map(|it| it.values());
+        lists.filter_map(|list| list.as_array()).map(Vec::len).sum()
     }
 
     /// The version of each calendar and since when it has been in force, sorted by key.

@@ -198,7 +198,7 @@ impl List {
         fields
     }
 
-    /// The fields that may be without a value. Times are not among them: `never` finds an absent
+    /// The fields that may have no value. Times are not among them, because `never` finds a missing
     /// time.
     pub(super) fn optional_fields(self) -> &'static [WordField] {
         use WordField as W;

@@ -46,7 +46,7 @@ pub struct CommandPolicy {
     pub variables: Vec<String>,
     /// The user that programs run as; `None` means the server's own.
     pub user: Option<String>,
-    /// The users that programs of single namespaces run as instead.
+    /// The users that replace `user` for the programs of single namespaces.
     pub user_of: BTreeMap<String, Option<String>>,
     /// Further users that a task may name, in any namespace.
     pub users: Vec<String>,

@@ -61,7 +61,7 @@ impl Mask {
         line.len() > MIN_CUT || last.is_some_and(is_wrapped)
     }
 
-    /// Removes the secrets from a text. `goes_on` says that the text continues one that was cut
+    /// Removes the secrets from a text. `goes_on` says whether the text continues one that was cut
     /// off.
     pub(crate) fn text(&self, text: String, goes_on: bool) -> String {
         self.masked(text, goes_on, false)

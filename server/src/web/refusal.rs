@@ -70,7 +70,7 @@ impl Refusal {
         Self::defect()
     }
 
-    /// Answers that there was an internal error: a panic, which was logged where it was caught.
+    /// Answers that there was an internal error or a panic, which has already been logged.
     pub(super) fn defect() -> Self {
         let text = "the server could not answer; its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)

@@ -1,21 +1,10 @@
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
-use timetable::{Definition, DstPolicy, Timetable, TimingError, ZoneSource, zone_data};
+use timetable::{Definition, Timetable, TimingError, ZoneSource, zone_data};
 
 /// A definition with one expression and nothing else.
 pub(crate) fn definition(expression: &str, zone: &str) -> Definition {
-    Definition {
-        expressions: vec![expression.to_owned()],
-        zone: zone.to_owned(),
-        dst: DstPolicy::default(),
-        anchor: DateTime::UNIX_EPOCH,
-        start: None,
-        end: None,
-        jitter: Duration::ZERO,
-        seed: [0; 16],
-    }
+    Definition::new(vec![expression.to_owned()], zone)
 }
 
 pub(crate) fn parse(expression: &str, zone: &str) -> Result<Timetable, TimingError> {

@@ -67,6 +67,11 @@ pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
     Ask::new::<operations::Ledger>(variables)
 }
 
+/// One row of the ledger; `None` if its retention is over, or in a namespace that the user may not see.
+pub(crate) fn fire(id: String) -> Ask<Option<LedgerRow>> {
+    Ask::new::<operations::LedgerFire>(operations::ledger_fire::Variables { id })
+}
+
 /// The totals of a range of the ledger, over all verdicts.
 pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
     let filter = operations::ledger_totals::LedgerFilter {

@@ -73,6 +73,12 @@ pub(crate) fn set_favourite(schedule_id: String, is_favourite: bool) -> Ask<Stri
     Ask::new::<operations::SetFavourite>(variables)
 }
 
+/// Replaces the note of a schedule.
+pub(crate) fn annotate_schedule(id: String, note: String, key: String) -> Ask<String> {
+    let variables = operations::annotate_schedule::Variables { id, note, key: Some(key) };
+    Ask::new::<operations::AnnotateSchedule>(variables)
+}
+
 /// Skips the next fires.
 pub(crate) fn skip_next(id: String, count: i64, reason: String, key: String) -> Ask<String> {
     let key = Some(key);

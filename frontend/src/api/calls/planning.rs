@@ -19,9 +19,15 @@ use crate::{
 
 pub(crate) use crate::api::operations::planning::{create_calendar, update_calendar};
 
-pub(crate) fn calendars(namespace: String, place: Place, size: usize) -> Ask<Page<Calendar>> {
+/// The calendars; with `text`, those whose names contain it.
+pub(crate) fn calendars(
+    namespace: String,
+    text: Option<String>,
+    place: Place,
+    size: usize,
+) -> Ask<Page<Calendar>> {
     let (namespace, (first, after)) = (within(namespace), place.forward(size));
-    Ask::new::<CalendarList>(calendar_list::Variables { namespace, first, after })
+    Ask::new::<CalendarList>(calendar_list::Variables { namespace, text, first, after })
 }
 
 pub(crate) fn calendar(id: String) -> Ask<Calendar> {

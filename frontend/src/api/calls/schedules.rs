@@ -41,11 +41,16 @@ macro_rules! favourites_of {
     };
 }
 
-/// The number of matching schedules in each group.
-pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask<ScheduleGroups> {
+/// The number of matching schedules in each of the 200 largest groups whose names contain a text.
+pub(crate) fn schedule_groups(
+    query: ScheduleQuery,
+    by: ScheduleGrouping,
+    text: String,
+) -> Ask<ScheduleGroups> {
     let filter = favourites_of!(query, schedule_groups);
     let (namespace, search) = (within(query.namespace), query.search);
-    let variables = operations::schedule_groups::Variables { namespace, by, filter, search };
+    let text = Some(text);
+    let variables = operations::schedule_groups::Variables { namespace, by, filter, search, text };
     Ask::new::<operations::ScheduleGroups>(variables)
 }
 

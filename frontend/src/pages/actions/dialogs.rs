@@ -7,6 +7,7 @@ use super::{
     Action, Actions, Subject,
     effect::{self, CHOICES, Lines, OF_EACH, comes_to, pause_effect},
     form::{Plan, form, of},
+    note::note,
 };
 use crate::{
     api,
@@ -25,6 +26,7 @@ pub(in crate::pages) fn content(actions: Actions, action: Action) -> AnyView {
         Action::Pause => pause(actions),
         Action::Resume => resume(actions),
         Action::Skip => skip(actions),
+        Action::Note => note(actions),
         Action::Rename => rename(actions),
         Action::Delete => delete(actions),
     }

@@ -6,10 +6,10 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use super::{Action, Actions};
 use crate::{
     api::Ask,
-    components::{Look, button},
+    components::Look,
     data::use_once,
     model::Failure,
-    pages::kit::general_error,
+    pages::kit::{Wrong, form_view},
     state::Said,
 };
 
@@ -19,9 +19,6 @@ pub(super) struct Plan {
     pub(super) said: Said,
     pub(super) then: Option<String>,
 }
-
-/// The error of a form.
-pub(super) type Wrong = RwSignal<Option<Failure>>;
 
 /// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
 /// error.
@@ -65,17 +62,7 @@ pub(super) fn form(
             }
         });
     };
-    view! {
-        <form on:submit=submit novalidate>
-            {fields}
-            <div role="alert">{move || general_error(wrong)}</div>
-            <footer class="dialog-foot">
-                {button(Look::Plain, None, "Cancel", move || open.set(false))}
-                <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{label}</button>
-            </footer>
-        </form>
-    }
-    .into_any()
+    form_view(open, (look, label), wrong, busy, fields, submit)
 }
 
 /// The error that belongs to a field.

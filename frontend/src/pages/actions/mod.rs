@@ -6,10 +6,12 @@
 //! - `form`: a form in a dialog
 //! - `effect`: the exact fires that a pause suppresses, and their outcomes
 //! - `dialogs`: run once with other values, pause, resume, skip, rename, delete
+//! - `note`: the note that operators keep about a schedule
 
 pub(super) mod dialogs;
 pub(super) mod effect;
 mod form;
+mod note;
 
 use leptos::prelude::*;
 
@@ -28,6 +30,7 @@ struct Subject {
     id: String,
     name: String,
     zone: String,
+    note: String,
     version: i64,
 }
 
@@ -37,6 +40,7 @@ impl From<&ScheduleRow> for Subject {
             id: row.id.clone(),
             name: row.name.clone(),
             zone: row.timing.zone.clone(),
+            note: row.note.clone(),
             version: row.version,
         }
     }
@@ -49,16 +53,18 @@ pub(super) enum Action {
     Pause,
     Resume,
     Skip,
+    Note,
     Rename,
     Delete,
 }
 
 /// The dialogs, by their titles.
-const DIALOGS: [(Action, &str); 6] = [
+const DIALOGS: [(Action, &str); 7] = [
     (Action::RunWith, "Run with other values"),
     (Action::Pause, "Pause schedule"),
     (Action::Resume, "Resume schedule"),
     (Action::Skip, "Skip the next fires"),
+    (Action::Note, "Note of the schedule"),
     (Action::Rename, "Rename schedule"),
     (Action::Delete, "Delete schedule"),
 ];
@@ -71,6 +77,7 @@ pub(super) struct Actions {
     pause: RwSignal<bool>,
     resume: RwSignal<bool>,
     skip: RwSignal<bool>,
+    note: RwSignal<bool>,
     rename: RwSignal<bool>,
     delete: RwSignal<bool>,
     actor: Actor,
@@ -86,6 +93,7 @@ pub(super) fn use_actions(shown: Vec<Loading>) -> Actions {
         pause: RwSignal::new(false),
         resume: RwSignal::new(false),
         skip: RwSignal::new(false),
+        note: RwSignal::new(false),
         rename: RwSignal::new(false),
         delete: RwSignal::new(false),
         actor: use_actor(),
@@ -135,6 +143,7 @@ impl Actions {
             Action::Pause => self.pause,
             Action::Resume => self.resume,
             Action::Skip => self.skip,
+            Action::Note => self.note,
             Action::Rename => self.rename,
             Action::Delete => self.delete,
         }

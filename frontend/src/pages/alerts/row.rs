@@ -103,8 +103,15 @@ fn actions(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
         view! { <a class="button" href=Route::Run(id).path_at(&alert.namespace)>"Run"</a> }
             .into_any()
     });
+    let fire = alert.run_id.is_none().then(|| alert.fire_id.clone()).flatten();
+    let fire = fire.map(|id| {
+        let home = Scope::One(alert.namespace.clone());
+        let href = Route::Ledger.narrowed_in(&home, &[("fire", &id)]);
+        let label = format!("Why the fire of {} has this outcome", alert.subject);
+        view! { <a class="button" href=href aria-label=label>"Fire"</a> }.into_any()
+    });
     if !use_session().operates_in(&alert.namespace) || alert.ended_at.is_some() {
-        return view! { <div class="row-actions">{run}{shown_by(alert)}</div> }.into_any();
+        return view! { <div class="row-actions">{run}{fire}{shown_by(alert)}</div> }.into_any();
     }
     let see = if alert.acknowledged_at.is_none() {
         button(Look::Plain, None, "Acknowledge", dialogs.acknowledge.ask(alert))
@@ -120,7 +127,7 @@ fn actions(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
     };
     let mute = (alert.rule.is_some() && alert.muted_until().is_none())
         .then(|| button(Look::Plain, None, "Mute", dialogs.mute.ask(alert)));
-    view! { <div class="row-actions">{run}{shown_by(alert)}{see}{mute}</div> }.into_any()
+    view! { <div class="row-actions">{run}{fire}{shown_by(alert)}{see}{mute}</div> }.into_any()
 }
 
 #[cfg(test)]

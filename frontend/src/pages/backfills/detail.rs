@@ -14,7 +14,7 @@ use crate::{
     data::{Load, use_load},
     model::{self, BackfillDetail, BackfillFire, BackfillOrder, BackfillState, Took},
     pages::kit::{none, note},
-    route::Route,
+    route::{Route, Scope},
     state::{use_every, use_title},
     time::duration,
 };
@@ -103,7 +103,20 @@ fn facts(detail: &BackfillDetail, pace: Load<Vec<Took>>) -> AnyView {
             {stop("Cancelled", &row.cancel)}
         </dl>
     };
-    panel("Progress", (), content.into_any())
+    panel("Progress", runs(row), content.into_any())
+}
+
+/// The link to the runs that backfills have created in this one's window.
+fn runs(row: &model::Backfill) -> AnyView {
+    let Some(schedule) = &row.schedule else { return ().into_any() };
+    let terms = run_terms(&schedule.name, &row.from.to_rfc3339(), &row.to.to_rfc3339());
+    let home = Scope::One(row.namespace.clone());
+    let href = Route::Runs.narrowed_in(&home, &[("q", &terms)]);
+    view! { <a href=href>"Runs of the window"</a> }.into_any()
+}
+
+fn run_terms(schedule: &str, from: &str, to: &str) -> String {
+    format!("schedule:\"{schedule}\" trigger:backfill scheduled:>={from} scheduled:<{to}")
 }
 
 /// When a running backfill will probably end.
@@ -152,4 +165,16 @@ fn fires(detail: &BackfillDetail, after: RwSignal<Option<String>>) -> AnyView {
     });
     let content = view! { {table("Instants", "table", headings, rows.into_any())}{pages} };
     panel("Instants", (), content.into_any())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run_terms;
+
+    #[test]
+    fn a_backfill_leads_to_the_runs_of_its_window() {
+        let terms = run_terms("night shift", "2026-01-31T00:00:00Z", "2026-02-01T00:00:00Z");
+        let window = "scheduled:>=2026-01-31T00:00:00Z scheduled:<2026-02-01T00:00:00Z";
+        assert_eq!(terms, format!("schedule:\"night shift\" trigger:backfill {window}"));
+    }
 }

@@ -32,6 +32,7 @@ use crate::{
     model::{self, Progress},
     route::Route,
     state::{use_address, use_every, use_session, use_title},
+    time::grouped,
 };
 use actions::{Actions, use_actions};
 
@@ -128,12 +129,12 @@ fn progress(progress: Progress) -> AnyView {
     let words: Vec<String> = parts
         .iter()
         .filter(|(_, count, _)| *count > 0)
-        .map(|(_, count, word)| format!("{count} {word}"))
+        .map(|(_, count, word)| format!("{} {word}", grouped(*count)))
         .collect();
     view! {
         <span class="progress">
             <svg viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true"><rect class="tally-ground" width="1000" height="6"></rect>{bars}</svg>
-            <span class="cell-note">{format!("of {}: {}", progress.total, words.join(", "))}</span>
+            <span class="cell-note">{format!("of {}: {}", grouped(progress.total), words.join(", "))}</span>
         </span>
     }
     .into_any()

@@ -10,7 +10,7 @@ use crate::{
     data::{Load, use_load},
     model::{BackfillPreview, BackfillStanding, PastFire, ScheduleName, Took},
     pages::kit::note,
-    time::duration,
+    time::{duration, grouped},
 };
 
 /// The filters of the list, in the order of the buttons; `None` selects the instants that would
@@ -68,7 +68,7 @@ pub(super) fn list(
             };
             view! {
                 <button type="button" class="button" aria-pressed=move || (standing.get() == chosen).to_string() on:click=click>
-                    {words}" "<span class="muted">{count}</span>
+                    {words}" "<span class="muted">{grouped(count)}</span>
                 </button>
             }
             .into_any()
@@ -100,7 +100,8 @@ pub(super) fn list(
 /// The number of runs, and the time that they would take.
 fn sum(preview: &BackfillPreview, concurrency: RwSignal<String>, pace: Load<Vec<Took>>) -> AnyView {
     let selected = preview.selected;
-    let words = format!("{selected} of {} fires would run.", preview.total);
+    let (some, all) = (grouped(selected), grouped(preview.total));
+    let words = format!("{some} of {all} fires would run.");
     let end = move || {
         let at_once = concurrency.get().trim().parse::<i64>().unwrap_or(1).max(1);
         let took: Vec<i64> =

@@ -18,7 +18,10 @@ use leptos::prelude::*;
 
 use super::{
     cursors,
-    kit::{Asked, Change, empty, form, in_use, note, place_cell, placed, use_asked},
+    kit::{
+        Asked, Change, empty, form, in_use, name_field, named_with, note, place_cell, placed,
+        use_asked,
+    },
     place,
 };
 use crate::{
@@ -41,12 +44,21 @@ pub(crate) fn Calendars() -> impl IntoView {
     use_title(|| "Calendars".to_owned());
     let address = use_address();
     let calendars = use_listing(SIZE, move || {
-        api::planning::calendars(address.namespace(), place(address), SIZE)
+        let text = Some(named_with(address));
+        api::planning::calendars(address.namespace(), text, place(address), SIZE)
     });
     let session = use_session();
     let remove = use_asked::<Calendar>();
     let loading = calendars.load.loading;
-    let go = move |place: Place| address.go(&Route::Calendars.narrowed(&cursors(&place)));
+    let go = move |place: Place| address.go(&address.with(&cursors(&place)));
+    let nothing = move || {
+        if named_with(address).is_empty() {
+            let words = "Holidays, blackouts and business hours: a calendar suppresses fires of the schedules that use it.";
+            empty("No calendar yet", words)
+        } else {
+            empty("No calendar here", "No name contains the text.")
+        }
+    };
     let new = move || {
         session.edits().then(|| {
             view! { <a class="button button-primary" href=Route::NewCalendar.path()>"New calendar"</a> }.into_any()
@@ -54,11 +66,12 @@ pub(crate) fn Calendars() -> impl IntoView {
     };
     view! {
         <header class="page-head"><h1>"Calendars"</h1>{move || new()}</header>
+        {name_field(address, "Which calendars")}
         <AsyncView
             loading=loading
             what="calendars"
             is_empty=Signal::derive(move || calendars.list.is_empty())
-            empty=|| empty("No calendar yet", "Holidays, blackouts and business hours: a calendar suppresses fires of the schedules that use it.")
+            empty=nothing
         >
             {table("Calendars", "table", placed(headings(), 1), rows(calendars.list, move |calendar| row(calendar, remove)))}
             {pager(calendars.beside(), "calendars", go)}

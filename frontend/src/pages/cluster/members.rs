@@ -6,7 +6,8 @@ use super::{drain::Drains, problems::problems};
 use crate::{
     components::{Glyph, Mark, badge, heading, icon, silent_heading, table, when_relative},
     model::Member,
-    state::use_now,
+    route::{Route, Scope},
+    state::{use_now, use_session},
     time::{distance, duration},
 };
 
@@ -54,7 +55,7 @@ fn row(node: &Member, nodes: &[Member], drains: Drains) -> AnyView {
             </th>
             <td>{badge(mark)}{drained(node)}</td>
             <td class="wide">{node.roles.join(", ")}</td>
-            <td class="number">{meter(node.runs, node.capacity, "slots used")}</td>
+            <td class="number">{runs(node)}</td>
             <td class="wide">{shards(node)}</td>
             <td class="wide">{leases(node)}</td>
             <td class="number">{seen(node)}</td>
@@ -99,6 +100,19 @@ fn words(tags: &[String]) -> AnyView {
     }
     let tag = |tag: &String| view! { <span class="tag">{tag.clone()}</span> }.into_any();
     view! { <span class="tags">{tags.iter().map(tag).collect::<Vec<_>>()}</span> }.into_any()
+}
+
+/// The slots that the node uses, with a link to its live runs if there are any.
+fn runs(node: &Member) -> AnyView {
+    let used = meter(node.runs, node.capacity, "slots used");
+    if node.runs == 0 {
+        return used;
+    }
+    let terms = format!("node:\"{}\"", node.name.replace(['"', '\\'], ""));
+    let scope = untrack(|| use_session().health_of()).map_or(Scope::All, Scope::One);
+    let href = Route::Runs.narrowed_in(&scope, &[("state", "live"), ("q", &terms)]);
+    let words = format!(" live runs of {}", node.name);
+    view! { <a href=href>{used}<span class="visually-hidden">{words}</span></a> }.into_any()
 }
 
 /// A share of a total, in numbers and as a bar.

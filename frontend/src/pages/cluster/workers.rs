@@ -5,12 +5,12 @@ use leptos::prelude::*;
 use crate::{
     api,
     components::{
-        AsyncView, Field, Glyph, Look, button, heading, icon, live, panel, silent_heading, table,
-        when_relative,
+        AsyncView, Field, Glyph, Look, button, empty, heading, icon, live, panel, silent_heading,
+        table, when_relative,
     },
     data::{Loading, use_load},
     model::{Pulling, WorkerProgram, WorkerQueue},
-    pages::kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked},
+    pages::kit::{self, Asked, Change, form, none, note, number, of, use_asked},
     state::{use_every, use_session},
 };
 
@@ -48,13 +48,22 @@ fn pulled(namespace: String) -> AnyView {
             loading=loading
             what="the workers"
             is_empty=Signal::derive(move || is_empty().unwrap_or_default())
-            empty=|| panel("Workers", (), empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust."))
+            empty=|| panel("Workers", (), nothing())
         >
             {shown()}
         </AsyncView>
         {limit.dialog("Limit the queue", move |queue| limit_form(&queue, &limited, limit, loading))}
     }
     .into_any()
+}
+
+/// The view without workers and queues.
+fn nothing() -> AnyView {
+    let words = "A worker is a program of yours that pulls tasks from a queue. There are libraries for Python, TypeScript \
+                 and Rust.";
+    // The documentation opens in another tab beside the console.
+    let guide = view! { <a href="/docs/workers.html" target="_blank" rel="noopener">"How to write a worker"</a> };
+    empty("No worker yet", words, guide)
 }
 
 fn tables(all: &Pulling, limit: Asked<WorkerQueue>, may_limit: bool) -> AnyView {

@@ -14,6 +14,7 @@ use crate::{
     },
     data::{Loading, use_load},
     model::{CalendarFeed, FeedKind},
+    route::{Route, Scope},
     state::use_title,
 };
 
@@ -58,19 +59,12 @@ fn list(feeds: &[CalendarFeed], revoke: Asked<CalendarFeed>) -> AnyView {
         silent_heading("Actions"),
     ];
     let row = |feed: &CalendarFeed| {
-        let namespace =
-            feed.namespace.clone().unwrap_or_else(|| "nothing that you may see".to_owned());
-        let shows = match (&feed.schedule_id, &feed.search) {
-            (Some(_), _) => format!("one schedule of {namespace}"),
-            (None, Some(search)) => format!("{namespace}: {search}"),
-            (None, None) => format!("all of {namespace}"),
-        };
         let used = feed.used_at.map_or_else(none, |at| when_relative(at, None));
         view! {
             <tr data-testid="feed-row">
                 <th scope="row" class="name-cell">{feed.name.clone()}</th>
                 <td class="wide">{kind_word(feed.kind)}</td>
-                <td>{shows}</td>
+                <td>{shows(feed)}</td>
                 <td class="wide">{used}</td>
                 <td class="wide">{when(feed.created_at, None)}</td>
                 <td class="actions-cell"><div class="row-actions">{button(Look::Danger, None, "Revoke", revoke.ask(feed))}</div></td>
@@ -80,6 +74,22 @@ fn list(feeds: &[CalendarFeed], revoke: Asked<CalendarFeed>) -> AnyView {
     };
     let rows: Vec<_> = feeds.iter().map(row).collect();
     table("Calendar feeds", "table", headings, rows.into_any())
+}
+
+/// What a feed shows, with a link to it.
+fn shows(feed: &CalendarFeed) -> AnyView {
+    let Some(namespace) = &feed.namespace else { return "nothing that you may see".into_any() };
+    let schedules = |search: &str| {
+        Route::Schedules.narrowed_in(&Scope::One(namespace.clone()), &[("q", search)])
+    };
+    let (words, href) = match (&feed.schedule_id, &feed.search) {
+        (Some(id), _) => {
+            (format!("one schedule of {namespace}"), Route::Schedule(id.clone()).path_at(namespace))
+        }
+        (None, Some(search)) => (format!("{namespace}: {search}"), schedules(search)),
+        (None, None) => (format!("all of {namespace}"), schedules("")),
+    };
+    view! { <a href=href>{words}</a> }.into_any()
 }
 
 fn kind_word(kind: FeedKind) -> &'static str {

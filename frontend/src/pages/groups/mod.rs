@@ -19,6 +19,7 @@ use crate::{
     model::{Group, GroupRun},
     route::{Route, Scope},
     state::{use_address, use_every, use_session, use_title},
+    time::grouped,
 };
 
 const LOOK: Duration = Duration::from_secs(3);
@@ -42,13 +43,26 @@ pub(crate) fn Groups() -> impl IntoView {
         let is_here = session.edits() && !address.is_across();
         is_here.then(|| button(Look::Primary, None, "New group", move || new.set(true)))
     };
+    let nothing = move || {
+        if address.is_across() {
+            empty(
+                "No group yet",
+                "Choose a namespace to create one: a limit that several of its schedules share.",
+            )
+        } else {
+            empty(
+                "No group yet",
+                "A group is a limit that several schedules share: the maximum number of their runs at once.",
+            )
+        }
+    };
     view! {
         <header class="page-head"><h1>"Groups"</h1><div class="actions">{move || add()}</div></header>
         <AsyncView
             loading=loading
             what="groups"
             is_empty=Signal::derive(move || groups.with(Vec::is_empty).unwrap_or_default())
-            empty=|| empty("No group yet", "A group is a limit that several schedules share: the maximum number of their runs at once.")
+            empty=nothing
         >
             {groups.draw(move |groups| list(groups, look, change, remove))}
         </AsyncView>
@@ -88,13 +102,21 @@ fn row(group: &Group, look: Asked<Group>, change: Asked<Group>, remove: Asked<Gr
     });
     let (home, search) = (Scope::One(group.namespace.clone()), format!("group:\"{}\"", group.name));
     let schedules = Route::Schedules.narrowed_in(&home, &[("q", &search)]);
+    let waiting = match group.waiting {
+        0 => "0".into_any(),
+        count => {
+            let search = format!("{search} state:queued,retrying");
+            let href = Route::Runs.narrowed_in(&home, &[("q", &search)]);
+            view! { <a href=href>{grouped(count)}</a> }.into_any()
+        }
+    };
     view! {
         <tr data-testid="group-row">
             <th scope="row" class="name-cell">{group.name.clone()}{module}</th>
             {place_cell(&group.namespace)}
             <td>{slots(group.running, group.max_runs)}</td>
-            <td class="number">{group.waiting}<span class="card-word">" waiting"</span></td>
-            <td class="number wide"><a href=schedules>{group.schedules}</a></td>
+            <td class="number">{waiting}<span class="card-word">" waiting"</span></td>
+            <td class="number wide"><a href=schedules>{grouped(group.schedules)}</a></td>
             <td class="actions-cell"><div class="row-actions">
                 {button(Look::Plain, None, "Who", look.ask(group))}{own}
             </div></td>

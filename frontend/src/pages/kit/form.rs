@@ -50,7 +50,7 @@ pub(in crate::pages) fn kept_form(
 fn sending(
     kept: Option<KeptForm>,
     open: RwSignal<bool>,
-    (look, action): (Look, &'static str),
+    action: (Look, &'static str),
     wrong: Wrong,
     fields: AnyView,
     plan: impl Fn(String) -> Result<Change, Failure> + 'static,
@@ -90,6 +90,18 @@ fn sending(
             }
         });
     };
+    form_view(open, action, wrong, busy, fields, submit)
+}
+
+/// The fields of a form, the error that belongs to none of them, and its buttons.
+pub(in crate::pages) fn form_view(
+    open: RwSignal<bool>,
+    (look, action): (Look, &'static str),
+    wrong: Wrong,
+    busy: RwSignal<bool>,
+    fields: AnyView,
+    submit: impl FnMut(SubmitEvent) + 'static,
+) -> AnyView {
     view! {
         <form on:submit=submit novalidate>
             {fields}

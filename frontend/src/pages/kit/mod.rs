@@ -9,6 +9,7 @@
 //! - `places`: the namespace of a row
 //! - `acknowledgement`: acknowledging an alert or a problem
 //! - `controls`: check boxes, tabs, hints
+//! - `name_field`: the field that narrows a list to names with a text
 //! - `in_use`: what stands in the way of a deletion
 //! - `sessions`: the forms that end sessions
 
@@ -18,6 +19,7 @@ mod controls;
 mod form;
 mod in_use;
 mod kept;
+mod name_field;
 mod once;
 mod picked;
 mod places;
@@ -28,10 +30,12 @@ pub(super) use acknowledgement::{Acknowledged, acknowledge_form};
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, cut_note, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{
-    Change, Wrong, form, general_error, instant, kept_form, number, of, on_submit, refuse,
+    Change, Wrong, form, form_view, general_error, instant, kept_form, number, of, on_submit,
+    refuse,
 };
 pub(super) use in_use::in_use;
 pub(super) use kept::{KeptFields, KeptForm};
+pub(super) use name_field::{name_field, named_with};
 pub(super) use once::{copy_button, new_password, shown_once};
 pub(super) use picked::{picker, use_picked};
 pub(super) use places::{place_cell, place_note, placed};

@@ -4,8 +4,10 @@
 //! - `totals`: the totals of the range
 //! - `row`: one instant, or many that share one row
 //! - `backfill`: backfills of lost fires
+//! - `linked`: the fire that a link names
 
 pub(super) mod backfill;
+mod linked;
 mod query;
 pub(super) mod row;
 mod totals;
@@ -68,6 +70,7 @@ pub(crate) fn Ledger() -> impl IntoView {
         meant.set(Some(row));
         open.set(true);
     });
+    let linked = linked::use_linked(address, open, meant);
     let explained = move || parts::explained_row(meant);
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
@@ -87,6 +90,7 @@ pub(crate) fn Ledger() -> impl IntoView {
     view! {
         {head(filters, live(backfill_all))}
         {sums.draw(move |sums| totals::totals(sums, filters))}
+        {linked.draw(|fire| if fire.is_none() { linked::gone() } else { ().into_any() })}
         {paused.draw(move |count| paused_note(*count, &paused_search(filters)))}
         {query::bar(fires, filters, narrowing)}
         <AsyncView

@@ -3,6 +3,7 @@
 //!
 //! - `charts`: runs that ended, instants without a run, durations, latenesses
 //! - `figures`: the sums of the range, and the current figures
+//! - `week`: the runs of the last seven days by weekday and hour
 //! - `schedules`: the schedules whose runs take longest
 //! - `namespaces`: the namespaces beside each other
 
@@ -10,6 +11,7 @@ pub(super) mod charts;
 mod figures;
 mod namespaces;
 mod schedules;
+mod week;
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +25,7 @@ use super::{
 };
 use crate::{
     api::{self, SeriesQuery},
-    components::{AsyncView, Tab, Week, heat_map, live, panel, tab_of, tabs, use_drag},
+    components::{AsyncView, Tab, live, panel, tab_of, tabs, use_drag},
     data::{Load, use_load},
     model::{Page, RunStats, ScheduleName},
     route::Route,
@@ -33,7 +35,6 @@ use crate::{
 
 const NAMES: [&str; 2] = ["tag", "schedule"];
 const LOOK: Duration = Duration::from_secs(10);
-const WEEK: i64 = 7 * 86_400_000;
 const NAMESPACES: &str = "namespaces";
 const TABS: &[Tab] =
     &[Tab { name: "", words: "Over time" }, Tab { name: NAMESPACES, words: "By namespace" }];
@@ -95,7 +96,8 @@ fn OverTime() -> impl IntoView {
         let from = from.unwrap_or_else(|| end.later(-86_400_000));
         series(from, until, steps::step(end.since(from)))
     });
-    let week = use_load(move || series(Moment::now().later(-WEEK), None, 3_600));
+    let step = Memo::new(move |_| week::step(&zone.get().zone(None), Moment::now()));
+    let week = use_load(move || series(week::begin(Moment::now()), None, step.get()));
     let now = use_load(move || Some(api::metrics(address.namespace())));
     let figures = use_load(move || {
         let (from, until) = range.bounds();
@@ -107,11 +109,7 @@ fn OverTime() -> impl IntoView {
         now_loading.refresh();
         week_loading.refresh();
     });
-    let hours = move || {
-        week.with(|week| {
-            heat_map("Runs by weekday and hour", &by_hour(week, &zone.get().zone(None)))
-        })
-    };
+    let hours = move || week.with(|week| week::hours(week, &zone.get().zone(None)));
     view! {
         <search class="filter-line" aria-label="What is measured">
             {picker(filters)}
@@ -249,19 +247,6 @@ fn links(filters: Filters, stats: &RunStats) -> figures::Links {
         failed: runs("failed"),
         lost: Route::Ledger.narrowed(&lost),
     }
-}
-
-/// The number of ended runs, by weekday and hour.
-fn by_hour(stats: &RunStats, zone: &str) -> Week {
-    let mut week: Week = [[0; 24]; 7];
-    for point in &stats.points {
-        let place = steps::weekday_and_hour(point.at, zone);
-        let cell = place.and_then(|(day, hour)| week.get_mut(day)?.get_mut(hour));
-        if let Some(cell) = cell {
-            *cell += point.succeeded + point.failed + point.timed_out + point.cancelled;
-        }
-    }
-    week
 }
 
 #[cfg(test)]

@@ -14,7 +14,9 @@ use crate::{
     components::{AsyncView, Dialog, Field, Look, button, heading, silent_heading, table, when},
     data::{Loading, use_load},
     model::{Namespace, Quota, Role},
+    route::{Route, Scope},
     state::use_title,
+    time::grouped,
 };
 
 /// The dialogs about a namespace.
@@ -87,6 +89,8 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
         .into_any()
     });
     let quotas = &row.quotas;
+    let home = Scope::One(row.name.clone());
+    let runs = Route::Runs.narrowed_in(&home, &[("state", "live")]);
     // The default namespace has always existed; its creation time is 0.
     let since = (row.created_at.millis() > 0).then(|| {
         view! { <span class="cell-note">"since "{when(row.created_at, None)}</span> }.into_any()
@@ -96,15 +100,15 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
     });
     view! {
         <tr data-testid="namespace-row">
-            <th scope="row" class="name-cell">{row.name.clone()}{since}</th>
+            <th scope="row" class="name-cell"><a href=Route::Overview.path_in(&home)>{row.name.clone()}</a>{since}</th>
             <td class="wide">{role}</td>
             <td><span class="card-word">"keeps "</span>{keeps}</td>
-            <td class="number wide">{used(quotas.schedules, count)}</td>
-            <td class="number wide">{used(quotas.fires_a_minute, count)}</td>
-            <td class="number wide">{used(quotas.live_runs, count)}</td>
+            <td class="number wide">{listed(quotas.schedules, Route::Schedules.path_in(&home))}</td>
+            <td class="number wide">{used(quotas.fires_a_minute, grouped)}</td>
+            <td class="number wide">{listed(quotas.live_runs, runs)}</td>
             <td class="number wide">{used(quotas.log_bytes_a_day, bytes)}</td>
             <td class="number wide">{used(quotas.log_bytes, bytes)}</td>
-            <td class="number wide">{used(quotas.history_rows, count)}{cut}</td>
+            <td class="number wide">{used(quotas.history_rows, grouped)}{cut}</td>
             <td class="actions-cell"><div class="row-actions">{keep}{rest}</div></td>
         </tr>
     }
@@ -113,13 +117,24 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
 
 /// The usage above the limit, as in `12` above `of 100`; highlighted when the quota is used up.
 fn used(quota: Quota, write: fn(i64) -> String) -> AnyView {
-    let is_full = quota.limit.is_some_and(|limit| quota.used >= limit);
-    let limit = quota.limit.map(|limit| note(format!("of {}", write(limit))));
-    view! { <span class:quota-full=is_full>{write(quota.used)}</span>{limit} }.into_any()
+    limited(quota, write(quota.used).into_any(), write)
 }
 
-fn count(number: i64) -> String {
-    number.to_string()
+/// A number of objects above its limit, with a link to them if there are any.
+fn listed(quota: Quota, href: String) -> AnyView {
+    let number = grouped(quota.used);
+    let number = if quota.used == 0 {
+        number.into_any()
+    } else {
+        view! { <a href=href>{number}</a> }.into_any()
+    };
+    limited(quota, number, grouped)
+}
+
+fn limited(quota: Quota, used: AnyView, write: fn(i64) -> String) -> AnyView {
+    let is_full = quota.limit.is_some_and(|limit| quota.used >= limit);
+    let limit = quota.limit.map(|limit| note(format!("of {}", write(limit))));
+    view! { <span class:quota-full=is_full>{used}</span>{limit} }.into_any()
 }
 
 /// A number of bytes in words: `1.5 MB`.

@@ -4,6 +4,7 @@
 use leptos::prelude::*;
 
 use super::{
+    buffer,
     explain::explain,
     filter_links,
     paused::Paused,
@@ -84,14 +85,18 @@ fn pulse(fires: Load<Page<Fire>>) -> AnyView {
 #[component]
 pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let address = use_address();
-    let (id, paused_id) = (schedule.clone(), schedule.clone());
+    let (id, paused_id, buffer_id) = (schedule.clone(), schedule.clone(), schedule.clone());
     let (slots_id, strips_id) = (schedule.clone(), schedule.clone());
     let fires = use_listing(SIZE, move || {
         let ((_, verdicts), [from, until]) = (filter(address), range(address));
         let (schedule, verdicts) = (id.clone(), verdicts.to_vec());
         api::fires(FireQuery { schedule, verdicts, from, until, place: place(address) }, SIZE)
     });
-    let refresh = move || fires.load.loading.refresh();
+    let buffer = buffer::use_buffer(schedule.clone(), load);
+    let refresh = move || {
+        fires.load.loading.refresh();
+        buffer.loading.refresh();
+    };
     let key = schedule.clone();
     use_feed(
         move || Feed::schedules(address.namespace(), Some(vec![key.clone()])),
@@ -139,6 +144,7 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         <Strips id=strips_id load=load/>
         {pulse(fires.load)}
         {paused}
+        {buffer::waiting(buffer_id, buffer, zone)}
         {range_note(address, zone)}
         {filter_links(address, "Fires by verdict", "verdict", choices)}
         <AsyncView

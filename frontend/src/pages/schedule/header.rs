@@ -81,6 +81,7 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
                 {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
                 {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
                 <a class="button" href=Route::NewBackfill.narrowed(&[("schedule", &row.name)])>"Backfill …"</a>
+                {button(Look::Plain, None, "Note …", actions.ask(Action::Note, row))}
                 {duplicate}
                 {rename}
             </div>

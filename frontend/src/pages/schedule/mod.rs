@@ -7,6 +7,7 @@
 //! - `activity`: the ledger, and one fire explained; `rules`: the rules that decided about it
 //! - `slots`: the last seven days in a line; `strips`: the same days by the hour
 //! - `paused`: the fires that fell into a pause
+//! - `buffer`: the fires that wait for a blocking run to end
 //! - `runs`: its runs, whatever triggered them; `durations`: how long they took
 //! - `next`: the upcoming fires, the next clock changes; `days`: the next 90 days as a calendar
 //! - `definition`: the definition, and its behaviour when something goes wrong
@@ -15,6 +16,7 @@
 
 pub(super) mod activity;
 pub(super) mod audit;
+mod buffer;
 mod days;
 pub(super) mod definition;
 mod durations;

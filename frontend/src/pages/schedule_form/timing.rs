@@ -1,5 +1,7 @@
 //! The timing: expressions, zone, policies for clock changes, bounds, jitter.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use super::{builder::builder, draft::Draft, errors::Errors};
@@ -7,7 +9,7 @@ use crate::{
     api,
     components::{Field, Glyph, icon, icon_button, keyed, live},
     data::use_load,
-    model::Named,
+    model::{Named, Page},
     pages::suggest,
     state::use_address,
 };
@@ -55,12 +57,12 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
     .into_any()
 }
 
-/// The calendars of the namespace. A click adds or removes one.
+/// The first calendars of the namespace. A click adds or removes one; the field above finds the others.
 fn calendar_picker(draft: Draft) -> AnyView {
     let address = use_address();
-    let calendars = use_load(move || Some(api::calendars(address.namespace())));
-    calendars.draw(move |all| {
-        let one = |calendar: &Named| {
+    let calendars = use_load(move || Some(api::calendars(address.namespace(), None)));
+    calendars.draw(move |page: &Page<Named>| {
+        let one = |calendar: &Arc<Named>| {
             let (name, known) = (calendar.name.clone(), calendar.name.clone());
             let is_taken = move || draft.calendars().contains(&known).to_string();
             let turn = move |_| {
@@ -75,9 +77,14 @@ fn calendar_picker(draft: Draft) -> AnyView {
             view! { <button type="button" class="query-view" aria-pressed=is_taken on:click=turn>{words}</button> }
                 .into_any()
         };
-        let all: Vec<_> = all.iter().map(one).collect();
-        view! { <div class="query-views" role="group" aria-label="Calendars of the namespace">{all}</div> }
-            .into_any()
+        let all: Vec<_> = page.rows.iter().map(one).collect();
+        let words = format!("Only the first {} are shown. Type a name to find the others.", all.len());
+        let more = page.next.is_some().then(|| view! { <p class="hint">{words}</p> }.into_any());
+        view! {
+            <div class="query-views" role="group" aria-label="Calendars of the namespace">{all}</div>
+            {more}
+        }
+        .into_any()
     })
 }
 

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::wanted::Wanted;
 use crate::{
     api,
-    components::{has_term, live, toggled},
+    components::{has_term, live, toggled, use_typing},
     data::{Listing, use_load},
     model::{ScheduleGrouping, ScheduleGroups, ScheduleRow},
     state::{Address, use_address},
@@ -15,6 +15,9 @@ use crate::{
 
 /// The ways to group the list: the word in the address, which is also the search field, and the label of the button.
 const CHOICES: [(&str, &str); 2] = [("tag", "By tag"), ("module", "By module")];
+
+/// The server's maximum for a text that names are searched for, in characters.
+const MAX_TEXT: &str = "200";
 
 /// The buttons that group the list.
 pub(super) fn choice() -> AnyView {
@@ -36,20 +39,75 @@ pub(super) fn choice() -> AnyView {
 pub(in crate::pages) fn list(schedules: Listing<ScheduleRow>) -> AnyView {
     let address = use_address();
     let by = Memo::new(move |_| by(address));
+    let sought = RwSignal::new(String::new());
+    Effect::new(move |before: Option<Option<(&'static str, ScheduleGrouping)>>| {
+        let by = by.get();
+        // What was looked for among the tags is not looked for among the modules.
+        if before.is_some_and(|before| before != by) {
+            sought.set(String::new());
+        }
+        by
+    });
     let groups = use_load(move || {
-        let (_, by) = by.get()?;
+        let ((_, by), sought) = (by.get()?, sought.get());
         if schedules.drawn.get() == 0 {
             return None;
         }
-        Some(api::schedule_groups(untrack(|| Wanted::of(address)).query(), by))
+        Some(api::schedule_groups(untrack(|| Wanted::of(address)).query(), by, sought))
     });
-    live(move || {
+    // Once the field is there it stays, because it may have the focus.
+    let sought_in = Memo::new(move |before: Option<&Option<&'static str>>| {
+        let (field, _) = by.get()?;
+        let is_there = before.copied().flatten() == Some(field);
+        let is_cut = groups.with(|groups| groups.is_cut).unwrap_or_default();
+        (is_there || is_cut).then_some(field)
+    });
+    let list = move || {
         let Some((field, by)) = by.get() else { return ().into_any() };
         let text = address.query("q");
+        let none = sought.with(|sought| !sought.is_empty());
         groups
-            .with(|groups| drawn(groups, field, by, &text, address))
+            .with(|groups| {
+                view! { {drawn(groups, field, by, &text, address)}{none.then(|| nothing(groups))} }
+                    .into_any()
+            })
             .unwrap_or_else(|| ().into_any())
-    })
+    };
+    view! {
+        {live(move || sought_in.get().map_or_else(|| ().into_any(), |field| name_field(field, sought)))}
+        {live(list)}
+    }
+    .into_any()
+}
+
+/// The field that finds groups by a part of their names.
+fn name_field(field: &'static str, sought: RwSignal<String>) -> AnyView {
+    let label = if field == "tag" { "Tag contains" } else { "Module contains" };
+    let typing = use_typing(Callback::new(move |text: String| sought.set(text.trim().to_owned())));
+    view! {
+        <search class="filter-line" aria-label="Which groups">
+            <input
+                type="search"
+                class="filter-field"
+                aria-label=label
+                placeholder=label
+                maxlength=MAX_TEXT
+                autocomplete="off"
+                autocapitalize="off"
+                spellcheck="false"
+                on:input:target=move |event| typing.typed(event.target().value())
+            />
+        </search>
+    }
+    .into_any()
+}
+
+/// The note that no group was found, if that is so.
+fn nothing(groups: &ScheduleGroups) -> AnyView {
+    if groups.total > 0 {
+        return ().into_any();
+    }
+    view! { <p class="muted">"No name contains the text."</p> }.into_any()
 }
 
 /// The grouping that the address names; tracked.
@@ -96,7 +154,9 @@ fn drawn(
         item(&term, words.to_owned(), groups.without)
     });
     let cut = groups.is_cut.then(|| {
-        view! { <li class="muted">"Only the 200 largest groups are shown."</li> }.into_any()
+        let (shown, all) = (groups.groups.len(), grouped(groups.total));
+        view! { <li class="muted">{format!("The {shown} largest of {all} groups are shown.")}</li> }
+            .into_any()
     });
     let label = match by {
         ScheduleGrouping::Tag => "Schedules by tag",

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{credentials::is_legible, fields::TaskFields, lost::ENTER_AGAIN};
 use crate::{
-    components::{Choice, Field, live},
+    components::{Choice, Field, checkbox, live},
     model::Failure,
     pages::{parts, suggest},
 };
@@ -158,14 +158,11 @@ fn http(fields: TaskFields, place: Place) -> AnyView {
     let field = |id, label, value, name| place.field(id, label, value, name);
     let is_lost = move || fields.lost.has("signing_secret", fields.secret);
     let unsign = fields.is_signed.get_untracked().then(|| {
-        view! {
-            <label class="check-label">
-                <input type="checkbox" prop:checked=move || fields.unsigns.get()
-                    on:change:target=move |event| fields.unsigns.set(event.target().checked())/>
-                "Remove the signature"
-            </label>
-        }
-        .into_any()
+        checkbox(
+            "Remove the signature",
+            move || fields.unsigns.get(),
+            move |unsigns| fields.unsigns.set(unsigns),
+        )
     });
     view! {
         <div class="field-grid field-grid-method">

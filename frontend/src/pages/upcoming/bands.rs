@@ -56,7 +56,7 @@ impl Others {
 pub(super) fn Bands(days: Signal<Vec<Day>>) -> impl IntoView {
     let (address, clock) = (use_address(), use_zone());
     let calendars = use_load(move || {
-        Some(api::planning::calendars(address.namespace(), Place::First, MAX_CALENDARS))
+        Some(api::planning::calendars(address.namespace(), None, Place::First, MAX_CALENDARS))
     });
     let paused = use_load(move || {
         let query = ScheduleQuery {

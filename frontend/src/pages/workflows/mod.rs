@@ -15,24 +15,20 @@ use leptos::prelude::*;
 
 use super::{
     cursors,
-    kit::{empty, note, place_cell, placed},
+    kit::{empty, name_field, named_with, note, place_cell, placed},
     place,
 };
 use crate::{
     api,
-    components::{
-        AsyncView, Heading, PageHead, heading, live, pager, rows, table, use_typing, when_relative,
-    },
+    components::{AsyncView, Heading, PageHead, heading, live, pager, rows, table, when_relative},
     data::use_listing,
     model::Place,
     model::WorkflowRow,
     route::Route,
-    state::{Address, use_address, use_session, use_title},
+    state::{use_address, use_session, use_title},
 };
 
 const SIZE: usize = 100;
-/// The parameter of the address with the text that names contain.
-const TEXT: &str = "q";
 
 /// The list of workflows.
 #[component]
@@ -40,7 +36,7 @@ pub(crate) fn Workflows() -> impl IntoView {
     use_title(|| "Workflows".to_owned());
     let address = use_address();
     let workflows = use_listing(SIZE, move || {
-        let text = address.query(TEXT);
+        let text = named_with(address);
         api::planning::workflow_list(address.namespace(), text, place(address), SIZE)
     });
     let session = use_session();
@@ -52,7 +48,7 @@ pub(crate) fn Workflows() -> impl IntoView {
             .into_any()
     });
     let nothing = move || {
-        if address.query(TEXT).is_empty() {
+        if named_with(address).is_empty() {
             let words = "A schedule with an inline task has its own workflow. Workflows that several schedules share \
                          are created here, or declared by modules.";
             empty("No workflow yet", words)
@@ -63,7 +59,7 @@ pub(crate) fn Workflows() -> impl IntoView {
     let go = move |place: Place| address.go(&address.with(&cursors(&place)));
     view! {
         {PageHead::new("Workflows").actions(new_button).view()}
-        {name_field(address)}
+        {name_field(address, "Which workflows")}
         <AsyncView
             loading=workflows.load.loading
             what="workflows"
@@ -74,31 +70,6 @@ pub(crate) fn Workflows() -> impl IntoView {
             {pager(workflows.beside(), "workflows", go)}
         </AsyncView>
     }
-}
-
-/// The field that narrows the list to names with a text.
-fn name_field(address: Address) -> AnyView {
-    let narrow = Callback::new(move |text: String| {
-        let text = text.trim();
-        address.replace(&address.with(&[(TEXT, text), ("after", ""), ("before", "")]));
-    });
-    let typing = use_typing(narrow);
-    view! {
-        <search class="filter-line" aria-label="Which workflows">
-            <input
-                type="search"
-                class="filter-field"
-                aria-label="Name contains"
-                placeholder="Name contains"
-                autocomplete="off"
-                autocapitalize="off"
-                spellcheck="false"
-                prop:value=untrack(|| address.query(TEXT))
-                on:input:target=move |event| typing.typed(event.target().value())
-            />
-        </search>
-    }
-    .into_any()
 }
 
 fn headings() -> Vec<Heading> {

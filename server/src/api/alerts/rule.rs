@@ -11,7 +11,7 @@ use crate::{
         page::DECLARED,
         scalar::Instant,
     },
-    commands::{CommandError, SavedRule},
+    commands::{CommandError, SavedRule, stored},
     engine::alerting::alerts::{self, Rule},
     store::alerts::rules,
 };
@@ -144,11 +144,8 @@ impl AlertRule {
 
 impl AlertRule {
     fn rule(&self) -> Result<Rule> {
-        let unreadable = |source| {
-            let what = format!("alert rule {:?}", self.0.name);
-            CommandError::Unreadable { what, source }
-        };
-        Ok(serde_json::from_value(self.0.definition.clone()).map_err(unreadable)?)
+        let whose = || format!("alert rule {:?}", self.0.name);
+        Ok(stored::read(self.0.definition.clone(), whose)?)
     }
 }
 

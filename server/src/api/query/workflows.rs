@@ -74,19 +74,25 @@ impl ReadingShared {
     }
 
     /// Calendars by name, ignoring case.
-    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    #[graphql(complexity = "search_cost(text.as_deref()) + cost(first, None, child_complexity)")]
     async fn calendars(
         &self,
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
+        #[graphql(
+            desc = "Only calendars whose names contain this text, ignoring case; at most 200 \
+                    characters."
+        )]
+        text: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
         #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Calendar>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(name_key)?;
-        let page = calendars::page(cx.store().read(), &within, &window).await?;
+        let text = name_text(text)?;
+        let page = calendars::page(cx.store().read(), &within, text.as_deref(), &window).await?;
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Calendar))
     }
 

@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliError, Server, output};
-use crate::cli::client::MAX_LISTED;
+use crate::cli::client::entry_count;
 
 /// Options that the lists share: namespace, number of entries, output format.
 #[derive(Debug, Args)]
@@ -13,11 +13,7 @@ struct ListOptions {
     #[arg(long, default_value = "default")]
     namespace: String,
     /// Maximum number of entries, 1 to 100000
-    #[arg(
-        long,
-        default_value_t = 50,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
-    )]
+    #[arg(long, default_value_t = 50, value_parser = entry_count())]
     limit: u32,
     /// Answer as JSON
     #[arg(long)]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{FACTS, progress};
 use crate::cli::{
     CliError,
-    client::{MAX_LISTED, Server},
+    client::{Server, entry_count},
     named, output,
 };
 
@@ -23,11 +23,7 @@ pub(super) struct List {
     #[arg(long, value_enum)]
     state: Option<State>,
     /// Maximum number of entries, 1 to 100000
-    #[arg(
-        long,
-        default_value_t = 20,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
-    )]
+    #[arg(long, default_value_t = 20, value_parser = entry_count())]
     limit: u32,
     /// Answer as JSON
     #[arg(long)]

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     CliError,
-    client::{MAX_LISTED, MoreEntries, Server},
+    client::{MoreEntries, Server, entry_count},
     named, output, search,
     when::past,
 };
@@ -52,11 +52,7 @@ pub(super) struct Fires {
     #[arg(long, short, conflicts_with = "until")]
     follow: bool,
     /// Maximum number of fires, 1 to 100000
-    #[arg(
-        long,
-        default_value_t = 20,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
-    )]
+    #[arg(long, default_value_t = 20, value_parser = entry_count())]
     limit: u32,
     /// Answer as JSON; with --follow, one line per fire
     #[arg(long)]

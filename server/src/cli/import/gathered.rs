@@ -1,8 +1,7 @@
 //! The result of an import, with each entry checked as a server would check it.
 
-use chrono::DateTime;
 use serde::Serialize;
-use timetable::{Definition, DstPolicy, Timetable};
+use timetable::{Definition, Timetable};
 
 use super::names::Names;
 use crate::{
@@ -270,16 +269,7 @@ impl Gathered {
 
 /// Validates the timing with the calculator, as the server will.
 fn check_timing(schedule: &ScheduleEntry) -> Result<(), String> {
-    let definition = Definition {
-        expressions: schedule.when.0.clone(),
-        zone: schedule.zone.clone(),
-        dst: DstPolicy::default(),
-        anchor: DateTime::UNIX_EPOCH,
-        start: None,
-        end: None,
-        jitter: std::time::Duration::ZERO,
-        seed: [0; 16],
-    };
+    let definition = Definition::new(schedule.when.0.clone(), &schedule.zone);
     match Timetable::new(&definition) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("{:?}: {}; {}", error.value, error.problem, error.help)),

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     access::Viewer,
-    commands::{BadInput, CommandError, Commands, audit::Entry},
+    commands::{BadInput, CommandError, Commands, audit::Entry, stored},
     random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError,
@@ -183,9 +183,7 @@ fn columns(spec: &RuleSpec) -> ActiveModel {
 
 /// Parses the rule of a row.
 pub(in crate::commands) fn spec_of(row: &Model) -> Result<RuleSpec, CommandError> {
-    let rule = serde_json::from_value(row.definition.clone()).map_err(|source| {
-        CommandError::Unreadable { what: format!("alert rule {:?}", row.name), source }
-    })?;
+    let rule = stored::read(row.definition.clone(), || format!("alert rule {:?}", row.name))?;
     Ok(RuleSpec { name: row.name.clone(), enabled: row.enabled, rule })
 }
 

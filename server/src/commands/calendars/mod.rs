@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use super::{
     BadInput, Call, CommandError, Commands, audit::Entry, calendars::silence::ForeseenEffect,
-    versions,
+    stored, versions,
 };
 use crate::{
     access::{Editor, Viewer},
@@ -347,9 +347,7 @@ impl CalendarSpec {
 
 /// Parses the calendar of a row.
 pub(super) fn spec_of(row: &Model) -> Result<CalendarSpec, CommandError> {
-    let entries = serde_json::from_value(row.definition.clone()).map_err(|source| {
-        CommandError::Unreadable { what: format!("calendar {:?}", row.name), source }
-    })?;
+    let entries = stored::read(row.definition.clone(), || format!("calendar {:?}", row.name))?;
     Ok(CalendarSpec { name: row.name.clone(), mode: row.mode, entries })
 }
 

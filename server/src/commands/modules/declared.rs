@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     access::Viewer,
-    commands::{CalendarSpec, CommandError, Commands},
+    commands::{CalendarSpec, CommandError, Commands, stored},
     model::Definition,
     store::{DatabaseTransaction, modules},
 };
@@ -36,6 +36,11 @@ pub(crate) fn check_declared(declared: Value) -> Result<(), serde_json::Error> {
 }
 
 impl Declared {
+    /// The stored declarations of a module.
+    pub(super) fn stored(declared: Value, module: &str) -> Result<Self, CommandError> {
+        stored::read(declared, || format!("the module {module:?} as it was deployed"))
+    }
+
     /// The declarations of a file. Default values are left out, whether or not the file states
     /// them.
     pub(super) fn of(file: &File) -> Self {
@@ -108,10 +113,7 @@ impl Commands {
         let Some(row) = modules::find(tx, namespace, module).await? else {
             return Ok(Declared::default());
         };
-        serde_json::from_value(row.declared).map_err(|source| CommandError::Unreadable {
-            what: format!("the module {module:?} as it was deployed"),
-            source,
-        })
+        Declared::stored(row.declared, module)
     }
 
     /// Stores the declarations of a deployment, or forgets the module if it declares nothing.

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use entity::Keys;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::{
     alerts::DeclaredAlerts,
     declared::{Declared, DeclaredNames},
-    effect::{Effect, Outlooks, ScheduleOutlook},
+    effect::{Effect, Outlooks},
     file::{File, FileFormat},
     plan::{Deployment, ObjectChange},
 };
@@ -24,7 +23,7 @@ use crate::{
         workflows::{At, Judgement},
     },
     engine::planning::prepared::{self, PreparedTimetable},
-    model::{Definition, Spec, calendars as compiled, check, naming},
+    model::{Definition, calendars as compiled, check, naming},
     store::{DatabaseTransaction, calendars, schedules},
 };
 
@@ -56,10 +55,6 @@ impl<'a> DeploymentSource<'a> {
 /// Maximum number of objects in one module, groups aside. One transaction deploys all of them, and
 /// SQLite allows no other write meanwhile.
 pub(super) const MAX_ENTRIES: usize = 1_000;
-
-/// Maximum number of schedules outside the module that are checked because a changed calendar
-/// affects them.
-const OTHERS: u64 = 200;
 
 /// The context shared by all writes of one deployment.
 pub(super) struct DeploymentContext<'a> {
@@ -105,6 +100,7 @@ impl Commands {
         let judged = &self.judge_file(right, &file).await?;
         let timings = &self.foresee_schedules(right, &file, &names).await?;
         let mut ended = self.prepare_declared(right, &file, &names).await?;
+        let known = self.read_calendars(right, &file, &names).await?;
         let (module, declared) = (file.module.clone(), Declared::of(&file));
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
@@ -137,7 +133,7 @@ impl Commands {
             calendar_names,
             last,
         };
-        let mut outlooks = self.before(&site, &names).await?;
+        let mut outlooks = self.before(&site, &names, &known).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
         let changes = self.apply(&site, file, source.prune, &mut aftermath).await?;
@@ -268,76 +264,10 @@ impl Commands {
         Ok(calendars::names(tx, &keys).await?)
     }
 
-    /// The schedules that the deployment may affect, as they are before it.
-    async fn before(
-        &self,
-        site: &DeploymentContext<'_>,
-        names: &DeclaredNames,
-    ) -> Result<Outlooks, CommandError> {
-        let (tx, namespace) = (site.tx, site.namespace);
-        let mut rows = schedules::of_module(tx, namespace, site.module).await?;
-        rows.extend(schedules::by_names(tx, namespace, &names.schedules).await?);
-        let mut outlooks = Outlooks::default();
-        for calendar in calendars::by_names(tx, namespace, &names.calendars, false).await? {
-            rows.extend(calendars::users(tx, self.store.dialect(), &calendar, None, OTHERS).await?);
-            outlooks.versions.insert(calendar.id, calendar.version);
-        }
-        outlooks.before = self.outlooks(tx, rows).await?;
-        Ok(outlooks)
-    }
-
-    /// The schedules that the deployment may affect, as they are after it.
-    async fn after(
-        &self,
-        site: &DeploymentContext<'_>,
-        names: &DeclaredNames,
-        outlooks: &mut Outlooks,
-    ) -> Result<(), CommandError> {
-        let (tx, namespace) = (site.tx, site.namespace);
-        let keys: Vec<Uuid> = outlooks.before.keys().copied().collect();
-        let mut rows = schedules::by_ids(tx, &keys).await?;
-        rows.retain(|row| row.deleted_at.is_none());
-        rows.extend(schedules::by_names(tx, namespace, &names.schedules).await?);
-        let calendars = calendars::by_names(tx, namespace, &names.calendars, false).await?;
-        outlooks.versions.retain(|id, version| {
-            calendars.iter().any(|row| row.id == *id && row.version != *version)
-        });
-        outlooks.after = self.outlooks(tx, rows).await?;
-        Ok(())
-    }
-
-    async fn outlooks(
-        &self,
-        tx: &DatabaseTransaction,
-        rows: Vec<entity::schedule::Model>,
-    ) -> Result<HashMap<Uuid, ScheduleOutlook>, CommandError> {
-        // Each calendar is read and compiled once, however many schedules name it, with the versions
-        // since the first cursor.
-        let named = compiled::named(rows.iter().map(|row| &row.calendars));
-        let keys = (!named.is_empty()).then(|| Keys(named.into_iter().collect()));
-        let since = rows.iter().filter_map(|row| row.next_scheduled_at).min();
-        let current = compiled::read(tx, keys.as_ref(), since.unwrap_or(compiled::NOW)).await?;
-        let mut found = HashMap::with_capacity(rows.len());
-        for row in rows {
-            if found.contains_key(&row.id) {
-                continue;
-            }
-            let definition = Spec::of(&row).timing.definition(row.id, row.anchor_at.utc());
-            let plain = self.cache.timetable(&definition);
-            let timetable =
-                plain.and_then(|plain| compiled::with(plain, row.calendars.as_ref(), &current));
-            // If the timing of a schedule cannot be read, the schedule does not fire.
-            if let Ok(timetable) = timetable {
-                found.insert(row.id, ScheduleOutlook { row, timetable });
-            }
-        }
-        Ok(found)
-    }
-
     /// Counts the fires.
     async fn effect(&self, namespace: Uuid, outlooks: Outlooks) -> Result<Effect, CommandError> {
-        let now = self.clock.now();
-        self.compute(namespace, move || outlooks.effect(now)).await
+        let (now, cache) = (self.clock.now(), self.cache.clone());
+        self.compute(namespace, move || outlooks.effect(now, &cache)).await
     }
 }
 

@@ -82,10 +82,7 @@ impl Commands {
         let namespace = self.namespace(read, permit, namespace).await?;
         let Some(row) = modules::find(read, namespace, name).await? else { return Ok(None) };
         let module::Model { declared, deployed_by, deployed_at, .. } = row;
-        let declared: Declared = serde_json::from_value(declared).map_err(|source| {
-            let what = format!("the module {name:?} as it was deployed");
-            CommandError::Unreadable { what, source }
-        })?;
+        let declared = Declared::stored(declared, name)?;
         let mut drifted = self.drifted_shared(read, namespace, name, &declared).await?;
         let rows = schedules::of_module(read, namespace, name).await?;
         let is_open = permit.who().sees_payloads(namespace);

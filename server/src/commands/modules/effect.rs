@@ -1,16 +1,27 @@
 //! The effect of a deployment on upcoming fires: the added and the removed ones, according to the
 //! calculator that the planner uses.
 //!
+//! The effect is computed after the deployment's transaction, from rows that it has read: compiling
+//! calendars takes a while, and SQLite has a single writer.
+//!
 //! The fires of a schedule before and after are walked side by side. The cost of a walk is bounded:
 //! if it stops early (a schedule that fires every second has millions of fires), it reports the
 //! instant up to which it compared. The totals are exact in any case.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::schedule::Model;
+use entity::{calendar, schedule::Model};
 use timetable::Timetable;
 use uuid::Uuid;
+
+use crate::model::{
+    Spec,
+    calendars::{self, CompiledVersions, CurrentCalendars},
+};
 
 /// How many days ahead fires are compared.
 const DAYS: i64 = 30;
@@ -102,37 +113,65 @@ pub(crate) fn instants(
     Box::new(fires.map(|fire| fire.at))
 }
 
+/// Calendars as they are stored, by their keys.
+pub(super) type CalendarRows = HashMap<Uuid, Arc<calendar::Model>>;
+
+/// The schedules that a deployment may affect, and the calendars that they name, at one moment.
+#[derive(Default)]
+pub(super) struct AffectedSchedules {
+    pub(super) rows: HashMap<Uuid, Model>,
+    pub(super) calendars: CalendarRows,
+}
+
+impl AffectedSchedules {
+    /// The state of one of the schedules, taken out; `None` if there is no such schedule or its
+    /// timing cannot be read. A schedule whose timing cannot be read does not fire.
+    fn take(
+        &mut self,
+        id: Uuid,
+        cache: &timetable::Cache,
+        compiled: &mut CompiledVersions,
+    ) -> Option<ScheduleOutlook> {
+        let row = self.rows.remove(&id)?;
+        let definition = Spec::of(&row).timing.definition(row.id, row.anchor_at.utc());
+        let plain = cache.timetable(&definition).ok()?;
+        let keys = row.calendars.iter().flat_map(|keys| keys.0.iter());
+        let named = keys.filter_map(|key| self.calendars.get(key));
+        let current: CurrentCalendars = named
+            .map(|calendar| {
+                let version = compiled.entry((calendar.id, calendar.version));
+                (calendar.id, version.or_insert_with(|| calendars::compile(calendar)).clone())
+            })
+            .collect();
+        let timetable = calendars::with(plain, row.calendars.as_ref(), &current).ok()?;
+        Some(ScheduleOutlook { row, timetable })
+    }
+}
+
 /// The schedules of a comparison, before and after a deployment.
 #[derive(Default)]
 pub(super) struct Outlooks {
-    pub(super) before: HashMap<Uuid, ScheduleOutlook>,
-    pub(super) after: HashMap<Uuid, ScheduleOutlook>,
+    pub(super) before: AffectedSchedules,
+    pub(super) after: AffectedSchedules,
     /// The changed calendars, with their versions before the change.
     pub(super) versions: HashMap<Uuid, i32>,
 }
 
 impl Outlooks {
-    /// The effect, as of `now`.
-    pub(super) fn effect(self, now: DateTime<Utc>) -> Effect {
+    /// The effect, as of `now`. Each version of a calendar is compiled once, and only if a schedule
+    /// whose fires may change names it. Computes for a while.
+    pub(super) fn effect(mut self, now: DateTime<Utc>, cache: &timetable::Cache) -> Effect {
         let until = now + TimeDelta::days(DAYS);
         let mut effect =
             Effect { from: now, until, added: 0, removed: 0, is_complete: true, schedules: vec![] };
-        let mut ids: Vec<&Uuid> = self.before.keys().chain(self.after.keys()).collect();
-        let name = |id: &Uuid| {
-            let found = self.after.get(id).or_else(|| self.before.get(id));
-            found.map(|one| one.row.name.clone()).unwrap_or_default()
-        };
-        ids.sort_by_key(|id| (name(id), **id));
-        ids.dedup();
         let mut looks = OF_ALL;
-        for id in ids {
-            let (before, after) = (self.before.get(id), self.after.get(id));
-            if self.is_same(before, after) {
-                continue;
-            }
-            let before = before.and_then(|one| FiresAhead::of(one, now, until));
-            let after = after.and_then(|one| FiresAhead::of(one, now, until));
-            let one = compare(name(id), before.as_ref(), after.as_ref(), until, SAMPLE, &mut looks);
+        let mut compiled = CompiledVersions::new();
+        for (name, id) in self.changed() {
+            let before = self.before.take(id, cache, &mut compiled);
+            let after = self.after.take(id, cache, &mut compiled);
+            let before = before.as_ref().and_then(|one| FiresAhead::of(one, now, until));
+            let after = after.as_ref().and_then(|one| FiresAhead::of(one, now, until));
+            let one = compare(name, before.as_ref(), after.as_ref(), until, SAMPLE, &mut looks);
             effect.added += one.added;
             effect.removed += one.removed;
             effect.is_complete &= one.is_complete;
@@ -140,13 +179,30 @@ impl Outlooks {
                 effect.schedules.push(one);
             }
         }
+        if !compiled.is_empty() {
+            let calendars = compiled.len();
+            tracing::debug!(calendars, "has compiled calendars after a deployment's transaction");
+        }
         effect
     }
 
+    /// The schedules whose fires may change, by name.
+    fn changed(&self) -> Vec<(String, Uuid)> {
+        let (before, after) = (&self.before.rows, &self.after.rows);
+        let ids: HashSet<&Uuid> = before.keys().chain(after.keys()).collect();
+        let ids = ids.into_iter().filter(|id| !self.is_same(before.get(*id), after.get(*id)));
+        let name = |id: &Uuid| {
+            let found = after.get(id).or_else(|| before.get(id));
+            found.map(|row| row.name.clone()).unwrap_or_default()
+        };
+        let mut changed: Vec<(String, Uuid)> = ids.map(|id| (name(id), *id)).collect();
+        changed.sort_unstable();
+        changed
+    }
+
     /// Whether nothing that determines the schedule's fires has changed.
-    fn is_same(&self, before: Option<&ScheduleOutlook>, after: Option<&ScheduleOutlook>) -> bool {
-        let (Some(before), Some(after)) = (before, after) else { return false };
-        let (old, new) = (&before.row, &after.row);
+    fn is_same(&self, before: Option<&Model>, after: Option<&Model>) -> bool {
+        let (Some(old), Some(new)) = (before, after) else { return false };
         let keys = new.calendars.iter().flat_map(|keys| keys.0.iter());
         old.expressions == new.expressions
             && old.zone == new.zone

@@ -53,6 +53,14 @@ pub struct ExportRequest {
     pub format: FileFormat,
 }
 
+impl ExportRequest {
+    /// Whether the export covers the objects of this module; `None` stands for objects created by
+    /// hand.
+    fn includes(&self, module: &Option<String>) -> bool {
+        self.module.is_none() || self.module == *module
+    }
+}
+
 /// A module's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
@@ -148,9 +156,7 @@ impl Commands {
         for ids in ids.chunks(500) {
             rows.extend(schedules::by_ids(read, ids).await?);
         }
-        let is_wanted =
-            |row: &schedule::Model| wanted.module.is_none() || row.module == wanted.module;
-        rows.retain(|row| row.deleted_at.is_none() && is_wanted(row));
+        rows.retain(|row| row.deleted_at.is_none() && wanted.includes(&row.module));
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(rows)
     }
@@ -214,15 +220,14 @@ impl Commands {
         wanted: &ExportRequest,
         files: &mut ModuleFiles,
     ) -> Result<(), CommandError> {
-        let is_wanted = |owner: &Option<String>| wanted.module.is_none() || *owner == wanted.module;
         for row in calendars::all(read, namespace).await? {
-            if is_wanted(&row.module) {
+            if wanted.includes(&row.module) {
                 let declared = CalendarEntry::of(spec_of(&row)?);
                 file_of(files, wanted, &row.module).calendars.insert(row.name, declared);
             }
         }
         for row in groups::list(read, namespace, MAX_GROUPS).await? {
-            if is_wanted(&row.module) {
+            if wanted.includes(&row.module) {
                 let file = file_of(files, wanted, &row.module);
                 file.groups.insert(row.name, row.max_runs.into());
             }
@@ -230,7 +235,8 @@ impl Commands {
         for row in workflows::all(read, namespace, MAX as u64).await? {
             let file = file_of(files, wanted, &row.module);
             let is_there = file.schedules.get(&row.name).is_some_and(|entry| entry.task.is_some());
-            if is_wanted(&row.module) && !is_there && !file.workflows.contains_key(&row.name) {
+            if wanted.includes(&row.module) && !is_there && !file.workflows.contains_key(&row.name)
+            {
                 let declared = WorkflowEntry::of(&self.definition_of(read, &row).await?).masked();
                 file.workflows.insert(row.name, declared);
             }
@@ -249,17 +255,16 @@ impl Commands {
         wanted: &ExportRequest,
         files: &mut ModuleFiles,
     ) -> Result<(), CommandError> {
-        let is_wanted = |owner: &Option<String>| wanted.module.is_none() || *owner == wanted.module;
         let mut names = HashMap::new();
         for row in channels::list(read, namespace, MAX_CHANNELS).await? {
             names.insert(row.id, row.name.clone());
-            if is_wanted(&row.module) {
+            if wanted.includes(&row.module) {
                 let entry = ChannelEntry::of_shown(row.kind, &row.shown);
                 file_of(files, wanted, &row.module).alert_channels.insert(row.name, entry);
             }
         }
         for row in rules::list(read, namespace, MAX_RULES).await? {
-            if is_wanted(&row.module) {
+            if wanted.includes(&row.module) {
                 let entry = RuleEntry::of(alert_spec_of(&row)?, &names);
                 file_of(files, wanted, &row.module).alert_rules.insert(row.name, entry);
             }

@@ -11,7 +11,8 @@
 //! - `file`: the format: reading it, writing it, its schema
 //! - `deploy`: from a file to the tables; `beforehand`: what it computes before its transaction;
 //!   `declare`: one object of it; `prune`: removed objects; `alerts`: alert channels and rules
-//! - `plan`: the reported changes; `difference`: key by key; `effect`: the fires
+//! - `plan`: the reported changes; `difference`: key by key; `effect`: the fires; `outlook`: what the
+//!   effect is computed from
 //! - `declared`: what a module declared when it was last deployed; `drift`: what differs since
 //! - `export`: from the tables to files
 //! - `lint`: checks that need no server
@@ -31,6 +32,7 @@ mod export;
 pub(crate) mod file;
 mod lint;
 mod notes;
+mod outlook;
 mod plan;
 mod prune;
 mod workflow_text;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::locked_user;
 use crate::{
     access::{Reader, Viewer, ViewerKind},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry, stored},
     model::check,
     random::new_id,
     store::{DatabaseTransaction, schedules, user_settings},
@@ -99,9 +99,7 @@ pub struct NewView {
 impl PersonalSettings {
     /// Parses the settings in a row.
     pub fn read(row: &Model) -> Result<Self, CommandError> {
-        let unreadable =
-            |source| CommandError::Unreadable { what: "settings of a person".to_owned(), source };
-        serde_json::from_value(row.settings.clone()).map_err(unreadable)
+        stored::read(row.settings.clone(), || "settings of a person".to_owned())
     }
 }
 

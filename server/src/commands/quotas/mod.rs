@@ -63,8 +63,8 @@ pub struct UsedQuotas {
 }
 
 impl Commands {
-    /// Refuses a change that exceeds the quotas of the namespaces. Takes locks in the same order
-    /// everywhere.
+    /// Refuses a change that exceeds the quotas of the namespaces. Takes their locks in the order
+    /// of their keys, so that two changes never wait for each other.
     pub(super) async fn admit(
         &self,
         tx: &DatabaseTransaction,
@@ -230,16 +230,7 @@ mod tests {
     use super::*;
 
     fn an_hour(expression: &str) -> i64 {
-        let definition = Definition {
-            expressions: vec![expression.to_owned()],
-            zone: "UTC".to_owned(),
-            dst: timetable::DstPolicy::default(),
-            anchor: DateTime::UNIX_EPOCH,
-            start: None,
-            end: None,
-            jitter: std::time::Duration::ZERO,
-            seed: [0; 16],
-        };
+        let definition = Definition::new(vec![expression.to_owned()], "UTC");
         let now = "2026-03-01T00:10:00Z".parse().unwrap();
         fires_an_hour(&Timetable::new(&definition).unwrap(), now)
     }

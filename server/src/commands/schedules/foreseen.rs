@@ -95,8 +95,8 @@ pub(in crate::commands) struct PlannedTiming {
 }
 
 impl PlannedTiming {
-    /// The timing of a new schedule that will begin like this, or of an existing one. `None` if it
-    /// names a calendar that is not known, or one twice, which the transaction reports.
+    /// The timing of a new schedule with the identity `begin`, or of an existing one. `None` if it
+    /// names an unknown calendar, or a calendar twice; the transaction reports that.
     pub(in crate::commands) fn new(
         begin: Option<Begin>,
         definition: Definition,
@@ -112,7 +112,7 @@ impl PlannedTiming {
         Some(Self { begin, definition, calendars })
     }
 
-    /// `None` if the timing is refused, which the transaction reports.
+    /// Compiles the timing. `None` if it is refused; the transaction reports that.
     fn worked_out(self, cache: &timetable::Cache, now: DateTime<Utc>) -> Option<ForeseenTiming> {
         let plain = cache.timetable(&self.definition).ok()?;
         let compiled = self.calendars.iter().map(|calendar| calendar.compiled());
@@ -288,16 +288,7 @@ mod tests {
     use super::*;
 
     fn definition(expression: &str) -> Definition {
-        Definition {
-            expressions: vec![expression.to_owned()],
-            zone: "UTC".to_owned(),
-            dst: timetable::DstPolicy::default(),
-            anchor: DateTime::UNIX_EPOCH,
-            start: None,
-            end: None,
-            jitter: std::time::Duration::ZERO,
-            seed: [0; 16],
-        }
+        Definition::new(vec![expression.to_owned()], "UTC")
     }
 
     fn row(name: &str, definition: Value) -> calendar::Model {

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Commands {
-    /// Builds the timetable that a command is about to end, if the schedule has calendars: only
-    /// these take a while.
+    /// Builds the timetable that a command is about to end, if the schedule has calendars. Without
+    /// calendars, building it takes too little time to be done in advance.
     pub(super) async fn prepare_ended(
         &self,
         permit: Permit<'_>,

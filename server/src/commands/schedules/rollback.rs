@@ -12,7 +12,7 @@ use super::{
 use crate::{
     access::{Editor, Permit, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Saved, Work, versions,
+        BadInput, Call, CommandError, Commands, Saved, Work, stored, versions,
         workflows::{Judgement, Resolved},
     },
     model::{Definition, check, spec::Spec},
@@ -63,12 +63,9 @@ impl Commands {
             let help = "name an earlier version of this schedule's history";
             BadInput::new("toVersion", to_version, "is not an earlier version", help)
         })?;
-        let unreadable = |source| CommandError::Unreadable {
-            what: format!("version {to_version} of schedule {:?}", row.name),
-            source,
-        };
         let work = past_work(&kept.snapshot);
-        let spec: Spec = serde_json::from_value(kept.snapshot).map_err(unreadable)?;
+        let whose = || format!("version {to_version} of schedule {:?}", row.name);
+        let spec: Spec = stored::read(kept.snapshot, whose)?;
         let prefix = format!("rolled back to version {to_version}: ");
         let note = ChangeNote { reason, prefix: &prefix };
         let (who, timing) = (right.who(), timing.as_ref());
@@ -150,11 +147,8 @@ impl Commands {
             Some(old) if is_own && version != row.version => old.definition,
             Some(_) | None => return Ok(as_it_is(row)),
         };
-        let unreadable = |source| CommandError::Unreadable {
-            what: format!("workflow {name} version {version}"),
-            source,
-        };
-        let old: Definition = serde_json::from_value(old).map_err(unreadable)?;
+        let whose = || format!("workflow {name} version {version}");
+        let old: Definition = stored::read(old, whose)?;
         let current = self.definition_of(tx, &row).await?;
         let secrets = judgement.secrets_of(&old)?;
         self.revise_workflow(tx, who, &row, &current, &old, secrets).await

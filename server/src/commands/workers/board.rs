@@ -141,7 +141,7 @@ impl Board {
         self.locked_told().get(&worker).cloned().unwrap_or_default()
     }
 
-    /// Records all jobs that a worker has been told to stop by now.
+    /// Records which jobs a worker has been told to stop so far.
     pub(super) fn tells(&self, worker: Uuid, stop: &[Uuid]) {
         let mut told = self.locked_told();
         if stop.is_empty() {

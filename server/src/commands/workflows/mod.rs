@@ -21,6 +21,7 @@ use super::{
     BadInput, CommandError, Commands, UnsetSecret,
     error::schedule_name_taken,
     secrets::{self, unset::UsedSecrets},
+    stored,
 };
 use crate::{
     access::Viewer,
@@ -158,10 +159,7 @@ impl Commands {
     ) -> Result<Definition, CommandError> {
         let found = workflows::version(tx, row.id, row.version).await?;
         let json = found.map_or(Value::Null, |version| version.definition);
-        serde_json::from_value(json).map_err(|source| CommandError::Unreadable {
-            what: format!("workflow {} version {}", row.name, row.version),
-            source,
-        })
+        stored::read(json, || format!("workflow {} version {}", row.name, row.version))
     }
 
     /// Creates a workflow.

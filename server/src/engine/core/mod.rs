@@ -65,7 +65,7 @@ pub(super) struct Core {
     pub(super) settings: EngineSettings,
     pub(super) metrics: Metrics,
     pub(super) definitions: Definitions,
-    pub(super) calendars: Calendars,
+    pub(super) calendars: Arc<Calendars>,
     /// The other nodes, and whether this node may schedule.
     pub(super) cluster: Cluster,
     /// The live runs of backfills. When one settles, the backfill service wakes.
@@ -114,7 +114,7 @@ impl Core {
         Self {
             places: cluster.places().clone(),
             definitions: Definitions::default(),
-            calendars: Calendars::default(),
+            calendars: Arc::default(),
             cluster,
             backfills: BackfillWatch::default(),
             node: RwLock::new(node),

@@ -41,6 +41,11 @@ const BATCH: usize = 128;
 /// This is real time, not the application's clock, because people read a log while it is written.
 const LINGER: Duration = Duration::from_millis(100);
 
+/// How long a line of Carillon's own waits, such as that a request is sent. It says little until
+/// the answer is there, and on a busy node most answers take longer than a program's line waits:
+/// each would cost a row and a commit of its own.
+const OWN_LINGER: Duration = Duration::from_secs(1);
+
 /// The numbers of a run's lines while one node holds the run.
 /// All tasks of the run share one sequence.
 /// So no two lines have the same number, and a reader that follows the log by number misses none.
@@ -100,17 +105,16 @@ pub(in crate::engine) async fn copy(
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
     let mut over: Option<OverQuota> = None;
-    let mut begun: Option<Instant> = None;
+    let mut until: Option<Instant> = None;
     loop {
-        let line = match (lines.try_recv(), begun) {
+        let line = match (lines.try_recv(), until) {
             (Ok(line), _) => Some(line),
             (Err(TryRecvError::Disconnected), _) => None,
             (Err(TryRecvError::Empty), None) => lines.recv().await,
             (Err(TryRecvError::Empty), Some(at)) => {
-                let waited = clock.instant().saturating_duration_since(at);
-                let left = LINGER.saturating_sub(waited);
+                let left = at.saturating_duration_since(clock.instant());
                 let Ok(line) = clock.timeout(left, lines.recv()).await else {
-                    begun = None;
+                    until = None;
                     if !copier.send().await {
                         return None;
                     }
@@ -144,12 +148,14 @@ pub(in crate::engine) async fn copy(
             (stored, text) = (task_log::Stream::System, mark);
         }
         if !copier.chunk.has_room(text.len()) {
-            begun = None;
+            until = None;
             if !copier.send().await {
                 return None;
             }
         }
-        begun.get_or_insert_with(|| clock.instant());
+        let linger = if stored == task_log::Stream::System { OWN_LINGER } else { LINGER };
+        let latest = clock.instant() + linger;
+        until = Some(until.map_or(latest, |until| until.min(latest)));
         copier.chunk.push(at.into(), stored, &text);
     }
     if let Some(over) = over {

@@ -2,7 +2,11 @@
 //! together with those that end before the database is ready for it, and share its commit.
 //! A single attempt is settled without delay.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{
+    ops::Range,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use entity::{run, task_run};
 use sea_orm::ActiveEnum;
@@ -11,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     batcher::json_size,
+    clock::Clock,
     engine::{
         core::{Bisect, Core},
         signals::SignalKind,
@@ -24,6 +29,15 @@ const BATCH: usize = 500;
 /// Maximum size of outputs and last lines per transaction,
 /// in addition to those of the first attempt.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// While at least this many attempts are in progress, others are about to end.
+const MANY: usize = 32;
+
+/// While many attempts are in progress, a smaller batch than this waits until this time has passed
+/// since the batch before it began: a transaction costs more than the attempts that it settles.
+/// This is real time, because it is about the database's work.
+const WORTHWHILE: usize = 64;
+const PACE: Duration = Duration::from_millis(10);
 
 /// The pause after the first failure, and the longest pause. The pause doubles after each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -39,6 +53,7 @@ pub(in crate::engine) async fn run(
     stop: CancellationToken,
 ) {
     let mut batch = Vec::with_capacity(BATCH);
+    let (pace, mut began) = (Clock::system(), None);
     loop {
         let received = tokio::select! {
             biased;
@@ -52,6 +67,11 @@ pub(in crate::engine) async fn run(
             return;
         }
         gather(&mut settlements, &mut batch).await;
+        let left = left_of_pace(began, pace.instant());
+        if batch.len() < WORTHWHILE && !left.is_zero() && core.registry.count() >= MANY {
+            pace.sleep(left).await;
+        }
+        began = Some(pace.instant());
         let tx = core.store.begin().await;
         take_along(&mut settlements, &mut batch);
         finish(&core, tx, &mut batch).await;
@@ -103,6 +123,11 @@ async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Se
         }
         settlements.recv_many(batch, BATCH - batch.len()).await;
     }
+}
+
+/// How long a small batch waits if the batch before it began at `began`.
+fn left_of_pace(began: Option<Instant>, now: Instant) -> Duration {
+    began.map_or(Duration::ZERO, |began| PACE.saturating_sub(now.saturating_duration_since(began)))
 }
 
 /// Adds the settlements that have already arrived, without waiting for more.

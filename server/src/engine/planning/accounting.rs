@@ -259,8 +259,9 @@ pub(crate) fn new_fire(
 /// handles fifty, and other due work gets its turn in between.
 const TOGETHER: u64 = 50;
 
-/// How long one transaction ends pauses: it always ends one. With calendars that changed often, a
-/// single one may take this long, and SQLite has one writer.
+/// How long one transaction ends pauses, and for how long timetables are built before it: it always
+/// ends one. With calendars that changed often, a single one may take this long, and SQLite has one
+/// writer.
 const MAX_TURN: Duration = Duration::from_millis(50);
 
 /// Number of schedules that are tried one by one if some cannot be resumed.
@@ -273,10 +274,11 @@ pub(in crate::engine) async fn resume_due(
     core: &Arc<Core>,
     now: DateTime<Utc>,
 ) -> Result<usize, EngineError> {
-    if core.store.pauses_over(now.into(), 1).await?.is_empty() {
+    let over = core.store.pauses_over(now.into(), TOGETHER).await?;
+    if over.is_empty() {
         return Ok(0);
     }
-    match resume_together(core, now).await {
+    match resume_together(core, &over, now).await {
         Err(error) if !error.is_transient() => {}
         answer => return answer,
     }
@@ -293,7 +295,14 @@ pub(in crate::engine) async fn resume_due(
     Ok(resumed)
 }
 
-async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, EngineError> {
+/// Resumes schedules in one transaction. `expected` are those that it will probably lock: their
+/// calendars are compiled before it.
+async fn resume_together(
+    core: &Arc<Core>,
+    expected: &[Uuid],
+    now: DateTime<Utc>,
+) -> Result<usize, EngineError> {
+    let built = prepared::build_in_turn(core, expected, MAX_TURN).await?;
     let tx = core.store.begin().await?;
     let over = core.store.lock_pauses_over(&tx, now.into(), TOGETHER).await?;
     if core.has_other_zones(&tx).await? {
@@ -301,9 +310,10 @@ async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, 
         return Ok(0);
     }
     let (mut resumed, mut rows, began) = (0, 0, core.clock.instant());
-    for schedule in over {
-        let skip = misfire::CatchUp::Skip;
-        rows += resume(&core.store, &core.timings, &tx, schedule, None, skip, now).await?.rows;
+    for schedule in over.into_iter().filter(|schedule| !built.left.contains(schedule)) {
+        let (timetable, skip) = (built.timetables.get(&schedule), misfire::CatchUp::Skip);
+        let progress = resume(&core.store, &core.timings, &tx, schedule, timetable, skip, now);
+        rows += progress.await?.rows;
         resumed += 1;
         // The next round handles the remaining schedules.
         if is_enough(rows, core.clock.instant().saturating_duration_since(began)) {
@@ -325,6 +335,7 @@ async fn resume_if_over(
     schedule: Uuid,
     now: DateTime<Utc>,
 ) -> Result<bool, EngineError> {
+    let built = prepared::build_in_turn(core, &[schedule], MAX_TURN).await?;
     let tx = core.store.begin().await?;
     // A user may have changed or removed the end of the pause since the query.
     let is_over = core.store.lock_pause_if_over(&tx, schedule, now.into()).await?;
@@ -332,8 +343,8 @@ async fn resume_if_over(
         tx.rollback().await?;
         return Ok(false);
     }
-    let skip = misfire::CatchUp::Skip;
-    resume(&core.store, &core.timings, &tx, schedule, None, skip, now).await?;
+    let (timetable, skip) = (built.timetables.get(&schedule), misfire::CatchUp::Skip);
+    resume(&core.store, &core.timings, &tx, schedule, timetable, skip, now).await?;
     core.store.commit(tx).await?;
     Ok(true)
 }

@@ -4,9 +4,12 @@
 //! versions. To compile all of them takes up to a second, and SQLite has a single writer. So a
 //! command reads them first and builds the timetable on a blocking thread. Its transaction compares
 //! the definition and the versions of the calendars, and builds the timetable again only if one of
-//! them has changed.
+//! them has changed. The planner does the same before it ends pauses.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use entity::{Keys, Timestamp};
 use sea_orm::ConnectionTrait;
@@ -15,7 +18,8 @@ use uuid::Uuid;
 
 use super::planner::definition;
 use crate::{
-    model::calendars::{self, StoredCalendars},
+    engine::{EngineError, core::Core},
+    model::calendars::{self, Calendars, CurrentCalendars, StoredCalendars},
     store::{StoreError, calendars as rows, claims::DueSchedule},
 };
 
@@ -45,9 +49,28 @@ impl TimetableParts {
     ///
     /// The definition or one of the calendars cannot be read.
     pub fn build(self, timings: &timetable::Cache) -> Result<PreparedTimetable, TimingError> {
+        let compiled = self.calendars.compiled();
+        self.build_with(timings, &compiled)
+    }
+
+    /// Builds the timetable, and compiles only those calendars that are not cached.
+    fn build_cached(
+        self,
+        timings: &timetable::Cache,
+        cache: &Calendars,
+    ) -> Result<PreparedTimetable, TimingError> {
+        let compiled = cache.of_stored(&self.calendars);
+        self.build_with(timings, &compiled)
+    }
+
+    fn build_with(
+        self,
+        timings: &timetable::Cache,
+        compiled: &CurrentCalendars,
+    ) -> Result<PreparedTimetable, TimingError> {
         let Self { definition, keys, since, calendars } = self;
         let plain = timings.timetable(&definition)?;
-        let timetable = calendars::with(plain, keys.as_ref(), &calendars.compiled())?;
+        let timetable = calendars::with(plain, keys.as_ref(), compiled)?;
         let versions = Some(calendars.versions());
         Ok(PreparedTimetable { definition, keys, since, versions, timetable })
     }
@@ -168,4 +191,60 @@ pub(crate) async fn timetable<C: ConnectionTrait>(
     }
     let parts = TimetableParts::read(connection, schedule).await?;
     Ok(parts.build(timings).map(|built| built.timetable))
+}
+
+/// The timetables of schedules with calendars, as far as there was time to build them.
+#[derive(Debug, Default)]
+pub(super) struct BuiltInTurn {
+    /// Those that can be built, by the keys of their schedules.
+    pub(super) timetables: HashMap<Uuid, PreparedTimetable>,
+    /// The schedules for which there was no time.
+    pub(super) left: HashSet<Uuid>,
+}
+
+/// Builds the timetables of those of the schedules that have calendars, in the given order, until
+/// `limit` has passed: at least one. Must not be called while holding a transaction.
+pub(super) async fn build_in_turn(
+    core: &Core,
+    schedules: &[Uuid],
+    limit: Duration,
+) -> Result<BuiltInTurn, EngineError> {
+    let read = core.store.read();
+    let found = core.store.schedules_with_cursor(read, schedules).await?;
+    let dated = found.into_iter().filter(|schedule| schedule.calendars.is_some());
+    let mut dated: HashMap<_, _> = dated.map(|schedule| (schedule.id, schedule)).collect();
+    let (mut turn, mut is_first, began) = (BuiltInTurn::default(), true, core.clock.instant());
+    for id in schedules {
+        let Some(schedule) = dated.remove(id) else { continue };
+        if !is_first && core.clock.instant().saturating_duration_since(began) >= limit {
+            turn.left.insert(*id);
+            continue;
+        }
+        is_first = false;
+        let parts = TimetableParts::read(read, &schedule).await?;
+        let (timings, cache) = (core.timings.clone(), core.calendars.clone());
+        let entries = parts.calendars.entries();
+        // The transaction reports why a timetable cannot be built.
+        if let Some(Ok(built)) =
+            compile(entries, move || parts.build_cached(&timings, &cache)).await
+        {
+            turn.timetables.insert(*id, built);
+        }
+    }
+    Ok(turn)
+}
+
+/// Number of entries that are compiled without a thread of their own, in about half a millisecond.
+const FEW: usize = 1_000;
+
+/// Compiles calendars that have this many entries, on a blocking thread if these are not few.
+/// `None` if the thread has failed.
+pub(super) async fn compile<T: Send + 'static>(
+    entries: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    if entries <= FEW {
+        return Some(work());
+    }
+    tokio::task::spawn_blocking(work).await.ok()
 }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::pending::told_or;
 use crate::store::{
     DatabaseTransaction, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, within::Within},
+    db::{bulk::Bulk, page::page_descending, within::Within},
 };
 
 /// An update of an open alert.
@@ -78,7 +78,7 @@ pub async fn add_new(tx: &DatabaseTransaction, rows: Vec<Model>) -> Result<(), S
 /// The alerts in `rows` that are already recorded, by rule and occurrence.
 pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, String)>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct KnownNote {
         rule_id: Uuid,
         occurrence: String,
     }
@@ -93,7 +93,7 @@ pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, Strin
                    ON alert.rule_id = v.rule_id AND alert.occurrence = v.occurrence",
                 vec![],
             );
-        let found = Row::find_by_statement(statement).all(store.read()).await?;
+        let found = KnownNote::find_by_statement(statement).all(store.read()).await?;
         known.extend(found.into_iter().map(|row| (row.rule_id, row.occurrence)));
     }
     Ok(known)
@@ -316,12 +316,7 @@ pub async fn page(
         .apply_if(filter.muted, |query, (expected, now)| {
             query.filter(is(&muted_at(now), expected))
         });
-    let query = list
-        .clone()
-        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
-        .order_by_desc(Column::Id)
-        .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?).of_list(list))
+    page_descending(store.read(), list, Column::Id, window).await
 }
 
 /// The word for a kind, with which the keys of its occurrences begin.

@@ -14,7 +14,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, PageWindow, Store, StoreError, db::within::Within};
+use crate::store::{
+    Page, PageWindow, Store, StoreError,
+    db::{page::page_descending, within::Within},
+};
 
 /// The outcome of an attempt to send a message.
 #[derive(Clone, Debug)]
@@ -210,10 +213,5 @@ pub async fn page(
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
         .apply_if(state, |query, state| query.filter(Column::State.eq(state)));
-    let query = list
-        .clone()
-        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
-        .order_by_desc(Column::Id)
-        .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?).of_list(list))
+    page_descending(store.read(), list, Column::Id, window).await
 }

@@ -31,7 +31,7 @@ pub async fn failures(
     limit: u64,
 ) -> Result<Vec<PastFailure>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct FailureRow {
         #[sea_orm(nested)]
         run: BadRun,
         mended_at: Option<Timestamp>,
@@ -54,12 +54,12 @@ pub async fn failures(
          FROM failed ORDER BY failed.id DESC"
     );
     let values = [namespace.into(), since.0.into(), limit.cast_signed().into(), Uuid::max().into()];
-    let rows: Vec<Row> = store.found(store.dialect().statement(sql, values), true).await?;
+    let rows: Vec<FailureRow> = store.found(store.dialect().statement(sql, values), true).await?;
     // The order is from last to first: the success after
     // a failure also ends the failures before it.
     let mut mended: HashMap<Uuid, Timestamp> = HashMap::new();
     let mut failures = Vec::with_capacity(rows.len());
-    for Row { run, mended_at } in rows {
+    for FailureRow { run, mended_at } in rows {
         if let Some(at) = mended_at {
             mended.insert(run.schedule_id, at);
         }

@@ -125,18 +125,13 @@ pub async fn cursor(store: &Store) -> Result<Option<Cursor>, StoreError> {
 /// Starts reading the feed at the first run that began after its schedule got a ping.
 /// The feed is only read periodically, so that run may have ended before the first read.
 pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreError> {
-    #[derive(FromQueryResult)]
-    struct Row {
-        changed: i64,
-        id: Uuid,
-    }
     let mut end = crate::store::reads::feed::end_of_runs(store).await?;
     let sql = "SELECT run.changed, run.id FROM schedule \
          JOIN run ON run.schedule_id = schedule.id AND run.started_at >= schedule.updated_at \
          WHERE schedule.ping IS NOT NULL AND schedule.deleted_at IS NULL \
          ORDER BY run.changed, run.id LIMIT 1";
-    let first = Row::find_by_statement(store.dialect().statement(sql.to_owned(), []));
-    if let Some(Row { changed, id }) = first.one(tx).await?
+    let first = Cursor::find_by_statement(store.dialect().statement(sql.to_owned(), []));
+    if let Some(Cursor { changed, id }) = first.one(tx).await?
         && changed <= end.changed
     {
         // The cursor is directly before that run, because other runs may have the same stamp.

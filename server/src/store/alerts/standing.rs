@@ -8,7 +8,10 @@ use uuid::Uuid;
 
 use crate::store::{
     Store, StoreError,
-    db::bulk::{Bulk, MAX_ROWS},
+    db::{
+        bulk::{Bulk, MAX_ROWS},
+        rows::KeyRow,
+    },
     reads::{schedules, search::Sought, within::Within},
     workers::queues,
 };
@@ -47,7 +50,7 @@ pub struct Mended {
 /// How many of the latest ended runs of each schedule failed in a row, up to [`LONGEST_STREAK`].
 pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct FailureStreak {
         id: Uuid,
         failures: i64,
     }
@@ -66,7 +69,7 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
     );
     let statement =
         Bulk::default().uuid("id", ids.iter().copied()).statement(store.dialect(), &sql, vec![]);
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let rows = FailureStreak::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.id, row.failures)).collect())
 }
 
@@ -183,10 +186,6 @@ pub async fn still_waiting(
     before: Timestamp,
     silent: Timestamp,
 ) -> Result<HashSet<Uuid>, StoreError> {
-    #[derive(FromQueryResult)]
-    struct Row {
-        id: Uuid,
-    }
     let sql = format!(
         "SELECT v.id FROM v WHERE EXISTS (SELECT 1 FROM schedule s WHERE s.id = v.id \
              AND s.enabled AND s.next_fire_at IS NOT NULL AND s.next_fire_at <= {{0}}) \
@@ -202,7 +201,7 @@ pub async fn still_waiting(
         let schedules = Bulk::default().uuid("id", schedules.iter().copied());
         let statement =
             schedules.statement(store.dialect(), &sql, vec![before.0.into(), silent.0.into()]);
-        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        let rows = KeyRow::find_by_statement(statement).all(store.read()).await?;
         waiting.extend(rows.into_iter().map(|row| row.id));
     }
     Ok(waiting)
@@ -245,16 +244,12 @@ pub async fn at_work(
 
 /// The runs among these that are still live.
 pub async fn still_at_work(store: &Store, runs: &[Uuid]) -> Result<HashSet<Uuid>, StoreError> {
-    #[derive(FromQueryResult)]
-    struct Row {
-        id: Uuid,
-    }
     let sql = format!("SELECT r.id FROM v JOIN run r ON r.id = v.id WHERE {LIVE}");
     let mut still = HashSet::new();
     for runs in runs.chunks(MAX_ROWS) {
         let runs = Bulk::default().uuid("id", runs.iter().copied());
         let statement = runs.statement(store.dialect(), &sql, vec![]);
-        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        let rows = KeyRow::find_by_statement(statement).all(store.read()).await?;
         still.extend(rows.into_iter().map(|row| row.id));
     }
     Ok(still)

@@ -5,12 +5,11 @@ use entity::{
     audit_event::{ActiveModel, Column, Entity, Model},
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, sea_query::LikeExpr,
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryTrait, sea_query::LikeExpr,
 };
 use uuid::Uuid;
 
-use crate::store::{Page, PageWindow, StoreError};
+use crate::store::{Page, PageWindow, StoreError, db::page::page_descending};
 
 /// Selects entries of the audit log. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +38,6 @@ pub async fn page<C: ConnectionTrait>(
     filter: &Filter,
     window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let order = if window.from_end { Order::Asc } else { Order::Desc };
     let list = Entity::find()
         .apply_if(filter.namespace, |query, id| query.filter(Column::NamespaceId.eq(id)))
         .apply_if(filter.actor.as_deref(), |query, actor| query.filter(Column::Actor.eq(actor)))
@@ -54,13 +52,7 @@ pub async fn page<C: ConnectionTrait>(
         .apply_if(filter.subject.as_deref(), |query, name| query.filter(Column::Subject.eq(name)))
         .apply_if(filter.after, |query, at| query.filter(Column::At.gte(at)))
         .apply_if(filter.before, |query, at| query.filter(Column::At.lt(at)));
-    let query = list
-        .clone()
-        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
-        .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
-        .order_by(Column::Id, order)
-        .limit(window.reach());
-    Ok(window.page(query.all(connection).await?).of_list(list))
+    page_descending(connection, list, Column::Id, window).await
 }
 
 /// Adds an entry to the audit log.

@@ -9,13 +9,13 @@ use entity::{
 };
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, Select, Set, sea_query::Expr,
+    QuerySelect, QueryTrait, Select, Set, sea_query::Expr,
 };
 use uuid::Uuid;
 
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, page::page_by_name, within::Within},
+    db::{bulk::Bulk, lookups::lookups, names::name_contains, page::page_by_name, within::Within},
 };
 
 lookups!("calendar", kept: by_name, by_ids, of_module, lock);
@@ -93,15 +93,18 @@ pub async fn all<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// A page of the calendars that are not deleted, sorted by case-insensitive name, then by key.
+/// A page of the calendars that are not deleted, sorted by case-insensitive name, then by key. With
+/// `text`, only those whose names contain it, ignoring case.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
+    text: Option<&str>,
     window: &PageWindow<(String, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
-        .filter(Column::DeletedAt.is_null());
+        .filter(Column::DeletedAt.is_null())
+        .apply_if(text, |query, text| query.filter(name_contains(Column::Name, text)));
     page_by_name(connection, list, Column::Name, Column::Id, window).await
 }
 
@@ -160,6 +163,21 @@ pub async fn past<C: ConnectionTrait>(
         .filter(calendar_version::Column::CalendarId.is_in(ids.iter().copied()))
         .order_by_asc(calendar_version::Column::Version);
     Ok(query.all(connection).await?)
+}
+
+/// The keys of the former versions of these calendars, each with its end, in order of version.
+pub async fn past_versions<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<(Uuid, i32, Timestamp)>, StoreError> {
+    let query = calendar_version::Entity::find()
+        .select_only()
+        .column(calendar_version::Column::CalendarId)
+        .column(calendar_version::Column::Version)
+        .column(calendar_version::Column::EndedAt)
+        .filter(calendar_version::Column::CalendarId.is_in(ids.iter().copied()))
+        .order_by_asc(calendar_version::Column::Version);
+    Ok(query.into_tuple().all(connection).await?)
 }
 
 /// Marks the calendar as deleted, which frees its name.
@@ -236,7 +254,7 @@ pub async fn keys_of_users<C: ConnectionTrait>(
 /// Calendars without such schedules are left out.
 pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct CalendarUsers {
         word: String,
         users: i64,
     }
@@ -257,8 +275,8 @@ pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>
         .uuid("id", ids.iter().copied())
         .text("word", ids.iter().map(Uuid::to_string))
         .statement(store.dialect(), &sql, vec![]);
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
-    let counted = |row: Row| Some((row.word.parse().ok()?, row.users));
+    let rows = CalendarUsers::find_by_statement(statement).all(store.read()).await?;
+    let counted = |row: CalendarUsers| Some((row.word.parse().ok()?, row.users));
     Ok(rows.into_iter().filter_map(counted).collect())
 }
 

@@ -69,7 +69,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<(Uuid, i64)>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct NamespaceRuns {
             namespace_id: Uuid,
             runs: i64,
         }
@@ -79,7 +79,7 @@ impl Store {
                AND run.node_id <> $1{} GROUP BY run.namespace_id",
             self.dialect().live_runs("run.id", now)
         );
-        let rows = Row::find_by_statement(self.dialect().statement(sql, [node.into()]));
+        let rows = NamespaceRuns::find_by_statement(self.dialect().statement(sql, [node.into()]));
         let rows = rows.all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| (row.namespace_id, row.runs)).collect())
     }

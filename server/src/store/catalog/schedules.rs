@@ -24,7 +24,7 @@ use super::{
 };
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, page::page_of_versions},
+    db::{bulk::Bulk, lookups::lookups, page::page_descending},
 };
 
 lookups!("schedule", kept: by_ids, of_module, lock);
@@ -355,7 +355,7 @@ pub async fn versions<C: ConnectionTrait>(
 ) -> Result<Page<schedule_version::Model>, StoreError> {
     use schedule_version::{Column, Entity};
     let list = Entity::find().filter(Column::ScheduleId.eq(id));
-    page_of_versions(connection, list, Column::Version, window).await
+    page_descending(connection, list, Column::Version, window).await
 }
 
 /// The schedules with these namespaces and names that are not deleted: key, namespace and name.
@@ -364,7 +364,7 @@ pub async fn by_paths(
     paths: &[(&str, &str)],
 ) -> Result<Vec<(Uuid, String, String)>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct SchedulePath {
         id: Uuid,
         namespace: String,
         name: String,
@@ -380,7 +380,7 @@ pub async fn by_paths(
          JOIN schedule s ON s.namespace_id = n.id AND lower(s.name) = lower(v.name) \
            AND s.name = v.name AND s.deleted_at IS NULL";
     let statement = rows.statement(store.dialect(), sql, vec![]);
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let rows = SchedulePath::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.id, row.namespace, row.name)).collect())
 }
 

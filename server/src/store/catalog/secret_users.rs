@@ -4,7 +4,10 @@
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use crate::store::{Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    Store, StoreError,
+    db::{bulk::Bulk, rows::KeyRow},
+};
 
 /// Maximum number of workflows of a namespace, and of its
 /// schedules with a watchdog, that are examined.
@@ -48,16 +51,12 @@ pub struct Pinger {
 
 /// The workflows of a namespace that are examined: the first [`MAX_EXAMINED`] by name.
 pub async fn examined(store: &Store, namespace: Uuid) -> Result<Vec<Uuid>, StoreError> {
-    #[derive(FromQueryResult)]
-    struct Row {
-        id: Uuid,
-    }
     let sql = format!(
         "SELECT id FROM workflow WHERE namespace_id = $1 AND deleted_at IS NULL \
            ORDER BY lower(name), id LIMIT {MAX_EXAMINED}"
     );
     let statement = store.dialect().statement(sql, [namespace.into()]);
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let rows = KeyRow::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
@@ -112,7 +111,7 @@ pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, Stor
 /// a watchdog, or channels than are examined.
 pub async fn is_cut(store: &Store, namespace: Uuid) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct IsCut {
         is_cut: i32,
     }
     let beyond = |rows: &str, most: u64| {
@@ -129,6 +128,6 @@ pub async fn is_cut(store: &Store, namespace: Uuid) -> Result<bool, StoreError> 
         beyond("alert_channel WHERE namespace_id = $1", MAX_CHANNELS),
     );
     let statement = store.dialect().statement(sql, [namespace.into()]);
-    let row = Row::find_by_statement(statement).one(store.read()).await?;
+    let row = IsCut::find_by_statement(statement).one(store.read()).await?;
     Ok(row.is_some_and(|row| row.is_cut != 0))
 }

@@ -10,7 +10,7 @@ use entity::{
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait,
     QueryFilter, QueryOrder, QuerySelect, QueryTrait,
-    sea_query::{BinOper, Expr, ExprTrait, Func, SimpleExpr},
+    sea_query::{Expr, ExprTrait},
 };
 use uuid::Uuid;
 
@@ -19,7 +19,8 @@ use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
     db::{
         lookups::lookups,
-        page::{page_by_name, page_of_versions},
+        names::name_contains,
+        page::{page_by_name, page_descending},
         within::Within,
     },
 };
@@ -88,20 +89,8 @@ pub async fn page<C: ConnectionTrait>(
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
         .filter(Column::DeletedAt.is_null())
-        .apply_if(text, |query, text| query.filter(name_contains(text)));
+        .apply_if(text, |query, text| query.filter(name_contains(Column::Name, text)));
     page_by_name(connection, list, Column::Name, Column::Id, window).await
-}
-
-fn folded() -> SimpleExpr {
-    Func::lower(Expr::col((Entity, Column::Name))).into()
-}
-
-/// The condition that the name contains a text. The database converts both to lower case, so that
-/// they follow the same rules.
-fn name_contains(text: &str) -> SimpleExpr {
-    let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-    let pattern = SimpleExpr::from(Func::lower(Expr::val(format!("%{escaped}%"))));
-    folded().binary(BinOper::Like, pattern.binary(BinOper::Escape, Expr::cust("'\\'")))
 }
 
 /// A page of a workflow's definitions, newest first. The key of a row is the version.
@@ -112,7 +101,7 @@ pub async fn history<C: ConnectionTrait>(
 ) -> Result<Page<workflow_version::Model>, StoreError> {
     use workflow_version::{Column, Entity};
     let list = Entity::find().filter(Column::WorkflowId.eq(id));
-    page_of_versions(connection, list, Column::Version, window).await
+    page_descending(connection, list, Column::Version, window).await
 }
 
 /// The conflict clause for the index `workflow_name`.

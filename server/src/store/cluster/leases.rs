@@ -81,10 +81,10 @@ const TAKES_ON: &str = "SELECT 1 FROM node WHERE node.id = $2 AND node.state = '
 
 async fn epoch(tx: &DatabaseTransaction, statement: Statement) -> Result<Option<i64>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct EpochRow {
         epoch: i64,
     }
-    Ok(Row::find_by_statement(statement).one(tx).await?.map(|row| row.epoch))
+    Ok(EpochRow::find_by_statement(statement).one(tx).await?.map(|row| row.epoch))
 }
 
 impl Store {
@@ -146,9 +146,9 @@ impl Store {
         Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
     }
 
-    /// Takes or renews the lease, and also takes it if its term is still `over`,
-    /// which has expired by a monotonic clock.
-    /// If the lease is not taken, also returns the other node's term, if it could be read.
+    /// Takes or renews the lease. Also takes it if its term is still `over`: a term of another node
+    /// that this node has watched until it ended by a monotonic clock.
+    /// If the lease is not taken, returns the other node's term as well, if it could be read.
     pub async fn hold_lease_if_over(
         &self,
         name: &str,
@@ -238,7 +238,7 @@ impl Store {
         name: &str,
     ) -> Result<Option<Theirs>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct TermRow {
             epoch: i64,
             until_at: Timestamp,
             now: i64,
@@ -249,8 +249,8 @@ impl Store {
              FROM lease JOIN node ON node.id = lease.holder \
              WHERE lease.name = $1 AND lease.until_at >= {now} AND node.state = 'alive'"
         );
-        let row = Row::find_by_statement(self.dialect().statement(sql, [name.into()]));
-        let theirs = |Row { epoch, until_at, now }: Row| {
+        let row = TermRow::find_by_statement(self.dialect().statement(sql, [name.into()]));
+        let theirs = |TermRow { epoch, until_at, now }: TermRow| {
             let left = u64::try_from(until_at.0.saturating_sub(now)).unwrap_or(0);
             Theirs { epoch, until_at, left: Duration::from_millis(left) }
         };
@@ -321,7 +321,7 @@ impl Store {
     /// The name of the live node that holds the lease; `None` if there is none.
     pub async fn lease_holder(&self, name: &str) -> Result<Option<String>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct HolderRow {
             name: String,
         }
         let sql = format!(
@@ -330,7 +330,7 @@ impl Store {
             self.dialect().now()
         );
         let statement = self.dialect().statement(sql, [name.into()]);
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        let row = HolderRow::find_by_statement(statement).one(self.read()).await?;
         Ok(row.map(|row| row.name))
     }
 
@@ -345,11 +345,11 @@ impl Store {
         connection: &C,
     ) -> Result<Timestamp, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct TimeRow {
             now: i64,
         }
         let sql = format!("SELECT CAST({} AS bigint) AS now", self.dialect().now());
-        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(connection);
+        let row = TimeRow::find_by_statement(self.dialect().statement(sql, [])).one(connection);
         Ok(Timestamp(row.await?.map_or(0, |row| row.now)))
     }
 }

@@ -183,7 +183,7 @@ impl Store {
     /// doubt. It does not wake followers of the nodes, which read the row a moment later.
     pub async fn beat_if_alive(&self, node: Uuid, beat: Beat) -> Result<BeatOutcome, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct HeartbeatRow {
             heartbeat_at: Timestamp,
         }
         let tx = self.begin_heartbeat().await?;
@@ -196,7 +196,8 @@ impl Store {
         );
         let values =
             [node.into(), beat.held.into(), beat.clock_offset_ms.into(), beat.redis_problem.into()];
-        let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
+        let row =
+            HeartbeatRow::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
         self.commit_unseen(tx).await?;
         Ok(row.map_or(BeatOutcome::Lost, |row| BeatOutcome::Alive(row.heartbeat_at)))
     }
@@ -212,7 +213,7 @@ impl Store {
         connection: &C,
     ) -> Result<Vec<Living>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct LivingNode {
             #[sea_orm(nested)]
             node: node::Model,
             read_at: Timestamp,
@@ -222,9 +223,9 @@ impl Store {
              WHERE node.state = 'alive' ORDER BY node.name",
             self.dialect().now()
         );
-        let rows = Row::find_by_statement(self.dialect().statement(sql, []));
-        let living = |row: Row| {
-            let Row { node, read_at } = row;
+        let rows = LivingNode::find_by_statement(self.dialect().statement(sql, []));
+        let living = |row: LivingNode| {
+            let LivingNode { node, read_at } = row;
             let written_at = node.heartbeat_at;
             let mut living =
                 Living { node, silence: Duration::ZERO, beat: None, written_at, read_at };

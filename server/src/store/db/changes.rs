@@ -9,11 +9,12 @@
 
 use std::{fmt, str::FromStr};
 
+use sea_orm::FromQueryResult;
 use tokio::sync::watch;
 use uuid::Uuid;
 
 /// A position in the feed: after the row `id` with the stamp `changed`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, FromQueryResult)]
 pub struct Cursor {
     /// The stamp of the row.
     pub changed: i64,

@@ -147,7 +147,7 @@ pub enum Since {
 }
 
 #[derive(FromQueryResult)]
-struct Row {
+struct LiveKeys {
     first_run: Option<String>,
     last_run: Option<String>,
     first_intent: Option<String>,
@@ -179,7 +179,7 @@ impl Store {
                     SELECT id, scheduled_at FROM fire \
                      WHERE verdict = 'pending' AND queue_position IS NOT NULL) p) f";
         let row =
-            Row::find_by_statement(self.dialect().statement(sql, [])).one(self.rounds()).await;
+            LiveKeys::find_by_statement(self.dialect().statement(sql, [])).one(self.rounds()).await;
         // If the result is unknown, later statements search all days.
         let found = row.as_ref().ok().and_then(Option::as_ref).map(|row| {
             let made = |key: &Option<String>| {

@@ -2,8 +2,8 @@
 //! does not depend on its position, and inserted or deleted rows never shift it.
 
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, Select,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, Order, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait, Select, Value,
     sea_query::{ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
@@ -100,17 +100,22 @@ pub(in crate::store) async fn page_by_name<E: EntityTrait, C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// A page of the versions of an object, newest first. The key of a row is the version.
-pub(in crate::store) async fn page_of_versions<E: EntityTrait, C: ConnectionTrait>(
+/// A page of a list, sorted by a key, the greatest first.
+pub(in crate::store) async fn page_descending<E: EntityTrait, C: ConnectionTrait, K>(
     connection: &C,
     list: Select<E>,
-    version: E::Column,
-    window: &PageWindow<i32>,
-) -> Result<Page<E::Model>, StoreError> {
+    key: E::Column,
+    window: &PageWindow<K>,
+) -> Result<Page<E::Model>, StoreError>
+where
+    K: Copy + Into<Value>,
+{
+    let order = if window.from_end { Order::Asc } else { Order::Desc };
     let query = list
         .clone()
-        .apply_if(window.after, |query, after| query.filter(version.lt(after)))
-        .order_by_desc(version)
+        .apply_if(window.after, |query, after| query.filter(key.lt(after)))
+        .apply_if(window.before, |query, before| query.filter(key.gt(before)))
+        .order_by(key, order)
         .limit(window.reach());
     Ok(window.page(query.all(connection).await?).of_list(list))
 }

@@ -23,7 +23,7 @@ use sea_orm::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
-use super::{error::code, primary::DatabaseLink};
+use super::{error::code, primary::DatabaseLink, rows::KeyRow};
 use crate::{
     clock::Clock,
     store::{Store, StoreError},
@@ -190,12 +190,8 @@ impl Store {
         query: Select<E>,
         is_search: bool,
     ) -> Result<Vec<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
         let statement = query.build(self.dialect().backend());
-        let rows: Vec<Row> = self.found(statement, is_search).await?;
+        let rows: Vec<KeyRow> = self.found(statement, is_search).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 }

@@ -37,7 +37,7 @@ impl Total {
 }
 
 #[derive(FromQueryResult)]
-struct Row {
+struct TotalRow {
     rows: i64,
 }
 
@@ -54,7 +54,7 @@ impl Store {
             }
             Total::Asked(statement) => ((**statement).clone(), false),
         };
-        let rows: Vec<Row> = self.found(statement, is_search).await?;
+        let rows: Vec<TotalRow> = self.found(statement, is_search).await?;
         let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
         Ok(rows.first().map_or(0, |row| row.rows.min(most)))
     }

@@ -32,7 +32,7 @@ impl Store {
         passed: &[Candidate],
     ) -> Result<Option<Timestamp>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct NextDue {
             at: Option<i64>,
         }
         let mut values = Vec::new();
@@ -49,7 +49,7 @@ impl Store {
             self.dialect().pending_fires("scheduled_at", now, Since::Margin)
         );
         let statement = self.dialect().statement(sql, values);
-        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
+        let row = NextDue::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.and_then(|row| row.at).map(Timestamp))
     }
 
@@ -61,7 +61,7 @@ impl Store {
         passed: &[Candidate],
     ) -> Result<Vec<CursorAhead>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct DueCursor {
             shard: Option<i32>,
             at: i64,
         }
@@ -88,8 +88,8 @@ impl Store {
             some(">"),
             self.dialect().pending_fires("scheduled_at", now, Since::Margin)
         );
-        let rows = Row::find_by_statement(self.dialect().statement(sql, values));
-        let ahead = |row: Row| CursorAhead {
+        let rows = DueCursor::find_by_statement(self.dialect().statement(sql, values));
+        let ahead = |row: DueCursor| CursorAhead {
             shard: row.shard.and_then(|shard| u8::try_from(shard).ok()),
             at: Timestamp(row.at),
         };

@@ -16,7 +16,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{bulk::Bulk, rows::InstantRow},
+};
 
 /// A backfill that still has work to do.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
@@ -180,7 +183,7 @@ impl Store {
     /// The runs for which open backfills wait, as the backfills' rows say.
     pub async fn backfill_runs_at_work(&self) -> Result<HashSet<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct RunKey {
             run_id: Uuid,
         }
         let statement = self.dialect().statement(
@@ -188,7 +191,7 @@ impl Store {
              WHERE f.state = 'running' AND f.run_id IS NOT NULL",
             [],
         );
-        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
+        let rows = RunKey::find_by_statement(statement).all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| row.run_id).collect())
     }
 
@@ -230,10 +233,6 @@ impl Store {
         schedule: Uuid,
         instants: &[Timestamp],
     ) -> Result<Vec<Timestamp>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            at: i64,
-        }
         if instants.is_empty() {
             return Ok(vec![]);
         }
@@ -243,8 +242,8 @@ impl Store {
                AND f.scheduled_at = v.at AND f.state = 'running'",
             vec![schedule.into()],
         );
-        let rows = Row::find_by_statement(statement).all(tx).await?;
-        Ok(rows.into_iter().map(|row| Timestamp(row.at)).collect())
+        let rows = InstantRow::find_by_statement(statement).all(tx).await?;
+        Ok(rows.into_iter().map(|row| row.at).collect())
     }
 
     /// Ends those of the given fires of a locked backfill that have not ended yet.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, days::Days},
+    db::{bulk::Bulk, days::Days, rows::InstantRow},
 };
 
 /// The changes to a run that are written together.
@@ -219,7 +219,7 @@ impl Store {
         tx: &DatabaseTransaction,
         steps: &[&FlowStep],
     ) -> Result<(), StoreError> {
-        struct Row<'a> {
+        struct TaskRow<'a> {
             step: &'a FlowStep,
             task: &'a str,
             attempt: i32,
@@ -229,17 +229,17 @@ impl Store {
         for &step in steps {
             let begun = step.begun.iter().map(|(task, attempt)| (&**task, *attempt, None));
             let skipped = step.skipped.iter().map(|(task, why)| (&**task, 1, Some(&**why)));
-            let row = |(task, attempt, skipped)| Row { step, task, attempt, skipped };
+            let row = |(task, attempt, skipped)| TaskRow { step, task, attempt, skipped };
             rows.extend(begun.chain(skipped).map(row));
         }
         if rows.is_empty() {
             return Ok(());
         }
-        let state = |row: &Row<'_>| match row.skipped {
+        let state = |row: &TaskRow<'_>| match row.skipped {
             Some(_) => task_run::State::Skipped.to_value(),
             None => task_run::State::Running.to_value(),
         };
-        let ended = |row: &Row<'_>| row.skipped.map(|_| row.step.at.0);
+        let ended = |row: &TaskRow<'_>| row.skipped.map(|_| row.step.at.0);
         let statement = Bulk::default()
             .uuid("run_id", rows.iter().map(|row| row.step.hold.run_id))
             .text("task", rows.iter().map(|row| row.task.to_owned()))
@@ -317,16 +317,12 @@ impl Store {
         schedule: Uuid,
         at: Timestamp,
     ) -> Result<Option<Timestamp>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            at: i64,
-        }
         let statement = self.dialect().statement(
             "SELECT last_scheduled_at AS at FROM fire \
              WHERE schedule_id = $1 AND scheduled_at < $2 ORDER BY scheduled_at DESC LIMIT 1",
             [schedule.into(), at.0.into()],
         );
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
-        Ok(row.map(|row| Timestamp(row.at)))
+        let row = InstantRow::find_by_statement(statement).one(self.read()).await?;
+        Ok(row.map(|row| row.at))
     }
 }

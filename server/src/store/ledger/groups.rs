@@ -75,7 +75,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<HashMap<Uuid, i64>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct GroupRoom {
             id: Uuid,
             free: i64,
         }
@@ -101,7 +101,7 @@ impl Store {
             self.dialect().live_runs("run.id", now)
         );
         let count = ids().statement(self.dialect(), &sql, vec![]);
-        let rows = Row::find_by_statement(count).all(tx).await?;
+        let rows = GroupRoom::find_by_statement(count).all(tx).await?;
         Ok(rows.into_iter().map(|row| (row.id, row.free)).collect())
     }
 }

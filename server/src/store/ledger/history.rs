@@ -18,6 +18,7 @@ use crate::store::{
     db::{
         bulk::{Bulk, MAX_ROWS},
         days::{DAY_MS, Days, first_key, made_at},
+        rows::KeyRow,
     },
 };
 
@@ -91,13 +92,9 @@ pub fn period_of(at: Timestamp) -> Timestamp {
 impl Store {
     /// The key of the last fire that was counted; nil if none was counted yet.
     pub async fn fires_counted_until(&self) -> Result<Uuid, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
         let sql = "SELECT id FROM stat_position WHERE feed = $1";
         let statement = self.dialect().statement(sql, [FEED.into()]);
-        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
+        let row = KeyRow::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.map_or(Uuid::nil(), |row| row.id))
     }
 
@@ -110,7 +107,7 @@ impl Store {
         limit: u64,
     ) -> Result<Option<CountedFires>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct FireRow {
             id: Uuid,
             namespace_id: Uuid,
             days: Option<i32>,
@@ -121,7 +118,7 @@ impl Store {
              LEFT JOIN schedule s ON s.id = t.schedule_id ORDER BY t.id";
         let values = [after.into(), first_key(until.0).into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        let found = Row::find_by_statement(statement).all(self.rounds()).await?;
+        let found = FireRow::find_by_statement(statement).all(self.rounds()).await?;
         let Some(last) = found.last().map(|row| row.id) else { return Ok(None) };
         let mut rows = BTreeMap::new();
         for row in &found {
@@ -164,7 +161,7 @@ impl Store {
         runs: &[SettledRun],
     ) -> Result<BTreeMap<Period, i64>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct CountedRun {
             id: Uuid,
             days: Option<i32>,
             attempts: i64,
@@ -183,8 +180,9 @@ impl Store {
                      FROM v LEFT JOIN schedule s ON s.id = v.schedule_id",
                     vec![],
                 );
-            let found = Row::find_by_statement(statement).all(self.rounds()).await?;
-            let found: BTreeMap<Uuid, Row> = found.into_iter().map(|row| (row.id, row)).collect();
+            let found = CountedRun::find_by_statement(statement).all(self.rounds()).await?;
+            let found: BTreeMap<Uuid, CountedRun> =
+                found.into_iter().map(|row| (row.id, row)).collect();
             for run in part {
                 let row = found.get(&run.id);
                 let days = row.and_then(|row| row.days).unwrap_or_default();
@@ -303,7 +301,7 @@ impl Store {
         now: DateTime<Utc>,
     ) -> Result<BTreeMap<Uuid, i64>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct NamespaceRows {
             id: Uuid,
             row_count: i64,
         }
@@ -319,7 +317,7 @@ impl Store {
             let values = vec![now.timestamp_millis().into(), usual.into()];
             let statement = Bulk::default().uuid("id", part.iter().copied());
             let statement = statement.statement(self.dialect(), &sql, values);
-            let found = Row::find_by_statement(statement).all(self.read()).await?;
+            let found = NamespaceRows::find_by_statement(statement).all(self.read()).await?;
             rows.extend(found.into_iter().map(|row| (row.id, row.row_count)));
         }
         Ok(rows)
@@ -333,7 +331,7 @@ impl Store {
         now: DateTime<Utc>,
     ) -> Result<Vec<(String, i64)>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct NamespaceLogBytes {
             name: String,
             log_bytes: i64,
         }
@@ -350,20 +348,23 @@ impl Store {
         let values = vec![now.timestamp_millis().into(), usual.into()];
         let statement = Bulk::default().uuid("id", namespaces.iter().copied());
         let statement = statement.statement(self.dialect(), &sql, values);
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        let rows = NamespaceLogBytes::find_by_statement(statement).all(self.read()).await?;
         Ok(rows.into_iter().map(|row| (row.name, row.log_bytes)).collect())
     }
 
     /// Number of bytes in a run's log lines.
     pub async fn log_bytes_of_run(&self, run: Uuid) -> Result<i64, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct RunLogBytes {
             bytes: i64,
         }
         let sql = "SELECT CAST(coalesce(sum(octet_length(text)), 0) AS bigint) AS bytes \
              FROM task_log WHERE run_id = $1";
         let statement = self.dialect().statement(sql, [run.into()]);
-        Ok(Row::find_by_statement(statement).one(self.read()).await?.map_or(0, |row| row.bytes))
+        Ok(RunLogBytes::find_by_statement(statement)
+            .one(self.read())
+            .await?
+            .map_or(0, |row| row.bytes))
     }
 }
 

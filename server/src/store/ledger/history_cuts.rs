@@ -41,7 +41,7 @@ impl Store {
             days: i32,
         }
         #[derive(FromQueryResult)]
-        struct Row {
+        struct LogBytesOfDays {
             days: i64,
             bytes: i64,
         }
@@ -67,7 +67,7 @@ impl Store {
                      WHERE l.at < {0} {days} GROUP BY v.days",
                     vec![until.0.into()],
                 );
-            for row in Row::find_by_statement(statement).all(self.read()).await? {
+            for row in LogBytesOfDays::find_by_statement(statement).all(self.read()).await? {
                 *left.entry(row.days).or_default() += row.bytes;
             }
         }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     store::{
         DatabaseTransaction, Store, StoreError,
-        db::{bulk::Bulk, days::Days},
+        db::{bulk::Bulk, days::Days, rows::KeyRow},
         logs::NewChunk,
     },
     telemetry::TracedRun,
@@ -143,7 +143,7 @@ impl Store {
         settlements: &[&Settlement],
     ) -> Result<HashSet<RunLease>, StoreError> {
         #[derive(PartialEq, Eq, Hash, FromQueryResult)]
-        struct Row {
+        struct SettledAttempt {
             run_id: Uuid,
             attempt: i32,
         }
@@ -165,9 +165,9 @@ impl Store {
                  WHERE t.node_id = v.node_id AND t.state = v.state AND t.finished_at = v.at {days}",
                 vec![],
             );
-        let rows = Row::find_by_statement(statement).all(tx).await?;
-        let rows: HashSet<Row> = rows.into_iter().collect();
-        let row = |hold: &RunLease| Row { run_id: hold.run_id, attempt: hold.attempt };
+        let rows = SettledAttempt::find_by_statement(statement).all(tx).await?;
+        let rows: HashSet<SettledAttempt> = rows.into_iter().collect();
+        let row = |hold: &RunLease| SettledAttempt { run_id: hold.run_id, attempt: hold.attempt };
         let holds = settlements.iter().map(|settlement| settlement.hold);
         Ok(holds.filter(|hold| rows.contains(&row(hold))).collect())
     }
@@ -260,16 +260,12 @@ impl Store {
 
     /// The runs on `node` that are in progress and have a cancel request.
     pub async fn cancel_requests(&self, node: Uuid) -> Result<Vec<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
         let statement = self.dialect().statement(
             "SELECT id FROM run WHERE state IN ('queued', 'running', 'retrying') \
                AND state = 'running' AND node_id = $1 AND cancel_requested_at IS NOT NULL",
             [node.into()],
         );
-        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
+        let rows = KeyRow::find_by_statement(statement).all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 }

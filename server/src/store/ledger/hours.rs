@@ -37,7 +37,7 @@ impl Store {
         most: u64,
     ) -> Result<Vec<NamespaceMinute>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct HourRow {
             namespace_id: Uuid,
             hour: i64,
         }
@@ -46,8 +46,8 @@ impl Store {
                WHERE minute < $1 AND minute % 3600000 <> 0 ORDER BY minute LIMIT $2) fine \
              ORDER BY hour, namespace_id";
         let statement = self.dialect().statement(sql, [until.0.into(), most.cast_signed().into()]);
-        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
-        let hour = |Row { namespace_id, hour }: Row| NamespaceMinute {
+        let rows = HourRow::find_by_statement(statement).all(self.rounds()).await?;
+        let hour = |HourRow { namespace_id, hour }: HourRow| NamespaceMinute {
             namespace_id,
             minute: Timestamp(hour),
         };
@@ -85,14 +85,6 @@ pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
     until: Timestamp,
     step_ms: i64,
 ) -> Result<Vec<(i64, Rollup)>, StoreError> {
-    #[derive(FromQueryResult)]
-    struct Row {
-        step: i64,
-        #[sea_orm(nested)]
-        counts: Counts,
-        durations: String,
-        latenesses: String,
-    }
     let sql = format!(
         "SELECT (minute - $1) / $3 AS step, {}, string_agg(durations, ' ') AS durations, \
            string_agg(latenesses, ' ') AS latenesses \
@@ -103,11 +95,8 @@ pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
     );
     let mut values = vec![from.0.into(), until.0.into(), step_ms.max(1).into()];
     values.extend(namespace.map(Into::into));
-    let rows = Row::find_by_statement(dialect.statement(sql, values)).all(connection).await?;
-    let step = |row: Row| -> Result<_, StoreError> {
-        Ok((row.step, rollup(row.counts, &row.durations, &row.latenesses)?))
-    };
-    rows.into_iter().map(step).collect()
+    let rows = StepRow::find_by_statement(dialect.statement(sql, values)).all(connection).await?;
+    rows.into_iter().map(|row| row.rollup().map(|rollup| (row.step, rollup))).collect()
 }
 
 /// A step of a period in one namespace, and its totals.
@@ -127,13 +116,10 @@ pub(in crate::store) async fn steps_of_each<C: ConnectionTrait>(
     step_ms: i64,
 ) -> Result<Vec<NamespaceStep>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct NamespaceStepRow {
         namespace_id: Uuid,
-        step: i64,
         #[sea_orm(nested)]
-        counts: Counts,
-        durations: String,
-        latenesses: String,
+        step: StepRow,
     }
     let mut values = vec![from.0.into(), until.0.into(), step_ms.max(1).into()];
     let only = within.compared(&mut values);
@@ -145,17 +131,29 @@ pub(in crate::store) async fn steps_of_each<C: ConnectionTrait>(
          GROUP BY namespace_id, (minute - $1) / $3 ORDER BY namespace_id, (minute - $1) / $3",
         added_up(),
     );
-    let rows = Row::find_by_statement(dialect.statement(sql, values)).all(connection).await?;
-    let step = |row: Row| -> Result<_, StoreError> {
-        let rollup = rollup(row.counts, &row.durations, &row.latenesses)?;
-        Ok(NamespaceStep { namespace_id: row.namespace_id, step: row.step, rollup })
+    let rows = NamespaceStepRow::find_by_statement(dialect.statement(sql, values));
+    let step = |NamespaceStepRow { namespace_id, step }: NamespaceStepRow| {
+        step.rollup().map(|rollup| NamespaceStep { namespace_id, step: step.step, rollup })
     };
-    rows.into_iter().map(step).collect()
+    rows.all(connection).await?.into_iter().map(step).collect()
 }
 
-/// The totals of a step, with the distributions that its rows contain.
-fn rollup(counts: Counts, durations: &str, latenesses: &str) -> Result<Rollup, StoreError> {
-    let spread = |text: &str| Spread::read(text).map_err(|error| DbErr::Type(error.to_string()));
-    let (durations, latenesses) = (spread(durations)?, spread(latenesses)?);
-    Ok(Rollup { counts, durations, latenesses })
+/// A step of a period, and its totals as the database adds them up.
+#[derive(FromQueryResult)]
+struct StepRow {
+    step: i64,
+    #[sea_orm(nested)]
+    counts: Counts,
+    durations: String,
+    latenesses: String,
+}
+
+impl StepRow {
+    /// The totals, with the distributions that the rows of the step contain.
+    fn rollup(&self) -> Result<Rollup, StoreError> {
+        let spread =
+            |text: &str| Spread::read(text).map_err(|error| DbErr::Type(error.to_string()));
+        let (durations, latenesses) = (spread(&self.durations)?, spread(&self.latenesses)?);
+        Ok(Rollup { counts: self.counts, durations, latenesses })
+    }
 }

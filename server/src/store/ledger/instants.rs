@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::store::{
     Store, StoreError,
-    db::{bulk::Bulk, days::Days},
+    db::{bulk::Bulk, days::Days, rows::InstantRow},
 };
 
 /// The ledger row of exactly one instant. It may be the first instant of a range.
@@ -126,7 +126,7 @@ impl Store {
         schedule: Uuid,
     ) -> Result<Option<Timestamp>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct LastInstant {
             at: Option<Timestamp>,
         }
         let statement = self.dialect().statement(
@@ -139,7 +139,7 @@ impl Store {
                WHERE schedule_id = $1 AND count > 1 AND last_scheduled_at <= claimed_at) ends",
             [schedule.into()],
         );
-        let row = Row::find_by_statement(statement).one(connection).await?;
+        let row = LastInstant::find_by_statement(statement).one(connection).await?;
         Ok(row.and_then(|row| row.at))
     }
 
@@ -150,7 +150,7 @@ impl Store {
         spans: &[(Uuid, Timestamp, Timestamp)],
     ) -> Result<HashSet<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct ScheduleKey {
             schedule_id: Uuid,
         }
         if spans.is_empty() {
@@ -168,7 +168,7 @@ impl Store {
                    AND fire.scheduled_at >= v.from_at AND fire.scheduled_at <= v.to_at {days})",
                 vec![],
             );
-        let rows = Row::find_by_statement(statement).all(connection).await?;
+        let rows = ScheduleKey::find_by_statement(statement).all(connection).await?;
         Ok(rows.into_iter().map(|row| row.schedule_id).collect())
     }
 
@@ -182,10 +182,6 @@ impl Store {
         last: Timestamp,
         limit: Option<usize>,
     ) -> Result<Vec<DateTime<Utc>>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            at: Timestamp,
-        }
         let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
         let statement = self.dialect().statement(
             "SELECT scheduled_at AS at FROM fire \
@@ -193,7 +189,7 @@ impl Store {
              ORDER BY scheduled_at LIMIT $4",
             [schedule.into(), first.0.into(), last.0.into(), limit.into()],
         );
-        let rows = Row::find_by_statement(statement).all(connection).await?;
+        let rows = InstantRow::find_by_statement(statement).all(connection).await?;
         Ok(rows.into_iter().map(|row| row.at.utc()).collect())
     }
 }

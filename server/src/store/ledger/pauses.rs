@@ -5,15 +5,13 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::claims::{DUE_COLUMNS, DueSchedule};
-use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{bulk::Bulk, rows::KeyRow},
+};
 
 /// The cursor of a schedule that has no instants left: the end of the year 9999.
 const NEVER: i64 = 253_402_300_799_000;
-
-#[derive(FromQueryResult)]
-struct Id {
-    id: Uuid,
-}
 
 /// The condition for a pause that should have ended by `$1`. A partial index has its first part.
 const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
@@ -138,7 +136,7 @@ impl Store {
     }
 
     /// Locks a schedule if its pause should have ended by `now`.
-    /// Returns false if it should not have, or if another transaction has locked the schedule.
+    /// Returns false if the pause goes on, or if another transaction has locked the schedule.
     pub async fn lock_pause_if_over(
         &self,
         tx: &DatabaseTransaction,
@@ -148,7 +146,7 @@ impl Store {
         let lock = self.dialect().skip_locked("schedule");
         let sql = format!("SELECT id FROM schedule WHERE id = $2 AND {IS_OVER} {lock}");
         let statement = self.dialect().statement(sql, [now.0.into(), schedule.into()]);
-        Ok(Id::find_by_statement(statement).one(tx).await?.is_some())
+        Ok(KeyRow::find_by_statement(statement).one(tx).await?.is_some())
     }
 
     async fn find_pauses_over<C: ConnectionTrait>(
@@ -163,7 +161,7 @@ impl Store {
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        let rows = Id::find_by_statement(statement).all(connection).await?;
+        let rows = KeyRow::find_by_statement(statement).all(connection).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 }

@@ -61,7 +61,7 @@ impl Store {
         namespace: Uuid,
     ) -> Result<Option<CountedHistory>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct PeriodRow {
             period: Timestamp,
             days: i32,
             row_count: i64,
@@ -76,10 +76,10 @@ impl Store {
                JOIN stat_position f ON f.feed = 'fire' \
              WHERE h.namespace_id = $1";
         let statement = self.dialect().statement(sql, [namespace.into()]);
-        let found = Row::find_by_statement(statement).all(self.read()).await?;
+        let found = PeriodRow::find_by_statement(statement).all(self.read()).await?;
         let Some(first) = found.first() else { return Ok(None) };
         let (changed, id, fires) = (first.changed, first.run_id, first.fire_id);
-        let of = |row: &Row| {
+        let of = |row: &PeriodRow| {
             let at = Period { namespace_id: namespace, period: row.period, days: row.days };
             (at, row.row_count)
         };

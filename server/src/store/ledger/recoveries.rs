@@ -111,7 +111,7 @@ impl Store {
         before: Timestamp,
     ) -> Result<Astray, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct StrayCounts {
             orphans: i64,
             overruns: i64,
             intents: i64,
@@ -137,7 +137,7 @@ impl Store {
             format!("SELECT {orphans} AS orphans, {overruns} AS overruns, {intents} AS intents");
         let expiry = i64::try_from(expiry.as_millis()).unwrap_or(i64::MAX);
         let values = [expiry.into(), own.into(), before.0.into()];
-        let row = Row::find_by_statement(self.dialect().statement(sql, values));
+        let row = StrayCounts::find_by_statement(self.dialect().statement(sql, values));
         let row = row.one(self.rounds()).await?;
         Ok(row.map_or_else(Astray::default, |row| Astray {
             orphans: row.orphans > 0,

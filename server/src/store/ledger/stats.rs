@@ -82,15 +82,9 @@ const FEED: &str = "run";
 impl Store {
     /// How far the feed of runs has been counted; `None` before the first count.
     pub async fn counted_until(&self) -> Result<Option<Cursor>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            changed: i64,
-            id: Uuid,
-        }
         let sql = "SELECT changed, id FROM stat_position WHERE feed = $1";
         let statement = self.dialect().statement(sql, [FEED.into()]);
-        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
-        Ok(row.map(|Row { changed, id }| Cursor { changed, id }))
+        Ok(Cursor::find_by_statement(statement).one(self.rounds()).await?)
     }
 
     /// The settled runs between `after` and `end`, in the order of the feed.

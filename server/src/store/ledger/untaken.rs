@@ -95,7 +95,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<(Uuid, i32)>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct WaitingVersion {
             workflow_id: Uuid,
             workflow_version: i32,
         }
@@ -103,7 +103,7 @@ impl Store {
             "SELECT DISTINCT run.workflow_id, run.workflow_version FROM run WHERE {WAITS_AGAIN}{}",
             self.dialect().live_runs("run.id", now)
         );
-        let rows = Row::find_by_statement(self.dialect().statement(sql, []));
+        let rows = WaitingVersion::find_by_statement(self.dialect().statement(sql, []));
         let rows = rows.all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| (row.workflow_id, row.workflow_version)).collect())
     }

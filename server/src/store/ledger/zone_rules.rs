@@ -9,7 +9,10 @@ use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::claims::{DUE_COLUMNS, DueSchedule};
-use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    DatabaseTransaction, Dialect, Store, StoreError,
+    db::{bulk::Bulk, rows::KeyRow},
+};
 
 /// A schedule whose cursor depends on its zone's rules.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -58,12 +61,12 @@ impl Store {
         own: &str,
     ) -> Result<Option<String>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct ReleaseRow {
             zone_data: String,
         }
         let lock = self.dialect().share();
         let sql = format!("SELECT zone_data FROM zone_rules WHERE id = 1 {lock}");
-        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(tx).await?;
+        let row = ReleaseRow::find_by_statement(self.dialect().statement(sql, [])).one(tx).await?;
         Ok(row.map(|row| row.zone_data).filter(|theirs| theirs != own))
     }
 
@@ -92,13 +95,9 @@ impl Store {
 
     /// The last of the next `limit` schedules after a key; `None` if fewer are left.
     pub async fn page_end(&self, after: Uuid, limit: u64) -> Result<Option<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
         let sql = "SELECT id FROM schedule WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2";
         let values = [after.into(), limit.saturating_sub(1).cast_signed().into()];
-        let row = Row::find_by_statement(self.dialect().statement(sql, values));
+        let row = KeyRow::find_by_statement(self.dialect().statement(sql, values));
         Ok(row.one(self.read()).await?.map(|row| row.id))
     }
 

@@ -7,13 +7,15 @@ use entity::{
     backfill_fire,
 };
 use sea_orm::{
-    ColumnTrait, EntityTrait, FromQueryResult, Order, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait,
+    ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
 };
 use uuid::Uuid;
 
 use super::within::Within;
-use crate::store::{Page, PageWindow, Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    Page, PageWindow, Store, StoreError,
+    db::{bulk::Bulk, page::page_descending},
+};
 
 /// Selects backfills. A field that is `None` does not narrow the selection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,18 +61,11 @@ pub async fn page(
     filter: &Filter,
     window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let order = if window.from_end { Order::Asc } else { Order::Desc };
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
         .apply_if(filter.state, |query, state| query.filter(Column::State.eq(state)));
-    let query = list
-        .clone()
-        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
-        .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
-        .order_by(Column::Id, order)
-        .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?).of_list(list))
+    page_descending(store.read(), list, Column::Id, window).await
 }
 
 /// A page of a backfill's fires, in the order in which they start.
@@ -100,7 +95,7 @@ pub async fn progress(
     backfills: &[Uuid],
 ) -> Result<HashMap<Uuid, FiresByState>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct StateCount {
         backfill_id: Uuid,
         state: backfill_fire::State,
         fires: i64,
@@ -115,7 +110,7 @@ pub async fn progress(
         vec![],
     );
     let mut all: HashMap<Uuid, FiresByState> = HashMap::new();
-    for row in Row::find_by_statement(statement).all(store.read()).await? {
+    for row in StateCount::find_by_statement(statement).all(store.read()).await? {
         let progress = all.entry(row.backfill_id).or_default();
         let count = match row.state {
             backfill_fire::State::Pending => &mut progress.pending,

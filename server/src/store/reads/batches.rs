@@ -93,7 +93,7 @@ pub async fn task_run_counts(
     runs: &[Uuid],
 ) -> Result<HashMap<Uuid, i64>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct TaskRunCount {
         run_id: Uuid,
         found: i64,
     }
@@ -107,7 +107,7 @@ pub async fn task_run_counts(
          FROM v JOIN task_run ON task_run.run_id = v.id {days} GROUP BY task_run.run_id",
         vec![],
     );
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let rows = TaskRunCount::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.run_id, row.found)).collect())
 }
 
@@ -159,7 +159,7 @@ pub async fn live_runs(
     schedules: &[Uuid],
 ) -> Result<HashMap<Uuid, i64>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct LiveRunCount {
         schedule_id: Uuid,
         runs: i64,
     }
@@ -173,7 +173,7 @@ pub async fn live_runs(
          WHERE run.state IN ('queued', 'running', 'retrying') GROUP BY run.schedule_id",
         vec![],
     );
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let rows = LiveRunCount::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.schedule_id, row.runs)).collect())
 }
 

@@ -120,7 +120,7 @@ fn between<E: EntityTrait>(
 /// another PostgreSQL cluster, and followers wait until this cluster's stamps have passed them.
 pub async fn is_ahead(store: &Store) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct IsAhead {
         is_ahead: bool,
     }
     if !store.dialect().is_postgres() {
@@ -131,19 +131,20 @@ pub async fn is_ahead(store: &Store) -> Result<bool, StoreError> {
         "SELECT EXISTS (SELECT 1 FROM run WHERE changed >= {next}) \
            OR EXISTS (SELECT 1 FROM stat_position WHERE changed >= {next}) AS is_ahead"
     );
-    let row = Row::find_by_statement(store.dialect().statement(sql, [])).one(store.read()).await?;
+    let row =
+        IsAhead::find_by_statement(store.dialect().statement(sql, [])).one(store.read()).await?;
     Ok(row.is_some_and(|row| row.is_ahead))
 }
 
 async fn end(store: &Store, table: &str) -> Result<Cursor, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct FeedEnd {
         changed: Option<i64>,
     }
     let horizon = store.dialect().horizon();
     let sql = format!("SELECT max(changed) AS changed FROM {table} WHERE changed < {horizon}");
     let statement = store.dialect().statement(sql, []);
-    let row = Row::find_by_statement(statement).one(store.read()).await?;
+    let row = FeedEnd::find_by_statement(statement).one(store.read()).await?;
     let changed = row.and_then(|row| row.changed);
     Ok(changed.map_or(Cursor::START, |changed| Cursor { changed, id: Uuid::max() }))
 }

@@ -4,10 +4,10 @@ use entity::{
     Timestamp,
     fire::{Column, Entity, Model, Verdict},
 };
-use sea_orm::{ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryTrait};
 use uuid::Uuid;
 
-use crate::store::{Page, PageWindow, Store, StoreError};
+use crate::store::{Page, PageWindow, Store, StoreError, db::page::page_descending};
 
 /// Selects fires. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,6 @@ pub async fn page(
     filter: &Filter,
     window: &PageWindow<Timestamp>,
 ) -> Result<Page<Model>, StoreError> {
-    let order = if window.from_end { Order::Asc } else { Order::Desc };
     let list = Entity::find()
         .filter(Column::ScheduleId.eq(schedule))
         .apply_if(filter.verdicts.clone(), |query, verdicts| {
@@ -35,11 +34,5 @@ pub async fn page(
         })
         .apply_if(filter.after, |query, at| query.filter(Column::ScheduledAt.gte(at)))
         .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)));
-    let query = list
-        .clone()
-        .apply_if(window.after, |query, at| query.filter(Column::ScheduledAt.lt(at)))
-        .apply_if(window.before, |query, at| query.filter(Column::ScheduledAt.gt(at)))
-        .order_by(Column::ScheduledAt, order)
-        .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?).of_list(list))
+    page_descending(store.read(), list, Column::ScheduledAt, window).await
 }

@@ -94,7 +94,7 @@ pub async fn page(
 /// The fires that match the filter, counted by verdict and reason.
 pub async fn totals(store: &Store, within: &Within, filter: &Filter) -> Result<Totals, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct VerdictRow {
         verdict: Verdict,
         reason: Reason,
         fires: i64,
@@ -114,12 +114,15 @@ pub async fn totals(store: &Store, within: &Within, filter: &Filter) -> Result<T
         .expr_as(Expr::cust("min(scheduled_at)"), "earliest")
         .from_subquery(newest.into_query(), "newest")
         .group_by_columns(["verdict", "reason"]);
-    let rows: Vec<Row> = store.found(store.dialect().backend().build(&query), true).await?;
+    let rows: Vec<VerdictRow> = store.found(store.dialect().backend().build(&query), true).await?;
     let counted: i64 = rows.iter().map(|row| row.rows).sum();
     let is_cut = u64::try_from(counted).is_ok_and(|counted| counted >= MAX_COUNTED);
     let counted_from = rows.iter().map(|row| row.earliest).min().filter(|_| is_cut);
-    let group =
-        |row: Row| VerdictGroup { verdict: row.verdict, reason: row.reason, count: row.fires };
+    let group = |row: VerdictRow| VerdictGroup {
+        verdict: row.verdict,
+        reason: row.reason,
+        count: row.fires,
+    };
     let mut groups: Vec<_> = rows.into_iter().map(group).collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.count));
     Ok(Totals { groups, counted_from })

@@ -97,7 +97,7 @@ pub async fn nodes(store: &Store) -> Result<Vec<node::Model>, StoreError> {
 /// The number of runs that each node is executing.
 pub async fn runs_by_node(store: &Store) -> Result<HashMap<Uuid, i64>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct NodeRuns {
         node_id: Uuid,
         runs: i64,
     }
@@ -108,6 +108,6 @@ pub async fn runs_by_node(store: &Store) -> Result<HashMap<Uuid, i64>, StoreErro
            AND node_id IS NOT NULL GROUP BY node_id",
         [],
     );
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let rows = NodeRuns::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.node_id, row.runs)).collect())
 }

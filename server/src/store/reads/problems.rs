@@ -93,7 +93,7 @@ async fn failing(
 ) -> Result<Vec<ProblemGroup>, StoreError> {
     use run::{Column, State};
     #[derive(FromQueryResult)]
-    struct Row {
+    struct FailedRun {
         id: Uuid,
         schedule_id: Uuid,
         state: State,
@@ -112,7 +112,7 @@ async fn failing(
         .filter(Column::ScheduleId.is_not_null())
         .order_by_desc(Column::FinishedAt)
         .limit(MAX_LOOKED_AT);
-    let rows: Vec<Row> = store.found(newest.build(store.dialect().backend()), true).await?;
+    let rows: Vec<FailedRun> = store.found(newest.build(store.dialect().backend()), true).await?;
     let mut groups: HashMap<(Uuid, String), ProblemGroup> = HashMap::new();
     // The latest row of a group comes first, so it determines the last failure.
     for row in rows {
@@ -152,7 +152,7 @@ async fn losing(
 ) -> Result<Vec<ProblemGroup>, StoreError> {
     use fire::Column;
     #[derive(FromQueryResult)]
-    struct Row {
+    struct LostFires {
         schedule_id: Uuid,
         reason: Reason,
         scheduled_at: Timestamp,
@@ -174,7 +174,7 @@ async fn losing(
         .filter(Column::DecidedAt.gte(since))
         .order_by_desc(Column::DecidedAt)
         .limit(MAX_LOOKED_AT);
-    let rows: Vec<Row> = store.found(newest.build(store.dialect().backend()), true).await?;
+    let rows: Vec<LostFires> = store.found(newest.build(store.dialect().backend()), true).await?;
     let mut groups: HashMap<(Uuid, Reason), ProblemGroup> = HashMap::new();
     for row in rows {
         let group = groups.entry((row.schedule_id, row.reason)).or_insert_with(|| ProblemGroup {
@@ -195,7 +195,7 @@ async fn losing(
 /// succeeded, or a later fire of it has started.
 pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct ProblemPlace {
         place: i64,
     }
     let numbered = || (0_i64..).zip(problems);
@@ -218,7 +218,7 @@ pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i6
                    WHERE run.schedule_id = v.id AND run.id > v.last AND run.state = 'succeeded')",
                 vec![],
             );
-        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        let rows = ProblemPlace::find_by_statement(statement).all(store.read()).await?;
         found.extend(rows.into_iter().map(|row| row.place));
     }
     if !fires.is_empty() {
@@ -234,7 +234,7 @@ pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i6
                      AND fire.verdict = {0})",
                 vec![started.to_value().into()],
             );
-        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        let rows = ProblemPlace::find_by_statement(statement).all(store.read()).await?;
         found.extend(rows.into_iter().map(|row| row.place));
     }
     Ok(found)

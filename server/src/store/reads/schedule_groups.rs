@@ -23,7 +23,7 @@ pub enum Grouping {
 }
 
 /// A group of schedules.
-#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The name of the tag or module.
     pub name: String,
@@ -36,8 +36,18 @@ pub struct Group {
 pub struct Groups {
     /// The largest groups, sorted by name.
     pub groups: Vec<Group>,
+    /// Number of groups, whether they are among these or not.
+    pub total: i64,
     /// Whether there are more groups than these.
     pub is_cut: bool,
+}
+
+/// A group, and the number of all groups.
+#[derive(FromQueryResult)]
+struct CountedGroup {
+    name: String,
+    schedules: i64,
+    total: i64,
 }
 
 /// The groups of the schedules that match a filter. With `text`, only those whose names contain it,
@@ -78,17 +88,18 @@ pub async fn groups(
         None => (String::new(), String::new()),
     };
     let sql = format!(
-        "SELECT {name} AS name, count(*) AS schedules FROM ({}) s {beside} \
-           WHERE {name} IS NOT NULL {fits} GROUP BY {name} ORDER BY {first} 2 DESC, 1 LIMIT {}",
-        list.sql,
-        MAX_GROUPS + 1
+        "SELECT {name} AS name, count(*) AS schedules, count(*) OVER () AS total FROM ({}) s {beside} \
+           WHERE {name} IS NOT NULL {fits} GROUP BY {name} ORDER BY {first} 2 DESC, 1 LIMIT {MAX_GROUPS}",
+        list.sql
     );
     // All schedules of the list are read, so the time limit of searches applies.
-    let mut groups: Vec<Group> = store.found(Statement { sql, ..list }, true).await?;
-    let is_cut = groups.len() > MAX_GROUPS;
-    groups.truncate(MAX_GROUPS);
+    let found: Vec<CountedGroup> = store.found(Statement { sql, ..list }, true).await?;
+    let total = found.first().map_or(0, |group| group.total);
+    let is_cut = i64::try_from(found.len()).is_ok_and(|listed| listed < total);
+    let group = |CountedGroup { name, schedules, .. }| Group { name, schedules };
+    let mut groups: Vec<Group> = found.into_iter().map(group).collect();
     groups.sort_by_cached_key(|group| (group.name.to_lowercase(), group.name.clone()));
-    Ok(Groups { groups, is_cut })
+    Ok(Groups { groups, total, is_cut })
 }
 
 /// Number of schedules that match a filter and are in no group, counted up to

@@ -36,7 +36,7 @@ pub struct RunFigures {
 }
 
 #[derive(FromQueryResult)]
-struct Row {
+struct RunRow {
     schedule_id: Uuid,
     state: State,
     due_at: Timestamp,
@@ -73,7 +73,7 @@ pub async fn of_schedules(
     let bulk = Bulk::default().uuid("id", schedules.iter().copied());
     let statement = bulk.statement(store.dialect(), &sql, values);
     let mut figures: HashMap<Uuid, RunFigures> = HashMap::new();
-    for row in Row::find_by_statement(statement).all(store.read()).await? {
+    for row in RunRow::find_by_statement(statement).all(store.read()).await? {
         figures.entry(row.schedule_id).or_default().add(&row);
     }
     for one in figures.values_mut() {
@@ -91,7 +91,7 @@ pub async fn of_schedules(
 }
 
 impl RunFigures {
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &RunRow) {
         self.runs += 1;
         match row.state {
             State::Succeeded => self.succeeded += 1,

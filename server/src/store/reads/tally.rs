@@ -30,7 +30,7 @@ pub struct Tally {
 }
 
 #[derive(FromQueryResult)]
-struct Row {
+struct FireCount {
     schedule_id: Uuid,
     verdict: Verdict,
     state: Option<State>,
@@ -59,7 +59,7 @@ pub async fn of_schedules(
         vec![since.0.into()],
     );
     let mut tallies = HashMap::new();
-    for row in Row::find_by_statement(statement).all(store.read()).await? {
+    for row in FireCount::find_by_statement(statement).all(store.read()).await? {
         let tally: &mut Tally = tallies.entry(row.schedule_id).or_default();
         tally.add(&row);
     }
@@ -77,7 +77,7 @@ fn runs_since(store: &Store, since: Timestamp) -> String {
 }
 
 impl Tally {
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &FireCount) {
         let end = match (row.verdict, row.state) {
             (Verdict::Pending, _) => &mut self.running,
             (Verdict::Skipped, _) => &mut self.skipped,

@@ -9,10 +9,7 @@ use proptest::{
 use serde_json::json;
 
 use super::{depth::MAX_DEPTH, language::MAX_TEMPLATE_BYTES, *};
-use crate::{
-    clock::Clock,
-    target::{Http, Invocation, Secret},
-};
+use crate::{clock::Clock, target::Http};
 
 /// A quarter of the runtime's stack size for threads. Without optimisation it is all of it, because
 /// frames are several times as large.
@@ -349,37 +346,6 @@ fn a_loop_builds_no_value_that_is_larger_than_its_parts() {
     );
 }
 
-fn made(template: &str) -> String {
-    let mut http = Http::post("https://example.org/");
-    http.body = Some(template.into());
-    let names = json!({ "context": { "yes": true, "no": false, "none": null, "n": 1.5,
-        "list": [true, null, "a"], "map": { "k": [false] }, "text": "a \"b\"\n" } });
-    match filling::filled_in(Target::Http(http), names, Arc::default()) {
-        Ok(Target::Http(http)) => http.body.unwrap().as_str().unwrap().to_owned(),
-        other => panic!("{template}: {other:?}"),
-    }
-}
-
-#[test]
-fn values_other_than_texts_are_written_as_json() {
-    for (template, expected) in [
-        ("{{ context.yes }} {{ context.no }} {{ context.none }}", "true false null"),
-        ("{{ true }} {{ none }} {{ 1 == 2 }} {{ context.n }}", "true null false 1.5"),
-        ("{{ context.list }}", r#"[true,null,"a"]"#),
-        ("{{ context.map }}", r#"{"k":[false]}"#),
-        ("{{ context.list | join(',') }}", "true,null,a"),
-        ("{{ context.text }}", "a \"b\"\n"),
-        ("{{ context.text | tojson }}", r#""a \"b\"\n""#),
-        ("{{ {'a': context.yes, 'b': [context.none]} | tojson }}", r#"{"a":true,"b":[null]}"#),
-    ] {
-        assert_eq!(made(template), expected, "{template}");
-    }
-    let body =
-        made("{\"ok\": {{ context.yes }}, \"was\": {{ context.none }}, \"l\": {{ context.list }}}");
-    let read: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(read, json!({ "ok": true, "was": null, "l": [true, null, "a"] }));
-}
-
 #[test]
 fn raw_parts_are_checked_as_the_parser_sees_them() {
     for text in [
@@ -392,50 +358,4 @@ fn raw_parts_are_checked_as_the_parser_sees_them() {
         let told = check(text, TemplateScope::ALONE).unwrap_err().problem;
         assert!(told.contains("no multiplication"), "{text}: {told}");
     }
-}
-
-fn invocation(namespace: &str, timeout: Duration) -> Invocation {
-    Invocation {
-        run_id: uuid::Uuid::nil(),
-        attempt: 1,
-        task: "load".to_owned(),
-        namespace: namespace.to_owned(),
-        namespace_id: uuid::Uuid::nil(),
-        priority: 0,
-        schedule: None,
-        schedule_id: None,
-        scheduled_at: None,
-        idempotency_key: "k".to_owned(),
-        traceparent: None,
-        context: json!({}),
-        timeout,
-        kill_grace: Duration::ZERO,
-    }
-}
-
-#[tokio::test]
-async fn filling_in_ends_with_the_timeout_and_takes_the_places_of_its_namespace_alone() {
-    let (pool, clock) = (TemplatePool::default(), Clock::system());
-    let mut http = Http::post("https://example.org/");
-    http.headers.insert("X".to_owned(), Secret::new("{{ task }}"));
-    let target = Target::Http(http);
-    let fill = async |namespace: &str, timeout| {
-        let invocation = invocation(namespace, timeout);
-        let names = TemplateNames {
-            invocation: &invocation,
-            scheduled_at: chrono::DateTime::UNIX_EPOCH,
-            previous_fire: None,
-            tasks: &json!({}),
-            secrets: &std::collections::BTreeMap::new(),
-        };
-        pool.fill_in(&clock, &target, &names).await
-    };
-    let enter = || pool.places.try_enter("busy".to_owned());
-    let _held = [(); pool::MAX_OF_NAMESPACE].map(|()| enter().unwrap());
-    let short = Duration::from_millis(20);
-    assert_eq!(fill("busy", short).await, Err(Unfilled::TooLong(short)));
-    let Ok(Target::Http(filled)) = fill("other", Duration::from_mins(1)).await else {
-        panic!("not filled in")
-    };
-    assert_eq!(filled.headers["X"].expose(), "load");
 }

@@ -17,7 +17,7 @@ use crate::{bulkhead::Bulkhead, clock::Clock, target::Target};
 const MAX_AT_ONCE: usize = 64;
 
 /// Maximum number of targets of one namespace that are rendered at the same time on one node.
-pub(super) const MAX_OF_NAMESPACE: usize = 2;
+const MAX_OF_NAMESPACE: usize = 2;
 
 /// Maximum time for rendering one target, including the wait for its turn. A shorter timeout of the
 /// task takes precedence.
@@ -40,7 +40,7 @@ pub enum Unfilled {
 /// The places for rendering.
 #[derive(Debug)]
 pub(in crate::target) struct TemplatePool {
-    pub(super) places: Bulkhead<String>,
+    places: Bulkhead<String>,
 }
 
 impl Default for TemplatePool {
@@ -82,5 +82,59 @@ impl TemplatePool {
         });
         let filled = filled.await.map_err(|_| Unfilled::Defect)?;
         filled.map_err(|error| Unfilled::Refused(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::target::{Http, Invocation, Secret};
+
+    fn invocation(namespace: &str, timeout: Duration) -> Invocation {
+        Invocation {
+            run_id: uuid::Uuid::nil(),
+            attempt: 1,
+            task: "load".to_owned(),
+            namespace: namespace.to_owned(),
+            namespace_id: uuid::Uuid::nil(),
+            priority: 0,
+            schedule: None,
+            schedule_id: None,
+            scheduled_at: None,
+            idempotency_key: "k".to_owned(),
+            traceparent: None,
+            context: json!({}),
+            timeout,
+            kill_grace: Duration::ZERO,
+        }
+    }
+
+    #[tokio::test]
+    async fn filling_in_ends_with_the_timeout_and_takes_the_places_of_its_namespace_alone() {
+        let (pool, clock) = (TemplatePool::default(), Clock::system());
+        let mut http = Http::post("https://example.org/");
+        http.headers.insert("X".to_owned(), Secret::new("{{ task }}"));
+        let target = Target::Http(http);
+        let fill = async |namespace: &str, timeout| {
+            let invocation = invocation(namespace, timeout);
+            let names = TemplateNames {
+                invocation: &invocation,
+                scheduled_at: chrono::DateTime::UNIX_EPOCH,
+                previous_fire: None,
+                tasks: &json!({}),
+                secrets: &std::collections::BTreeMap::new(),
+            };
+            pool.fill_in(&clock, &target, &names).await
+        };
+        let enter = || pool.places.try_enter("busy".to_owned());
+        let _held = [(); MAX_OF_NAMESPACE].map(|()| enter().unwrap());
+        let short = Duration::from_millis(20);
+        assert_eq!(fill("busy", short).await, Err(Unfilled::TooLong(short)));
+        let Ok(Target::Http(filled)) = fill("other", Duration::from_mins(1)).await else {
+            panic!("not filled in")
+        };
+        assert_eq!(filled.headers["X"].expose(), "load");
     }
 }

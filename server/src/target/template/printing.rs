@@ -58,3 +58,44 @@ impl io::Write for Bounded {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use crate::target::{Http, Target, template::filling};
+
+    fn made(template: &str) -> String {
+        let mut http = Http::post("https://example.org/");
+        http.body = Some(template.into());
+        let names = json!({ "context": { "yes": true, "no": false, "none": null, "n": 1.5,
+            "list": [true, null, "a"], "map": { "k": [false] }, "text": "a \"b\"\n" } });
+        match filling::filled_in(Target::Http(http), names, Arc::default()) {
+            Ok(Target::Http(http)) => http.body.unwrap().as_str().unwrap().to_owned(),
+            other => panic!("{template}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn values_other_than_texts_are_written_as_json() {
+        for (template, expected) in [
+            ("{{ context.yes }} {{ context.no }} {{ context.none }}", "true false null"),
+            ("{{ true }} {{ none }} {{ 1 == 2 }} {{ context.n }}", "true null false 1.5"),
+            ("{{ context.list }}", r#"[true,null,"a"]"#),
+            ("{{ context.map }}", r#"{"k":[false]}"#),
+            ("{{ context.list | join(',') }}", "true,null,a"),
+            ("{{ context.text }}", "a \"b\"\n"),
+            ("{{ context.text | tojson }}", r#""a \"b\"\n""#),
+            ("{{ {'a': context.yes, 'b': [context.none]} | tojson }}", r#"{"a":true,"b":[null]}"#),
+        ] {
+            assert_eq!(made(template), expected, "{template}");
+        }
+        let body = made(
+            "{\"ok\": {{ context.yes }}, \"was\": {{ context.none }}, \"l\": {{ context.list }}}",
+        );
+        let read: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(read, json!({ "ok": true, "was": null, "l": [true, null, "a"] }));
+    }
+}

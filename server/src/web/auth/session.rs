@@ -13,7 +13,7 @@ pub(super) const KEY: &str = "signed_in";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SignedIn {
     pub(super) user: Uuid,
-    /// Derived from the password hash, so that another password ends the session.
+    /// Derived from the password hash, so that a new password ends the session.
     pub(super) mark: String,
     pub(super) since: DateTime<Utc>,
     pub(super) renewed: DateTime<Utc>,

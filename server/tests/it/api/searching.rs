@@ -18,6 +18,7 @@ on_both!(
     schedules_are_found_by_the_search_language,
     schedules_are_counted_by_tag_and_by_module,
     a_group_is_found_by_a_part_of_its_name_however_many_there_are,
+    calendars_are_found_by_a_part_of_their_names,
     runs_are_found_by_the_search_language,
     what_a_search_holds_is_never_sql_nor_a_pattern,
     a_note_with_an_umlaut_is_found_by_itself,
@@ -117,6 +118,11 @@ async fn a_group_is_found_by_a_part_of_its_name_however_many_there_are(database:
     let (names, is_cut) = groups("").await;
     assert_eq!((names.len(), is_cut), (200, true));
     assert!(!names.iter().any(|name| name.to_lowercase().starts_with("quent")), "{names:?}");
+    let total = "query($text: String) { scheduleGroups(by: TAG, text: $text) { total } }";
+    for (text, groups) in [("", 226), ("QUENT", 226), ("quent.x", 1), ("no such tag", 0)] {
+        let answer = desk.ask(total, json!({ "text": text })).await;
+        assert_eq!(answer["scheduleGroups"]["total"], groups, "{text}");
+    }
     // The others contain the text, too, but these begin with it.
     let (names, is_cut) = groups("QUENT").await;
     assert_eq!((names.len(), is_cut), (200, true));
@@ -128,6 +134,38 @@ async fn a_group_is_found_by_a_part_of_its_name_however_many_there_are(database:
     }
     let modules = json!({ "by": "MODULE", "text": "x" });
     assert_eq!(desk.ask(query, modules).await["scheduleGroups"]["groups"], json!([]));
+    let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
+    assert_eq!(error["extensions"]["field"], "text");
+}
+
+async fn calendars_are_found_by_a_part_of_their_names(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let create = "mutation($input: CreateCalendarInput!) {
+        createCalendar(input: $input) { calendar { id } } }";
+    for name in ["DE-holidays", "de_closed", "dexclosed", "night"] {
+        desk.ask(create, json!({ "input": { "name": name, "mode": "EXCLUDE" } })).await;
+    }
+    let query = "query($text: String, $first: Int, $after: String) {
+        calendars(text: $text, first: $first, after: $after) {
+            totalCount nodes { name } pageInfo { endCursor hasNextPage } } }";
+    let found = async |variables: Value| {
+        let page = desk.ask(query, variables).await["calendars"].clone();
+        let nodes = page["nodes"].as_array().unwrap().iter();
+        let names = nodes.map(|node| node["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        (names, page)
+    };
+    let (names, all) = found(json!({ "text": "de" })).await;
+    assert_eq!(names, ["DE-holidays", "de_closed", "dexclosed"]);
+    assert_eq!(all["totalCount"], 3);
+    // An underscore is no wildcard.
+    assert_eq!(found(json!({ "text": "E_C" })).await.0, ["de_closed"]);
+    assert_eq!(found(json!({ "text": "" })).await.0.len(), 4);
+    assert!(found(json!({ "text": "%" })).await.0.is_empty());
+    let (first, page) = found(json!({ "text": "closed", "first": 1 })).await;
+    let after = &page["pageInfo"]["endCursor"];
+    let (second, last) = found(json!({ "text": "closed", "first": 1, "after": after })).await;
+    assert_eq!([first, second].concat(), ["de_closed", "dexclosed"]);
+    assert_eq!(last["pageInfo"]["hasNextPage"], false);
     let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
     assert_eq!(error["extensions"]["field"], "text");
 }

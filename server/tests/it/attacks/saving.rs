@@ -126,6 +126,10 @@ const WITHIN: &str = "works out a timing in a transaction";
 /// The line that it logs when it has locked the calendars that its timings were worked out from.
 const LOCKED: &str = "has locked the calendars of its timings";
 
+/// The line that it logs when it has compiled calendars to count the fires that a deployment adds
+/// and removes.
+const AFTER: &str = "has compiled calendars after a deployment's transaction";
+
 /// The line that it logs when it builds the timing that a change ends while it has the writer.
 const ENDS_WITHIN: &str = "builds the timing that a transaction ends";
 
@@ -217,6 +221,7 @@ async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
         let log = log_until_now(&server).await;
         assert!(is_before(&log), "{action}: {log}");
         assert_eq!(log.matches(LOCKED).count(), 1, "{action}: {log}");
+        assert!(log.contains(AFTER), "{action}: {log}");
     }
     let query = "{ schedule(name: \"s7\") { nextFireAt timing { expressions } } }";
     let found = ask(&server, &token, query, json!({})).await;

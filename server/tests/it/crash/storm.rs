@@ -53,7 +53,7 @@ impl Progress {
 }
 
 #[derive(FromQueryResult)]
-struct Row {
+struct FireCounts {
     claimed: i64,
     handed_over: i64,
     settled: i64,
@@ -105,7 +105,8 @@ impl Storm {
               (SELECT count(*) FROM run WHERE id > $1 \
                  AND state NOT IN ('queued', 'running', 'retrying')) AS settled";
         let statement = store.dialect().statement(sql, [self.floor().into()]);
-        let row = Row::find_by_statement(statement).one(store.read()).await.unwrap().unwrap();
+        let row =
+            FireCounts::find_by_statement(statement).one(store.read()).await.unwrap().unwrap();
         let count = |number: i64| usize::try_from(number).unwrap();
         let executed = self.witnessed().lines().count();
         Progress {

@@ -16,6 +16,7 @@ mod canary;
 mod cancel;
 mod clock;
 mod cluster;
+mod compiling;
 mod deadline;
 pub(crate) mod editing;
 mod firing;

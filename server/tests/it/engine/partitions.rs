@@ -31,12 +31,12 @@ async fn layout(world: &World, family: Family) -> Layout {
 /// The partition in which a run's row lies.
 async fn place(world: &World, id: uuid::Uuid) -> String {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct RunPlace {
         place: String,
     }
     let store = &world.database.store;
     let sql = "SELECT tableoid::regclass::text AS place FROM run WHERE id = $1";
-    let row = Row::find_by_statement(store.dialect().statement(sql, [id.into()]));
+    let row = RunPlace::find_by_statement(store.dialect().statement(sql, [id.into()]));
     row.one(store.read()).await.unwrap().unwrap().place
 }
 
@@ -232,14 +232,14 @@ async fn rows_written_while_a_day_is_searched_are_kept() {
         world.retain(45).await;
         let read = world.database.store.read();
         #[derive(FromQueryResult)]
-        struct Row {
+        struct PlaceCount {
             place: String,
             found: i64,
         }
         let sql =
             "SELECT tableoid::regclass::text AS place, count(*) AS found FROM fire GROUP BY 1";
         let statement = world.database.store.dialect().statement(sql, []);
-        let rows = Row::find_by_statement(statement).all(read).await.unwrap();
+        let rows = PlaceCount::find_by_statement(statement).all(read).await.unwrap();
         assert_eq!(rows.len(), 1);
         assert_eq!((&*rows[0].place, rows[0].found), (place_of_them, written));
     }

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::{
     api,
-    components::{AsyncView, Sameness, diff_lines, live},
+    components::{AsyncView, Sameness, checkbox, diff_lines, live},
     data::{Load, use_load},
     model::{Line, Page, Place},
     pages::run::{log::plain, looking::Looking},
@@ -41,14 +41,11 @@ pub(super) fn Logs(own: String, other: String, is_live: bool, looking: Looking) 
     view! {
         <div class="compared-head">
             <h3>"Log"</h3>
-            <label class="check-label">
-                <input
-                    type="checkbox"
-                    prop:checked=move || ignores_numbers.get()
-                    on:change:target=move |event| looking.ignore_numbers(event.target().checked())
-                />
-                "Ignore numbers, such as times"
-            </label>
+            {checkbox(
+                "Ignore numbers, such as times",
+                move || ignores_numbers.get(),
+                move |ignores| looking.ignore_numbers(ignores),
+            )}
         </div>
         {unfinished}
         <AsyncView loading=other.page.loading what="the log of the other run">

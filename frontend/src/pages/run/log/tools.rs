@@ -4,7 +4,7 @@ use leptos::{ev::KeyboardEvent, prelude::*};
 
 use super::{Kept, Search, lines::Log, sight::Sight};
 use crate::{
-    components::{Glyph, Look, button, copy_text, icon_button, live, save_text},
+    components::{Glyph, Look, button, checkbox, copy_text, icon_button, live, save_text},
     data::Load,
     model::{LogStream, RunDetail},
     pages::run::looking::Looking,
@@ -67,13 +67,7 @@ pub(super) fn tools(tools: Tools) -> AnyView {
 }
 
 fn switch(words: &'static str, is_on: RwSignal<bool>) -> AnyView {
-    view! {
-        <label class="check-label">
-            <input type="checkbox" prop:checked=move || is_on.get() on:change:target=move |event| is_on.set(event.target().checked())/>
-            {words}
-        </label>
-    }
-    .into_any()
+    checkbox(words, move || is_on.get(), move |on| is_on.set(on))
 }
 
 /// The task or attempt that filters the log, and a button that removes the filter.

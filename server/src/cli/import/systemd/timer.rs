@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::schedule::{CatchUp, DstGap};
-use timetable::{Definition, DstPolicy, FireKind, Timetable};
+use timetable::{Definition, FireKind, Timetable};
 
 use super::{
     on_calendar, span,
@@ -136,16 +136,7 @@ fn repeated(schedule: &ScheduleEntry) -> Option<DateTime<Utc>> {
     /// Maximum number of fires examined in one pass: one per second.
     const MAX_FIRES: usize = 3 * 3_600;
 
-    let definition = |expressions: Vec<String>| Definition {
-        expressions,
-        zone: schedule.zone.clone(),
-        dst: DstPolicy::default(),
-        anchor: DateTime::UNIX_EPOCH,
-        start: None,
-        end: None,
-        jitter: std::time::Duration::ZERO,
-        seed: [0; 16],
-    };
+    let definition = |expressions| Definition::new(expressions, &schedule.zone);
     let second = |fire: &timetable::Fire| fire.kind == FireKind::SecondOfTwo;
     // Expressions like `@every` do not depend on a zone.
     let texts = schedule.when.0.iter().filter(|text| !text.starts_with('@'));

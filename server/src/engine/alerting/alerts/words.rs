@@ -88,10 +88,11 @@ fn told(place: &MessageOrigin, alert: &Model) -> Value {
 
 fn url(console: &str, alert: &Model) -> String {
     let console = console.trim_end_matches('/');
-    match (alert.run_id, alert.schedule_id) {
-        (Some(run), _) => format!("{console}/runs/{run}"),
-        (None, Some(schedule)) => format!("{console}/schedules/{schedule}"),
-        (None, None) => format!("{console}/cluster"),
+    match (alert.run_id, alert.fire_id, alert.schedule_id) {
+        (Some(run), ..) => format!("{console}/runs/{run}"),
+        (None, Some(fire), _) => format!("{console}/ledger?fire={fire}"),
+        (None, None, Some(schedule)) => format!("{console}/schedules/{schedule}"),
+        (None, None, None) => format!("{console}/cluster"),
     }
 }
 
@@ -267,6 +268,21 @@ mod tests {
         assert_eq!(subject, "[default] x  Bcc: eve@example.com failed");
         assert_eq!(body["alerts"][0]["error"], "exit code 1  Bcc: eve@example.com");
         assert!(body["alerts"][0]["url"].as_str().unwrap().starts_with("https://cron.example/s"));
+    }
+
+    #[test]
+    fn an_alert_links_to_what_it_is_about() {
+        let (run, fire) = (Some(Uuid::from_u128(7)), Some(Uuid::from_u128(8)));
+        let missed = Model { fire_id: fire, ..alert(Kind::Missed, 1) };
+        let failed = Model { run_id: run, fire_id: fire, ..alert(Kind::Failed, 1) };
+        for (alert, path) in [
+            (failed, "runs/00000000-0000-0000-0000-000000000007"),
+            (missed, "ledger?fire=00000000-0000-0000-0000-000000000008"),
+            (alert(Kind::Stalled, 1), "schedules/00000000-0000-0000-0000-000000000004"),
+            (alert(Kind::NodeLost, 1), "cluster"),
+        ] {
+            assert_eq!(url("https://cron.example/", &alert), format!("https://cron.example/{path}"));
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use uuid::Uuid;
 use self::batch::{AttemptStart, DispatchBatch};
 use super::handoff::past_deadline;
 use crate::{
+    clock::Clock,
     engine::{
         EngineError,
         core::Core,
@@ -41,6 +42,8 @@ pub(in crate::engine) struct Dispatcher {
     behind_at: Instant,
     /// When the next run becomes due, among those that the last such search found.
     later: Option<DateTime<Utc>>,
+    /// When the last batch was taken.
+    took_at: Option<Instant>,
 }
 
 /// A search beyond runs that wait for a share reads all of these runs.
@@ -54,6 +57,12 @@ const MAX_BEHIND_PAUSE: Duration = Duration::from_millis(500);
 /// Minimum number of runs to read when a share has room again:
 /// runs of other holders may come before those that can start.
 const MIN_LOOK: usize = 16;
+
+/// While at least this many places are held and fewer can be filled, this time passes between two
+/// batches: places become free one by one, and a transaction for each would cost more than the runs
+/// that it starts. This is real time, because it is about the database's work.
+const WORTHWHILE: usize = 64;
+const PACE: Duration = Duration::from_millis(10);
 
 /// A read of the waiting runs.
 #[derive(Debug)]
@@ -98,7 +107,7 @@ pub struct DispatcherReport {
 impl Dispatcher {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
         let behind_at = core.clock.instant();
-        Self { core, next: None, has_left: false, behind_at, later: None }
+        Self { core, next: None, has_left: false, behind_at, later: None, took_at: None }
     }
 
     /// Decides which runs to read next.
@@ -121,7 +130,7 @@ impl Dispatcher {
     /// Takes batch after batch until the round ends.
     async fn take_all(
         &mut self,
-        now: DateTime<Utc>,
+        mut now: DateTime<Utc>,
         report: &mut DispatcherReport,
     ) -> Result<RoundEnd, EngineError> {
         let batch = usize::try_from(self.core.settings.batch).unwrap_or(usize::MAX);
@@ -130,6 +139,10 @@ impl Dispatcher {
                 Ok(look) => look,
                 Err(end) => return Ok(end),
             };
+            if self.let_places_gather(&look).await {
+                now = self.core.clock.now();
+                continue;
+            }
             let from = self.core.clock.instant();
             let looked = self.take(now, &look).await?;
             report.taken += looked.taken;
@@ -153,6 +166,23 @@ impl Dispatcher {
                 return Ok(RoundEnd::Done);
             }
         }
+    }
+
+    /// Waits until more places may be free, if the last batch was taken only just now and there is
+    /// little room. Returns whether it waited.
+    async fn let_places_gather(&mut self, look: &QueueScan) -> bool {
+        let clock = Clock::system();
+        let now = clock.instant();
+        let is_scarce = look.limit < WORTHWHILE && self.core.places.held() >= WORTHWHILE;
+        let took_at = self.took_at.filter(|_| is_scarce);
+        let passed = took_at.map_or(PACE, |at| now.saturating_duration_since(at));
+        let left = PACE.saturating_sub(passed);
+        if left.is_zero() {
+            self.took_at = Some(now);
+            return false;
+        }
+        clock.sleep(left).await;
+        true
     }
 
     /// Finds out when the next run becomes due.

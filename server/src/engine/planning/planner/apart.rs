@@ -9,7 +9,8 @@ use std::{
 };
 
 use super::{
-    claim::{Claimed, claim},
+    calendars::claim_locked,
+    claim::Claimed,
     lock::{lock_due, lock_these},
     quarantine::Quarantine,
 };
@@ -51,9 +52,9 @@ impl Claimer {
             return Ok(Claimed::default());
         };
         let candidates = batch.candidates();
-        match claim(core, batch).await {
+        match claim_locked(core, now, batch).await {
             Err(error) if error.is_refusal() => self.claim_by_halves(core, now, &candidates).await,
-            answer => answer,
+            answer => Ok(answer?.unwrap_or_default()),
         }
     }
 
@@ -105,8 +106,9 @@ impl Claimer {
                 claimed.more_is_due = true;
                 continue;
             };
-            match claim(core, batch).await {
-                Ok(some) => claimed += some,
+            match claim_locked(core, now, batch).await {
+                Ok(Some(some)) => claimed += some,
+                Ok(None) => claimed.more_is_due = true,
                 Err(error) if error.is_refusal() => {
                     let Err(alone) = parts.split(part) else { continue };
                     let one = candidates[alone];

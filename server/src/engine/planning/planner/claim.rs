@@ -25,7 +25,7 @@ use crate::{
             lateness::Lateness,
         },
     },
-    model::calendars,
+    model::calendars::{self, CurrentCalendars},
     store::{
         DatabaseTransaction, Store,
         claims::{Advance, DueSchedule, NewFire},
@@ -63,25 +63,19 @@ impl AddAssign for Claimed {
     }
 }
 
-/// Claims the locked schedules.
+/// Claims the locked schedules, whose calendars are given.
 /// After an outage, each schedule can have hundreds of fires. So once a claim has a full batch
 /// of fires, it takes no more schedules, and the cursors of the others stay in place.
 pub(super) async fn claim(
     core: &Core,
     LockedSchedules { tx, due, now, more_is_due }: LockedSchedules,
+    calendars: &CurrentCalendars,
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
     let UncommittedClaim { mut claimed, fires, written, cleared } =
-        match write(core, &tx, now, due, more_is_due).await {
+        match write(core, &tx, now, due, more_is_due, calendars).await {
             Ok(written) => written,
-            Err(error) => {
-                // Roll back explicitly, because the driver's own rollback would come
-                // later, and a retry must find nothing locked.
-                if let Err(error) = tx.rollback().await {
-                    tracing::debug!(%error, "failed to roll a claim back");
-                }
-                return Err(error);
-            }
+            Err(error) => return Err(rolled_back(tx, error).await),
         };
     core.store.commit(tx).await?;
     cleared.announce(core);
@@ -104,6 +98,18 @@ pub(super) async fn claim(
     Ok(claimed)
 }
 
+/// Ends the transaction of a failed claim, and returns its error. It is rolled back explicitly,
+/// because the driver's own rollback would come later, and a retry must find nothing locked.
+pub(super) async fn rolled_back(
+    tx: DatabaseTransaction,
+    error: impl Into<EngineError>,
+) -> EngineError {
+    if let Err(error) = tx.rollback().await {
+        tracing::debug!(%error, "failed to roll a claim back");
+    }
+    error.into()
+}
+
 /// The part of a claim that has been written and not committed.
 struct UncommittedClaim {
     claimed: Claimed,
@@ -119,14 +125,11 @@ async fn write(
     now: DateTime<Utc>,
     due: Vec<DueSchedule>,
     more_is_due: bool,
+    current: &CurrentCalendars,
 ) -> Result<UncommittedClaim, EngineError> {
     let node = core.node_id().await;
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
     let live = core.store.live_by_schedule(tx, &ids, now.into(), intents_since(&due, now)).await?;
-    let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
-    let dated = due.iter().filter(|schedule| schedule.calendars.is_some());
-    let since = dated.map(|schedule| schedule.next_scheduled_at).min();
-    let current = core.calendars.current(tx, &named, since.unwrap_or(calendars::NOW)).await?;
     let buffering = due.iter().filter(|schedule| buffer::has_buffer(schedule.overlap));
     let buffering: Vec<Uuid> = buffering.map(|schedule| schedule.id).collect();
     let buffers =
@@ -143,7 +146,7 @@ async fn write(
         claimed.schedules += 1;
         let plain = core.timings.timetable(&definition(&schedule));
         let timetable =
-            plain.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current));
+            plain.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), current));
         let timetable = match timetable {
             Ok(timetable) => timetable,
             Err(error) => {

@@ -22,9 +22,13 @@ pub(super) struct LockedSchedules {
 impl LockedSchedules {
     /// The locked schedules, as candidates for a claim.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
-        let candidate = |due: &DueSchedule| Some(Candidate { id: due.id, at: due.next_fire_at? });
         self.due.iter().filter_map(candidate).collect()
     }
+}
+
+/// A schedule with its cursor, as a candidate for a claim.
+pub(super) fn candidate(due: &DueSchedule) -> Option<Candidate> {
+    Some(Candidate { id: due.id, at: due.next_fire_at? })
 }
 
 /// Locks a batch of due schedules that this node may claim, without those in `passed`.

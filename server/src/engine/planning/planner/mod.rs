@@ -15,9 +15,11 @@
 //! - `claim`: claims one batch in one transaction; `decision`: decides about its fires; no IO
 //! - `lock`: locks due schedules for a claim; `first`:
 //!   leaves out those that other nodes are claiming
+//! - `calendars`: compiles the calendars of a batch before the transaction that claims it
 //! - `timing`: converts a row to its timetable and policies
 
 mod apart;
+mod calendars;
 mod claim;
 mod decision;
 mod first;
@@ -56,6 +58,10 @@ use crate::{
 /// A storm of ten thousand fires fits into one round.
 /// That matters because nothing is claimed between rounds, while the last batch is handed over.
 const MAX_CLAIMS: usize = 24;
+
+/// The first batch of a round is handed over in parts of this size, so that its first runs start
+/// while the others are written. With room for fewer, a part finds the places of the part before.
+const FIRST_PART: usize = 125;
 
 /// The pause before the planner looks again at due schedules that it could not claim, because
 /// another node held them or because of an error. The pause doubles each time, up to the longest; a
@@ -224,7 +230,7 @@ impl Planner {
         let mut intents = Vec::new();
         loop {
             let (handed_over, claimed) = tokio::join!(
-                self.hand_over(&intents),
+                self.hand_over_batch(report.batches, &intents),
                 self.claims.claim_due(core, core.clock.now(), share)
             );
             // If one of the two fails, the result of the other must still be handled.
@@ -238,7 +244,7 @@ impl Planner {
             let more = (claimed.schedules as u64) >= core.settings.batch || claimed.more_is_due;
             let is_last = !more || report.batches >= MAX_CLAIMS;
             if is_last || handed_over.is_err() {
-                report.add(self.hand_over(&intents).await?);
+                report.add(self.hand_over_batch(report.batches, &intents).await?);
             }
             report.add(handed_over?);
             if is_last {
@@ -314,6 +320,21 @@ impl Planner {
         // Quarantined schedules are tried again when their quarantine ends.
         let aside = self.claims.next_try(self.core.clock.instant()).map_or(horizon, after);
         next.min(poll).min(look).min(aside).clamp(earliest, horizon)
+    }
+
+    /// Hands over a round's batch with that number, from 1. If a part fails, so does the round,
+    /// and the next round finds the rest.
+    async fn hand_over_batch(
+        &self,
+        number: usize,
+        intents: &[Intent],
+    ) -> Result<HandedOver, EngineError> {
+        let part = if number <= 1 { FIRST_PART } else { usize::MAX };
+        let mut handed = HandedOver::default();
+        for some in intents.chunks(part) {
+            handed += self.hand_over(some).await?;
+        }
+        Ok(handed)
     }
 
     async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {

@@ -29,6 +29,7 @@ use crate::store::{
         bulk::{Bulk, returned_ids},
         days::Days,
         live::Since,
+        rows::KeyRow,
     },
 };
 
@@ -139,7 +140,7 @@ impl Store {
         since: Since,
     ) -> Result<HashMap<Uuid, Buffered>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct BufferRow {
             schedule_id: Uuid,
             waiting: i64,
             last: i64,
@@ -163,8 +164,8 @@ impl Store {
             &sql,
             vec![now.0.into()],
         );
-        let rows = Row::find_by_statement(statement).all(tx).await?;
-        let buffered = |row: Row| {
+        let rows = BufferRow::find_by_statement(statement).all(tx).await?;
+        let buffered = |row: BufferRow| {
             let waiting = usize::try_from(row.waiting).unwrap_or(usize::MAX);
             (row.schedule_id, Buffered { waiting, last: row.last })
         };
@@ -191,10 +192,6 @@ impl Store {
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
         let runs = self.dialect().live_runs("run.id", now);
         let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
         let sql = format!(
@@ -223,14 +220,14 @@ impl Store {
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
+        let rows = KeyRow::find_by_statement(statement).all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
     /// The facts about all buffers. See [`BufferOutlook`].
     pub async fn buffer_outlook(&self, now: Timestamp) -> Result<BufferOutlook, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct OutlookRow {
             buffers: i64,
             deadline: Option<i64>,
         }
@@ -243,7 +240,7 @@ impl Store {
             first_deadline(days),
         );
         let statement = self.dialect().statement(sql, []);
-        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
+        let row = OutlookRow::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.map_or_else(BufferOutlook::default, |row| BufferOutlook {
             waits: row.buffers > 0,
             // The planner must look after the deadline, not at it.
@@ -366,7 +363,7 @@ pub async fn queue<C: ConnectionTrait>(
 /// The number of fires that wait in the buffer of each of these schedules.
 pub async fn sizes(store: &Store, schedules: &[Uuid]) -> Result<HashMap<Uuid, i64>, StoreError> {
     #[derive(FromQueryResult)]
-    struct Row {
+    struct BufferSize {
         schedule_id: Uuid,
         fires: i64,
     }
@@ -382,6 +379,6 @@ pub async fn sizes(store: &Store, schedules: &[Uuid]) -> Result<HashMap<Uuid, i6
         &sql,
         vec![],
     );
-    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    let rows = BufferSize::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.schedule_id, row.fires)).collect())
 }

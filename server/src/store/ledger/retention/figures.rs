@@ -9,7 +9,10 @@ use uuid::Uuid;
 use super::{Leftover, RetentionRule};
 use crate::store::{
     Store, StoreError,
-    db::days::{first_key, made_at},
+    db::{
+        days::{first_key, made_at},
+        rows::{KeyRow, RowCount},
+    },
 };
 
 /// The number of rows of a table that would be removed.
@@ -57,7 +60,7 @@ struct Shape {
 }
 
 #[derive(FromQueryResult)]
-struct Row {
+struct FigureRow {
     namespace_id: Option<Uuid>,
     found: i64,
     bytes: i64,
@@ -124,7 +127,7 @@ impl Store {
         ] {
             let values = [Value::from(last)].into_iter().chain(within.map(Value::from));
             let statement = self.dialect().statement(sql, values);
-            let rows = Row::find_by_statement(statement).all(self.read()).await?;
+            let rows = FigureRow::find_by_statement(statement).all(self.read()).await?;
             figures.extend(rows.into_iter().map(|row| Figure {
                 table: shape.table,
                 namespace_id: row.namespace_id,
@@ -145,16 +148,12 @@ impl Store {
     ) -> Result<Vec<Figure>, StoreError> {
         /// The usual size of a row: header, keys, and a definition, session or stored answer.
         const USUAL_BYTES: i64 = 1_000;
-        #[derive(FromQueryResult)]
-        struct Count {
-            found: i64,
-        }
         let mut figures = Vec::new();
         for what in Leftover::ALL {
             let (table, condition) = (what.table(), what.condition(self, rule, answers));
             let sql = format!("SELECT count(*) AS found FROM {table} WHERE {condition}");
             let statement = self.dialect().statement(sql, []);
-            let rows = Count::find_by_statement(statement).one(self.read()).await?;
+            let rows = RowCount::find_by_statement(statement).one(self.read()).await?;
             let rows = rows.map_or(0, |count| count.found);
             if rows > 0 {
                 let (bytes, oldest, newest) = (rows * USUAL_BYTES, None, None);
@@ -170,10 +169,6 @@ impl Store {
         rule: &RetentionRule,
         within: Option<Uuid>,
     ) -> Result<Vec<Oldest>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Id {
-            id: Uuid,
-        }
         let only = if within.is_some() { " AND t.namespace_id = $1" } else { "" };
         let mut oldest = Vec::new();
         for (table, old) in [("fire", rule.fire_is_old()), ("run", rule.run_is_old())] {
@@ -182,8 +177,8 @@ impl Store {
                 rule.joins()
             );
             let statement = self.dialect().statement(sql, within.map(Value::from));
-            let row = Id::find_by_statement(statement).one(self.read()).await?;
-            if let Some(Id { id }) = row {
+            let row = KeyRow::find_by_statement(statement).one(self.read()).await?;
+            if let Some(KeyRow { id }) = row {
                 oldest.push(Oldest { table, made_at: Timestamp(made_at(id)) });
             }
         }

@@ -111,7 +111,7 @@ impl Store {
         family: Family,
     ) -> Result<Layout, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct PartitionRow {
             name: String,
             bound: String,
         }
@@ -121,8 +121,9 @@ impl Store {
              FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
              WHERE i.inhparent = '{table}'::regclass"
         );
-        let rows =
-            Row::find_by_statement(self.dialect().statement(sql, [])).all(connection).await?;
+        let rows = PartitionRow::find_by_statement(self.dialect().statement(sql, []))
+            .all(connection)
+            .await?;
         let mut layout = Layout { stretches: Vec::with_capacity(rows.len()), beyond: 0 };
         for row in rows {
             match bounds(&row.bound) {

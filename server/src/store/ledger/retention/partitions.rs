@@ -18,7 +18,11 @@ use super::{
     RetentionRule,
     layout::{Family, Layout, PartitionRange},
 };
-use crate::store::{DatabaseTransaction, Store, StoreError, cluster::leases::Fence};
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    cluster::leases::Fence,
+    db::rows::{KeyRow, RowCount},
+};
 
 /// The result of dropping a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,11 +145,11 @@ impl Store {
         rule: &RetentionRule,
     ) -> Result<Option<RangeContents>, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct HorizonRow {
             horizon: i64,
         }
         let horizon = format!("SELECT {} AS horizon", self.dialect().horizon());
-        let horizon = Row::find_by_statement(self.dialect().statement(horizon, []));
+        let horizon = HorizonRow::find_by_statement(self.dialect().statement(horizon, []));
         let horizon = horizon.one(self.read()).await?.map_or(0, |row| row.horizon);
         let needed = self.needed_in(self.read(), family, stretch, rule, "true").await?;
         if needed.len() > MAX_MOVED || self.have_much(self.read(), family, stretch, &needed).await?
@@ -168,10 +172,6 @@ impl Store {
         stretch: PartitionRange,
         keys: &[Uuid],
     ) -> Result<bool, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            found: i64,
-        }
         let keys = listed(keys);
         for table in &family.tables()[1..] {
             let (name, key) = (stretch.name(table), family.column(table));
@@ -180,7 +180,8 @@ impl Store {
                  LIMIT {}) parts",
                 MAX_PARTS + 1
             );
-            let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(connection);
+            let row =
+                RowCount::find_by_statement(self.dialect().statement(sql, [])).one(connection);
             if row.await?.is_some_and(|row| row.found > MAX_PARTS) {
                 return Ok(true);
             }
@@ -198,10 +199,6 @@ impl Store {
         rule: &RetentionRule,
         condition: &str,
     ) -> Result<Vec<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
         let sql = format!(
             "SELECT t.id FROM {} t {} WHERE NOT {} AND {condition} LIMIT {}",
             stretch.name(family.tables()[0]),
@@ -209,7 +206,7 @@ impl Store {
             family.is_old(rule),
             MAX_MOVED + 1
         );
-        let rows = Row::find_by_statement(self.dialect().statement(sql, [])).all(connection);
+        let rows = KeyRow::find_by_statement(self.dialect().statement(sql, [])).all(connection);
         Ok(rows.await?.into_iter().map(|row| row.id).collect())
     }
 
@@ -334,16 +331,12 @@ impl Store {
 
     /// Number of rows in a partition; for a large one, the estimate of its last analysis.
     async fn count_rows(&self, name: &str) -> Result<u64, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            found: i64,
-        }
         let sql = format!(
             "SELECT CASE WHEN pg_relation_size(oid) > {COUNTED_BYTES} AND reltuples >= 0 \
                THEN reltuples::bigint ELSE (SELECT count(*) FROM {name}) END AS found \
              FROM pg_class WHERE oid = '{name}'::regclass"
         );
-        let row = Row::find_by_statement(self.dialect().statement(sql, []));
+        let row = RowCount::find_by_statement(self.dialect().statement(sql, []));
         Ok(row.one(self.read()).await?.map_or(0, |row| row.found.unsigned_abs()))
     }
 }

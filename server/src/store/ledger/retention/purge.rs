@@ -8,7 +8,14 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{RetentionRule, rule::before};
-use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk, ledger::runs::millis};
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::{
+        bulk::Bulk,
+        rows::{KeyRow, RowCount},
+    },
+    ledger::runs::millis,
+};
 
 /// The kinds of rows outside the ledger that are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,16 +188,12 @@ impl Store {
         answers: Duration,
         limit: u64,
     ) -> Result<u64, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            found: i64,
-        }
         let (table, condition) = (what.table(), what.condition(self, rule, answers));
         let sql = format!(
             "SELECT count(*) AS found FROM (SELECT 1 FROM {table} WHERE {condition} LIMIT $1) AS old"
         );
         let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        let row = RowCount::find_by_statement(statement).one(self.read()).await?;
         Ok(row.map_or(0, |row| row.found.cast_unsigned()))
     }
 
@@ -220,14 +223,10 @@ impl Store {
         rule: &RetentionRule,
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
         let (table, condition) = (what.table(), what.condition(self, rule, Duration::ZERO));
         let sql = format!("SELECT id FROM {table} WHERE {condition} LIMIT $1");
         let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        let rows = KeyRow::find_by_statement(statement).all(self.read()).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 

@@ -81,7 +81,7 @@ impl Store {
         within: Option<Uuid>,
     ) -> Result<Policies, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct PolicyRange {
             longest: Option<i32>,
             shortest: Option<i32>,
         }
@@ -107,7 +107,7 @@ impl Store {
         let values = [Value::from(usual), namespace.into(), schedule.into()];
         let values = values.into_iter().chain(within.map(Value::from));
         let statement = self.dialect().statement(sql, values);
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        let row = PolicyRange::find_by_statement(statement).one(self.read()).await?;
         let (longest, shortest) = row.map_or((None, None), |row| (row.longest, row.shortest));
         let longest = longest.into_iter().chain(thought).max();
         let shortest = shortest.into_iter().chain(thought).min();

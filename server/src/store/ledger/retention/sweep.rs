@@ -132,7 +132,7 @@ impl Store {
     /// A stamp that is not greater than the stamp of any run that is written later.
     async fn next_stamp_of_runs(&self) -> Result<i64, StoreError> {
         #[derive(FromQueryResult)]
-        struct Row {
+        struct StampRow {
             stamp: i64,
         }
         let dialect = self.dialect();
@@ -140,7 +140,8 @@ impl Store {
             true => dialect.horizon().to_owned(),
             false => dialect.stamp("run"),
         };
-        let row = Row::find_by_statement(dialect.statement(format!("SELECT {stamp} AS stamp"), []));
+        let row =
+            StampRow::find_by_statement(dialect.statement(format!("SELECT {stamp} AS stamp"), []));
         Ok(row.one(self.read()).await?.map_or(0, |row| row.stamp))
     }
 

@@ -1,22 +1,26 @@
 //! The links, through which the store reads and writes.
+//!
+//! - `answer`: sends a request, and waits for its answer
 
-use std::{fmt, future::poll_fn, pin::pin, sync::Arc, time::Duration};
+mod answer;
+
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use futures::{FutureExt, future::BoxFuture};
+use futures::FutureExt;
 use sea_orm::{
     ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
     Statement, TransactionOptions, TransactionTrait, sqlx::postgres::PgConnectOptions,
 };
 use tokio::{
-    runtime::{EnterGuard, Handle},
+    runtime::Handle,
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     pool::{DatabasePool, Held, Use},
-    suspicion::{Suspicion, SuspicionReason, lost, reason},
+    suspicion::{Suspicion, SuspicionReason},
     transaction::DatabaseTransaction,
 };
 use crate::{
@@ -24,19 +28,10 @@ use crate::{
     store::{Options, db::writes::Writes},
 };
 
-/// If a statement waits this long for its answer, the keeper
-/// checks whether the server is still the primary.
-const SLOW: Duration = Duration::from_secs(5);
 /// How long closing waits for the last statements to end.
 pub(super) const LAST_GRACE: Duration = Duration::from_secs(5);
 /// The shortest time limit of a statement, even on a busy machine.
 const MIN: Duration = Duration::from_secs(10);
-
-/// If a caller has waited this long for an answer, the database is pinged: a statement may take
-/// long, but an unreachable database does not answer at all.
-const CALLERS_PATIENCE: Duration = Duration::from_secs(1);
-/// How long the answer to that ping may take.
-const PROBE: Duration = Duration::from_millis(500);
 /// How long a caller waits for a turn to write, or until the database is found again.
 const CALLERS_TURN: Duration = Duration::from_millis(1_500);
 
@@ -241,129 +236,6 @@ impl DatabaseLink {
         let connection = self.pool.borrow().connection(self.purpose).clone();
         // A half-open connection would never close on its own.
         Clock::system().timeout(LAST_GRACE, connection.close()).await.unwrap_or(Ok(()))
-    }
-
-    /// The current pool. If its server is lost, the next pool, if it comes in time.
-    async fn current(&self) -> Result<DatabasePool, DbErr> {
-        let pool = self.pool.borrow().clone();
-        if !pool.lost.is_cancelled() {
-            return Ok(pool);
-        }
-        let mut pools = self.pool.clone();
-        let found = pools.wait_for(|pool| !pool.lost.is_cancelled());
-        match Clock::system().timeout(self.patience, found).await {
-            Ok(Ok(pool)) => Ok(pool.clone()),
-            Ok(Err(_)) | Err(_) => {
-                if let Some(suspicion) = &self.suspicion {
-                    suspicion.raise(SuspicionReason::Broken, pool.generation);
-                }
-                Err(lost())
-            }
-        }
-    }
-
-    /// Sends a request through the current pool. If the pool was replaced before a connection was
-    /// free, sends the request again, because the first time nothing was sent.
-    async fn ask<T>(
-        &self,
-        ask: impl Fn(DatabaseConnection) -> BoxFuture<'static, Result<T, DbErr>> + Send + Sync,
-    ) -> Result<(T, DatabasePool), DbErr> {
-        loop {
-            let pool = self.current().await?;
-            let held = Held { lost: pool.lost.clone(), generation: pool.generation };
-            let asked = self.at_home(ask(pool.connection(self.purpose).clone()));
-            match self.answer(&held, asked).await {
-                Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
-                    if self.pool.borrow().generation > pool.generation => {}
-                answer => return answer.map(|answer| (answer, pool)),
-            }
-        }
-    }
-
-    /// Polls a future inside the runtime that opened the database.
-    /// That runtime then drives a connection that the future opens, so the connection does not
-    /// depend on how busy its first caller's runtime is.
-    pub(super) async fn at_home<T>(&self, asked: impl Future<Output = T>) -> T {
-        let mut asked = pin!(asked);
-        poll_fn(|cx| {
-            let _home = self.enter_home();
-            asked.as_mut().poll(cx)
-        })
-        .await
-    }
-
-    /// Enters the runtime that opened the database, until the returned guard is dropped.
-    pub(super) fn enter_home(&self) -> Option<EnterGuard<'_>> {
-        self.runtime.as_ref().map(Handle::enter)
-    }
-
-    /// Waits for an answer, but not from a server that is lost.
-    /// On behalf of an API caller, does not wait for a server that does not answer at all.
-    pub(super) async fn answer<T>(
-        &self,
-        held: &Held,
-        answer: impl Future<Output = Result<T, DbErr>>,
-    ) -> Result<T, DbErr> {
-        if !self.is_for_callers || self.suspicion.is_none() {
-            return self.answer_by_keeper(held, answer).await;
-        }
-        let clock = Clock::system();
-        let mut answer = pin!(self.answer_by_keeper(held, answer));
-        tokio::select! {
-            biased;
-            answer = &mut answer => return answer,
-            () = clock.sleep(CALLERS_PATIENCE) => {}
-        }
-        let beating = self.pool.borrow().beating.clone();
-        // The probe is boxed because few statements need it, and the future
-        // of every statement would reserve space for it.
-        let probe = async move { beating.ping().await }.boxed();
-        tokio::select! {
-            biased;
-            answer = &mut answer => return answer,
-            probed = clock.timeout(PROBE, self.at_home(probe)) => if !matches!(probed, Ok(Ok(()))) {
-                return Err(lost());
-            },
-        }
-        answer.await
-    }
-
-    async fn answer_by_keeper<T>(
-        &self,
-        held: &Held,
-        answer: impl Future<Output = Result<T, DbErr>>,
-    ) -> Result<T, DbErr> {
-        let Some(suspicion) = &self.suspicion else { return answer.await };
-        let clock = Clock::system();
-        let mut answer = pin!(answer);
-        let early = tokio::select! {
-            biased;
-            answer = &mut answer => Some(answer),
-            () = held.lost.cancelled() => Some(Err(lost())),
-            () = clock.sleep(SLOW) => None,
-        };
-        let answer = match early {
-            Some(answer) => answer,
-            None => {
-                suspicion.raise(SuspicionReason::Silence, held.generation);
-                tokio::select! {
-                    biased;
-                    answer = &mut answer => answer,
-                    () = held.lost.cancelled() => Err(lost()),
-                    () = clock.sleep(self.longest - SLOW) => {
-                        suspicion.raise(SuspicionReason::Broken, held.generation);
-                        Err(lost())
-                    }
-                }
-            }
-        };
-        if let Err(error) = &answer
-            && !held.lost.is_cancelled()
-            && let Some(reason) = reason(error)
-        {
-            suspicion.raise(reason, held.generation);
-        }
-        answer
     }
 
     /// The text of a statement; `None` if there is no observer.
