@@ -2,7 +2,7 @@
 
 wasm-split puts the code that parts share into one file for each combination of parts, dozens for
 each page. Here, all that a part needs becomes one file: fewer requests, and a fifth less to load,
-since each piece compresses better beside the others. A piece that many parts need is in the file
+since each piece compresses better beside the others. A piece that many pages need is in the file
 `shared`, which every part loads besides its own.
 
 Such a file is a WebAssembly module without code whose custom sections are the pieces, so browsers
@@ -20,8 +20,11 @@ import sys
 HEADER = b"\0asm\1\0\0\0"
 CUSTOM = 0
 
-# A piece that at least this share of the parts needs is in the file `shared`.
+# A piece that at least this share of the parts of pages needs is in the file `shared`.
 SHARED_FROM = 0.75
+
+# The names of the files of other parts, those of what a page shows only on request, begin with this.
+ON_DEMAND = "split_on_demand"
 
 # A loader as wasm-split writes it: its variable, its file, the loaders that it needs.
 LOADER = re.compile(
@@ -31,6 +34,9 @@ LOADER = re.compile(
     r"return async \(imports\) => \(WebAssembly\.instantiateStreaming\(src, imports\)\);\s*"
     r"\}\s*, \[(?P<needs>[^\]]*)\]\)\)?;"
 )
+
+# What wasm-split writes before the loader of a piece: the parts that share it.
+COMMENT = re.compile(r"^/\*.*\*/\n", re.MULTILINE)
 
 PRELUDE = """
 const packs = {};
@@ -108,7 +114,7 @@ def packed(pieces):
 def pack(app):
     """Replaces the modules of the parts and of what they share by one file for each part."""
     script = app / "__wasm_split.js"
-    text = script.read_text()
+    text = COMMENT.sub("", script.read_text())
     loaders = {found["name"]: found for found in LOADER.finditer(text)}
     if len(loaders) != text.count("= makeLoad(") + text.count("(makeLoad("):
         sys.exit(f"error: {script} has loaders of another form than this script knows")
@@ -117,8 +123,9 @@ def pack(app):
         return [need.strip() for need in loaders[name]["needs"].split(",") if need.strip()]
 
     parts = {name: loader for name, loader in loaders.items() if loader["open"]}
-    users = {name: sum(name in needs(part) for part in parts) for name in loaders if name not in parts}
-    shared = {name for name, count in users.items() if count >= SHARED_FROM * len(parts)}
+    pages = [name for name, loader in parts.items() if not loader["file"].startswith(ON_DEMAND)]
+    users = {name: sum(name in needs(page) for page in pages) for name in loaders if name not in parts}
+    shared = {name for name, count in users.items() if count >= SHARED_FROM * len(pages)}
 
     def pieces(names):
         files = [loaders[name]["file"] for name in names]
@@ -138,7 +145,9 @@ def pack(app):
 
     first = min(loader.start() for loader in loaders.values())
     first = text.rindex("\n", 0, first)
-    script.write_text(LOADER.sub(rewritten, text[:first] + PRELUDE + text[first:]))
+    text = LOADER.sub(rewritten, text[:first] + PRELUDE + text[first:])
+    # There are hundreds of them, and each stands in the lists of several parts.
+    script.write_text(text.replace("__chunk_", "c"))
     for loader in loaders.values():
         (app / f"{loader['file']}.wasm").unlink()
     for name, module in packs.items():

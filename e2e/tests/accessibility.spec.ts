@@ -71,11 +71,12 @@ for (const theme of themes) {
         await expect(page.getByTestId("ledger-row").nth(1)).toBeVisible();
         await hasNoViolations(page, `schedule, ${look}`);
         await page.getByRole("button", { name: "Explain" }).first().click();
+        await expect(page.getByRole("dialog")).toBeVisible();
         await hasNoViolations(page, `a fire explained, ${look}`);
         await page.keyboard.press("Escape");
         for (const tab of ["Runs", "Next", "Definition", "Versions", "Audit"]) {
           await openTab(page, tab);
-          await expect(page.locator(".loading")).toHaveCount(0);
+          await expect(page.locator(".loading, .page-loading")).toHaveCount(0);
           await hasNoViolations(page, `schedule, ${tab}, ${look}`);
         }
         await page.getByRole("button", { name: "Pause" }).click();

@@ -86,3 +86,34 @@ test("a page whose code does not arrive says so, and is there after a second try
   await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
   await context.close();
 });
+
+test("a dialog whose code does not arrive says so, and has its form after a second try", async ({ browser, server, admin }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "late-dialog", timing: { expressions: ["@daily"] }, task })]);
+  // A context of its own, because the loader writes what it could not load to the browser's console.
+  const context = await browser.newContext({ baseURL: server.url });
+  const page = await context.newPage();
+  await page.goto("/ns/default/schedules?q=schedule:late-dialog");
+  await signIn(page, admin);
+  const dialogs = "**/split_on_demand_schedule_actions.wasm";
+  let refused = 0;
+  await page.route(dialogs, (route) => {
+    refused += 1;
+    return route.abort();
+  });
+  await page.getByRole("button", { name: "Pause late-dialog" }).click();
+  const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  await expect(dialog.getByText("This dialog could not be loaded.")).toBeVisible();
+  expect(refused).toBe(1);
+  await page.unroute(dialogs);
+  await dialog.getByRole("button", { name: "Try again" }).click();
+  await expect(dialog.getByLabel("Reason")).toBeFocused();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await expect(dialog).toBeHidden();
+
+  // The code is there now, so the next dialog opens without a request for it.
+  await page.route(dialogs, (route) => route.abort());
+  await page.getByRole("button", { name: "Pause late-dialog" }).click();
+  await expect(dialog.getByLabel("Reason")).toBeFocused();
+  await context.close();
+});

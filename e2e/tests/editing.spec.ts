@@ -92,8 +92,12 @@ test("a target is tried before there is a schedule", async ({ page, admin }) => 
   await page.getByLabel("Script").fill("exit 0");
   await page.getByRole("button", { name: "Test call" }).click();
   await expect(page.getByTestId("trial-outcome")).toHaveAttribute("data-state", "succeeded");
+  await page.getByText("The same as a module file").click();
+  const file = page.getByRole("region", { name: "Module file" });
+  await expect(file).toContainText("script: \"exit 0\"");
   await page.getByRole("radio", { name: "Nothing, a rehearsal" }).check();
   await expect(trial).toBeHidden();
+  await expect(file).toContainText("noop:");
 });
 
 test("a credential that a draft did not keep is named until it is entered again", async ({ page, admin }) => {

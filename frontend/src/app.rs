@@ -1,6 +1,6 @@
 //! The frame around every page, and the pages in front of it: signing in, and replacing a one-time password.
 
-use leptos::{prelude::*, task::spawn_local};
+use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
@@ -8,8 +8,8 @@ use crate::{
     components::{FailureNote, NoticeList, explain_times, live},
     data,
     frame::{Header, PhoneBar, Rail, provide_counts},
-    model::{Code as FailureCode, Failure, Role},
-    pages::{self, Page},
+    model::{Failure, Role},
+    pages,
     route::{Route, Scope},
     state::{self, SessionState, use_address, use_session},
 };
@@ -43,8 +43,8 @@ fn Door() -> impl IntoView {
         Inside::Asking => {
             view! { <main id="main" class="boot" aria-busy="true"></main> }.into_any()
         }
-        Inside::No => view! { <pages::SignIn/> }.into_any(),
-        Inside::NewPassword => view! { <pages::ChoosePassword/> }.into_any(),
+        Inside::No => pages::sign_in(),
+        Inside::NewPassword => pages::choose_password(),
         Inside::Yes => inside_view(),
         Inside::Unknown(failure) => view! {
             <main id="main" class="page page-narrow">
@@ -142,43 +142,5 @@ fn guarded(needed: Role, route: Route) -> AnyView {
 }
 
 fn opened(route: Route) -> AnyView {
-    match Page::of(route.clone()).view() {
-        Some(page) => page,
-        None => view! { <LoadedPage route=route/> }.into_any(),
-    }
-}
-
-/// The loading state of a page's code.
-#[derive(Clone, Copy, PartialEq)]
-enum Code {
-    Loading,
-    Loaded,
-    Missing,
-}
-
-/// A page whose code is loaded on demand.
-#[component]
-fn LoadedPage(route: Route) -> impl IntoView {
-    let code = RwSignal::new(Code::Loading);
-    let route = StoredValue::new(route);
-    let load = move || {
-        code.set(Code::Loading);
-        let loading = Page::of(route.get_value()).load();
-        spawn_local(async move {
-            let outcome = loading.await;
-            // The user may have gone to another page in the meantime.
-            let _gone = code.try_set(if outcome.is_ok() { Code::Loaded } else { Code::Missing });
-        });
-    };
-    load();
-    live(move || match code.get() {
-        Code::Loading => view! { <div class="page-loading" aria-busy="true"></div> }.into_any(),
-        Code::Loaded => Page::of(route.get_value()).view().into_any(),
-        Code::Missing => {
-            // The server may have been upgraded since it served this console.
-            let message = "This page could not be loaded. After an upgrade of the server, reload the console.";
-            let failure = Failure::new(FailureCode::Unreachable, message);
-            view! { <FailureNote failure=failure retry=load/> }.into_any()
-        }
-    })
+    pages::page(route).show("page")
 }

@@ -33,8 +33,8 @@ pub(crate) use self::runs::{
     RunQuery, cancel_run, live_runs, log_page, rerun_from_failed, retry_run, run, runs,
 };
 pub(crate) use self::schedules::{
-    ScheduleQuery, deleted_schedules, rename_schedule, schedule, schedule_audit, schedule_count,
-    schedule_groups, schedule_histories, schedule_impact, schedules, tags,
+    ScheduleQuery, deleted_schedules, found_schedules, rename_schedule, schedule, schedule_audit,
+    schedule_count, schedule_groups, schedule_histories, schedule_impact, schedules, tags,
 };
 use super::{
     Ask,

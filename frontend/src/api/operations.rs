@@ -83,6 +83,7 @@ operations! {
     DrainNode = "graphql/drain_node.graphql", "/drainNode/node/id" => String;
     UndrainNode = "graphql/undrain_node.graphql", "/undrainNode/node/id" => String;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
+    FoundSchedules = "graphql/found_schedules.graphql", "/schedules/nodes" => Vec<crate::model::FoundSchedule>;
     ScheduleCount = "graphql/schedule_count.graphql", "/schedules/totalCount" => i64;
     ScheduleHistories = "graphql/schedule_histories.graphql", "/nodes" => crate::model::ScheduleHistories;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;

@@ -48,8 +48,10 @@ fn sum(fires: &[Mark]) -> String {
             None => counts.push((word, 1)),
         }
     }
-    let parts: Vec<String> =
-        counts.iter().map(|(word, count)| format!("{count} {}", word.to_lowercase())).collect();
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(word, count)| format!("{count} {}", word.to_ascii_lowercase()))
+        .collect();
     format!("The last {} fires: {}", fires.len(), parts.join(", "))
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn panel(
 }
 
 fn titled(title: &'static str, aside: AnyView, content: AnyView) -> AnyView {
-    let id = format!("panel-{}", title.to_lowercase().replace(' ', "-"));
+    let id = format!("panel-{}", title.to_ascii_lowercase().replace(' ', "-"));
     view! {
         <section class="panel" aria-labelledby=id.clone()>
             <header class="panel-head"><h2 id=id.clone()>{title}</h2>{aside}</header>

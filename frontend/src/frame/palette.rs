@@ -8,15 +8,15 @@ use leptos::{
 
 use super::rail::PAGES;
 use crate::{
-    api::{self, ScheduleQuery},
+    api,
     components::{Dialog, Glyph, icon, is_id, live, use_typing},
     data::{self, Actor, use_actor, use_load},
-    model::{Place, Role, ScheduleState},
+    model::{Role, ScheduleState},
     route::Route,
     state::{Address, Said, ranged_path, use_address, use_session},
 };
 
-const FOUND: usize = 6;
+const FOUND: i64 = 6;
 
 /// An object that can be created: the page with its form, and the lowest role that may.
 struct New {
@@ -135,14 +135,11 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         let text = sought.get();
         let words = text.trim();
         let search = (!words.is_empty()).then(|| format!("name:{:?}", words))?;
-        let (namespace, place) = (address.namespace(), Place::First);
-        let search = Some(search);
-        let query = ScheduleQuery { namespace, search, place, ..ScheduleQuery::default() };
-        Some(api::schedules(query, FOUND))
+        Some(api::found_schedules(address.namespace(), search, FOUND))
     });
     Memo::new(move |_| {
-        let words = text.get().trim().to_lowercase();
-        let fits = |name: &str| name.to_lowercase().contains(&words);
+        let words = text.get().trim().to_ascii_lowercase();
+        let fits = |name: &str| name.to_ascii_lowercase().contains(&words);
         let page = |words: &str, route: &Route| Line {
             words: words.to_owned(),
             hint: "Go to",
@@ -158,8 +155,8 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
             lines.push(Line { hint: "Open the run", ..page(&words, &Route::Run(words.clone())) });
         }
         let is_fresh =
-            !words.is_empty() && sought.with(|sought| sought.trim().to_lowercase() == words);
-        let rows = found.with(|page| page.rows.clone()).filter(|_| is_fresh).unwrap_or_default();
+            !words.is_empty() && sought.with(|sought| sought.trim().to_ascii_lowercase() == words);
+        let rows = found.with(Vec::clone).filter(|_| is_fresh).unwrap_or_default();
         for row in &rows {
             lines.push(page(&row.name, &Route::Schedule(row.id.clone())));
         }

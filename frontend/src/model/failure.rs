@@ -132,10 +132,12 @@ pub(crate) fn explain(problem: &str, help: &str) -> String {
     format!("{} {}", sentence(&format!("{subject}{problem}")), sentence(help))
 }
 
-/// Makes a sentence of a fragment from the server.
+/// Makes a sentence of a fragment from the server, which is English. Every page contains this, and the tables for
+/// letters beyond ASCII are large.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let first =
+        letters.next().map(|first| first.to_ascii_uppercase().to_string()).unwrap_or_default();
     let end = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
     format!("{first}{}{end}", letters.as_str())
 }

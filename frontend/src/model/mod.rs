@@ -101,9 +101,9 @@ pub(crate) use run::{
     Wait,
 };
 pub(crate) use schedule::{
-    CalendarLink, DeletedSchedule, FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire,
-    PausedFires, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups,
-    ScheduleRow, SearchPauseEffect, TagNames, Version,
+    CalendarLink, DeletedSchedule, FoundPausedSchedule, FoundSchedule, Misfire, Pause, PauseEffect,
+    PausedFire, PausedFires, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent,
+    ScheduleGroups, ScheduleRow, SearchPauseEffect, TagNames, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{

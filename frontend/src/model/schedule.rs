@@ -75,6 +75,16 @@ pub(crate) struct ScheduleRow {
     pub(crate) module: Option<String>,
 }
 
+/// A schedule that the palette offers. The palette is on every page, so it asks for little: what reads an answer is
+/// code that every page loads.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct FoundSchedule {
+    pub(crate) id: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) state: ScheduleState,
+}
+
 /// The fires that a pause would suppress.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct PauseEffect {

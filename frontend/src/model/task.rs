@@ -57,11 +57,7 @@ impl<'de> Deserialize<'de> for Target {
         let read = match target["__typename"].as_str() {
             Some("HttpTarget") => serde_json::from_value(target).map(Self::Http),
             Some("CommandTarget") => serde_json::from_value(target).map(Self::Command),
-            Some("PublishTarget") => {
-                let input = publish_input(&target);
-                let read = serde_json::from_value::<Publish>(target);
-                read.map(|publish| Self::Publish(Publish { input, ..publish }))
-            }
+            Some("PublishTarget") => Ok(Self::Publish(Publish { input: publish_input(&target) })),
             Some("WorkerTarget") => serde_json::from_value(target).map(Self::Worker),
             Some("NoopTarget") => serde_json::from_value(target).map(Self::Noop),
             _ => return Err(D::Error::custom("a target of an unknown kind")),
@@ -110,79 +106,65 @@ pub(crate) struct Command {
     pub(crate) user: Option<String>,
 }
 
-/// An event for a broker.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// An event for a broker. It stays JSON, because pages show little of it, and the forms read it into types of their own.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Publish {
-    pub(crate) to: Broker,
-    pub(crate) event: CloudEvent,
     /// The target in the shape of the API's input, with the fields that were requested.
-    #[serde(skip)]
     pub(crate) input: Value,
 }
 
 impl Publish {
+    /// The text at a JSON pointer, if there is one.
+    fn text(&self, at: &str) -> Option<&str> {
+        self.input.pointer(at).and_then(Value::as_str)
+    }
+
     /// The destination of the event, in words.
     pub(crate) fn place(&self) -> String {
-        match &self.to {
-            Broker::Kafka { topic, key, .. } => {
-                let key =
-                    key.as_ref().map(|key| format!(" with the key {key}")).unwrap_or_default();
-                format!("Kafka topic {topic}{key}")
-            }
-            Broker::Nats { subject, .. } => format!("NATS subject {subject}"),
-            Broker::Rabbitmq { exchange, routing_key, .. } if exchange.is_empty() => {
-                format!("RabbitMQ queue {routing_key}")
-            }
-            Broker::Rabbitmq { exchange, routing_key, .. } => {
-                format!("RabbitMQ exchange {exchange} with routing key {routing_key}")
-            }
-            Broker::Redis { name, .. } => format!("Redis stream {name}"),
-            Broker::Sqs { queue_url } => format!("SQS queue {queue_url}"),
+        if let Some(topic) = self.text("/to/kafka/topic") {
+            let key = self.text("/to/kafka/key").map(|key| format!(" with the key {key}"));
+            return format!("Kafka topic {topic}{}", key.unwrap_or_default());
         }
+        if let Some(subject) = self.text("/to/nats/subject") {
+            return format!("NATS subject {subject}");
+        }
+        if let Some(routing_key) = self.text("/to/rabbitmq/routingKey") {
+            return match self.text("/to/rabbitmq/exchange").unwrap_or_default() {
+                "" => format!("RabbitMQ queue {routing_key}"),
+                exchange => format!("RabbitMQ exchange {exchange} with routing key {routing_key}"),
+            };
+        }
+        if let Some(stream) = self.text("/to/redis/stream") {
+            return format!("Redis stream {stream}");
+        }
+        format!("SQS queue {}", self.text("/to/sqs/queueUrl").unwrap_or_default())
     }
 
     /// The servers, in the order in which they are tried. For SQS, the queue's URL is the only one.
-    pub(crate) fn servers(&self) -> &[String] {
-        match &self.to {
-            Broker::Kafka { connection, .. }
-            | Broker::Nats { connection, .. }
-            | Broker::Rabbitmq { connection, .. }
-            | Broker::Redis { connection, .. } => &connection.servers,
-            Broker::Sqs { .. } => &[],
-        }
+    pub(crate) fn servers(&self) -> Vec<&str> {
+        let brokers = self.input["to"].as_object();
+        let servers = brokers.and_then(|brokers| brokers.values().next());
+        let servers = servers.and_then(|broker| broker["connection"]["servers"].as_array());
+        servers.into_iter().flatten().filter_map(Value::as_str).collect()
     }
-}
 
-/// A broker, and a destination in it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "__typename", rename_all_fields = "camelCase")]
-pub(crate) enum Broker {
-    #[serde(rename = "KafkaTopic")]
-    Kafka { connection: Servers, topic: String, key: Option<String> },
-    #[serde(rename = "NatsSubject")]
-    Nats { connection: Servers, subject: String },
-    #[serde(rename = "RabbitmqExchange")]
-    Rabbitmq { connection: Servers, exchange: String, routing_key: String },
-    #[serde(rename = "RedisStream")]
-    Redis { connection: Servers, name: String },
-    #[serde(rename = "SqsQueue")]
-    Sqs { queue_url: String },
-}
+    /// The type of the event, if it has one of its own.
+    pub(crate) fn event_type(&self) -> Option<&str> {
+        self.text("/event/type")
+    }
 
-/// The addresses of a broker.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Servers {
-    pub(crate) servers: Vec<String>,
-}
+    /// The content mode, in lower case.
+    pub(crate) fn mode(&self) -> String {
+        self.text("/event/mode").unwrap_or_default().to_ascii_lowercase()
+    }
 
-/// The event that is published.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct CloudEvent {
-    pub(crate) mode: String,
-    #[serde(rename = "type")]
-    pub(crate) kind: Option<String>,
-    pub(crate) payload: Option<String>,
-    pub(crate) headers: Vec<Pair>,
+    pub(crate) fn payload(&self) -> Option<&str> {
+        self.text("/event/payload")
+    }
+
+    pub(crate) fn headers(&self) -> Vec<Pair> {
+        serde_json::from_value(self.input["event"]["headers"].clone()).unwrap_or_default()
+    }
 }
 
 /// A target that does nothing.
@@ -255,5 +237,24 @@ mod tests {
         });
         let Ok(Target::Publish(publish)) = serde_json::from_value(told) else { panic!() };
         assert_eq!(publish.input, wanted);
+        assert_eq!(publish.place(), "Redis stream jobs");
+        assert_eq!(publish.servers(), ["localhost"]);
+        assert_eq!((publish.mode().as_str(), publish.event_type()), ("binary", None));
+        assert_eq!(publish.payload(), Some("{}"));
+        assert_eq!(publish.headers(), [Pair { name: "x".to_owned(), value: "***".to_owned() }]);
+    }
+
+    #[test]
+    fn each_destination_has_its_words() {
+        let place = |to: Value| Publish { input: json!({ "to": to }) }.place();
+        assert_eq!(place(json!({ "kafka": { "topic": "t" } })), "Kafka topic t");
+        let keyed = json!({ "kafka": { "topic": "t", "key": "k" } });
+        assert_eq!(place(keyed), "Kafka topic t with the key k");
+        assert_eq!(place(json!({ "nats": { "subject": "s" } })), "NATS subject s");
+        let queue = json!({ "rabbitmq": { "exchange": "", "routingKey": "q" } });
+        assert_eq!(place(queue), "RabbitMQ queue q");
+        let exchange = json!({ "rabbitmq": { "exchange": "e", "routingKey": "q" } });
+        assert_eq!(place(exchange), "RabbitMQ exchange e with routing key q");
+        assert_eq!(place(json!({ "sqs": { "queueUrl": "https://q" } })), "SQS queue https://q");
     }
 }

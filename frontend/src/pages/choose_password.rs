@@ -5,7 +5,7 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use super::kit::of;
+use super::{kit::of, parts};
 use crate::{
     api,
     components::{Field, Glyph, Look, NoticeList, ThemeSwitch, button, icon},
@@ -14,9 +14,19 @@ use crate::{
     state::{use_notices, use_session, use_title},
 };
 
+/// The page. Its code is loaded when the page is shown, because most visitors do not see it.
+pub(crate) fn choose_password() -> AnyView {
+    parts::choose_password().show("page")
+}
+
+/// The page, once its code is loaded.
+pub(super) fn content() -> AnyView {
+    view! { <ChoosePassword/> }.into_any()
+}
+
 /// The form that replaces a one-time password.
 #[component]
-pub(crate) fn ChoosePassword() -> impl IntoView {
+fn ChoosePassword() -> impl IntoView {
     use_title(|| "Choose your password".to_owned());
     let (session, notices, actor) = (use_session(), use_notices(), use_actor());
     let text = || RwSignal::new(String::new());

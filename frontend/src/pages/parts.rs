@@ -1,46 +1,52 @@
-//! The parts of the console's code, each loaded when the first of its pages is opened.
+//! The parts of the console's code, each loaded when the first of its pages or views is opened.
 //!
 //! The frame and the code that all pages share are loaded at the start. The code of pages that are used together
-//! forms one part. With the feature `split`, the build moves the parts out of the WebAssembly module
-//! (`scripts/split-console`); without it, everything is one module, which builds faster.
+//! forms one part; so does the code of dialogs and other views that a page shows only on request. With the feature
+//! `split`, the build moves the parts out of the WebAssembly module (`scripts/split-console`); without it, everything is
+//! one module, which builds faster.
 
-use std::{
-    pin::{Pin, pin},
-    task::{Context, Poll, Waker},
+use leptos::prelude::{AnyView, Callback, Memo, RwSignal, StoredValue};
+
+use super::{
+    actions::{Action, Actions},
+    bulk::{Kind, Subjects},
+    deferred::Deferred,
+    ledger::backfill::Backfilling,
+    run::{earlier::Others, looking::Looking},
+    schedule_form::{Draft, Form},
+    task_form::{Place, TaskFields},
+};
+use crate::{
+    components::DagView,
+    data::{Listing, Load},
+    model::{Fire, LedgerRow, RunDetail, ScheduleDetail, ScheduleRow},
+    route::Route,
 };
 
-use leptos::prelude::AnyView;
-use wasm_split_helpers::SplitLoaderError;
-
-use crate::route::Route;
-
-type Loading<T> = Pin<Box<dyn Future<Output = Result<T, SplitLoaderError>>>>;
-
-/// A page whose code may still have to be loaded.
-pub(crate) struct Page {
-    load: fn() -> Loading<()>,
-    view: Box<dyn FnOnce() -> Loading<AnyView>>,
-}
-
-impl Page {
-    /// Loads the code; completes at once if the code is already loaded.
-    pub(crate) fn load(&self) -> Loading<()> {
-        (self.load)()
-    }
-
-    /// The page, or `None` while its code is not loaded.
-    pub(crate) fn view(self) -> Option<AnyView> {
-        let mut view = pin!((self.view)());
-        match view.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(view) => view.ok(),
-            Poll::Pending => None,
+/// A function that makes a view and belongs to a part, and `load`, which loads the part. Each needs a module of its
+/// own, because `load` has the same name in each.
+macro_rules! in_part {
+    ($part:ident, fn $name:ident($($value:ident: $type:ty),*) { $view:expr }) => {
+        #[cfg(feature = "split")]
+        #[wasm_split_helpers::wasm_split($part, fallible, preload(load))]
+        pub(super) fn $name($($value: $type),*) -> Result<AnyView, SplitLoaderError> {
+            Ok($view)
         }
-    }
+
+        #[cfg(not(feature = "split"))]
+        pub(super) async fn $name($($value: $type),*) -> Result<AnyView, SplitLoaderError> {
+            Ok($view)
+        }
+
+        #[cfg(not(feature = "split"))]
+        pub(super) async fn load() -> Result<(), SplitLoaderError> {
+            Ok(())
+        }
+    };
 }
 
-/// Lists the pages of each part. Each page becomes a function in its own module, because the generated function that
-/// loads it has the same name in each module.
-macro_rules! parts {
+/// Lists the pages of each part.
+macro_rules! pages {
     ($($part:ident { $($route:ident $(($value:ident))?),+ $(,)? })+) => {
         $($(
             #[expect(non_snake_case, reason = "named like the route and its component")]
@@ -48,40 +54,50 @@ macro_rules! parts {
                 use leptos::prelude::{AnyView, IntoAny, view};
                 use wasm_split_helpers::SplitLoaderError;
 
-                #[cfg(feature = "split")]
-                #[wasm_split_helpers::wasm_split($part, fallible, preload(load))]
-                pub(super) fn $route($($value: String)?) -> Result<AnyView, SplitLoaderError> {
-                    Ok(view! { <crate::pages::$route $($value=$value)?/> }.into_any())
-                }
-
-                #[cfg(not(feature = "split"))]
-                pub(super) async fn $route($($value: String)?) -> Result<AnyView, SplitLoaderError> {
-                    Ok(view! { <crate::pages::$route $($value=$value)?/> }.into_any())
-                }
-
-                #[cfg(not(feature = "split"))]
-                pub(super) async fn load() -> Result<(), SplitLoaderError> {
-                    Ok(())
-                }
+                in_part!($part, fn $route($($value: String)?) {
+                    view! { <crate::pages::$route $($value=$value)?/> }.into_any()
+                });
             }
         )+)+
 
-        impl Page {
-            pub(crate) fn of(route: Route) -> Self {
-                match route {
-                    $($(Route::$route $(($value))? => Self {
-                        load: || Box::pin($route::load()),
-                        view: Box::new(move || Box::pin($route::$route($($value)?))),
-                    },)+)+
-                }
+        /// The page of a route.
+        pub(crate) fn page(route: Route) -> Deferred {
+            match route {
+                $($(Route::$route $(($value))? => Deferred::new(
+                    || Box::pin($route::load()),
+                    move || Box::pin($route::$route($($value.clone())?)),
+                ),)+)+
             }
         }
     };
 }
 
+/// Lists the other views of each part: a function that defers the view, and the function that makes it. The values that
+/// it takes are signals and other handles, which can be copied.
+macro_rules! views {
+    ($($part:ident { $($name:ident($($value:ident: $type:ty),* $(,)?) = $view:path;)+ })+) => {
+        $($(
+            mod $name {
+                use wasm_split_helpers::SplitLoaderError;
+
+                use super::*;
+
+                in_part!($part, fn $name($($value: $type),*) { $view($($value),*) });
+            }
+
+            pub(super) fn $name($($value: $type),*) -> Deferred {
+                Deferred::new(
+                    || Box::pin($name::load()),
+                    move || Box::pin($name::$name($($value),*)),
+                )
+            }
+        )+)+
+    };
+}
+
 // A page that is opened first should load little besides its own code, so large pages are parts of their own. What two
 // parts share is in the files of both (scripts/console.py), so small pages that are used together are one part.
-parts! {
+pages! {
     overview { Overview }
     schedules { Schedules }
     runs { Runs }
@@ -90,10 +106,96 @@ parts! {
     schedule { Schedule(id) }
     run { Run(id) }
     upcoming { Upcoming }
-    plan { Backfills, NewBackfill, Backfill(id), Calendars, NewCalendar, EditCalendar(id) }
-    form { NewSchedule, EditSchedule(id) }
-    build { NewWorkflow, EditWorkflow(id), Workflows, Workflow(id), Groups, Modules, DeployModule, Module(name) }
-    alerts { Alerts, AlertRules, NewAlertRule, EditAlertRule(id) }
-    operate { Metrics, Cluster, Health }
-    settings { Profile, People, Tokens, Secrets, Namespaces, Feeds }
+    backfills { Backfills, NewBackfill, Backfill(id) }
+    calendars { Calendars, NewCalendar, EditCalendar(id) }
+    form { NewSchedule }
+    edit { EditSchedule(id) }
+    workflows { Workflows, Workflow(id), Groups }
+    new_workflow { NewWorkflow }
+    edit_workflow { EditWorkflow(id) }
+    modules { Modules, DeployModule, Module(name) }
+    alerts { Alerts }
+    alert_rules { AlertRules, NewAlertRule, EditAlertRule(id) }
+    metrics { Metrics }
+    cluster { Cluster, Health }
+    people { People, Namespaces }
+    secrets { Secrets }
+    profile { Profile, Tokens, Feeds }
+}
+
+// What is not seen when its page is first drawn. The names of its parts begin with `on_demand`, by which
+// scripts/console.py tells them from those of pages.
+views! {
+    on_demand_door {
+        sign_in() = crate::pages::sign_in::content;
+        choose_password() = crate::pages::choose_password::content;
+    }
+    on_demand_schedules {
+        deleted_schedules() = crate::pages::schedules::deleted::content;
+        schedule_groups(schedules: Listing<ScheduleRow>) = crate::pages::schedules::groups::list;
+    }
+    on_demand_schedule_actions {
+        schedule_action(actions: Actions, action: Action) = crate::pages::actions::dialogs::content;
+    }
+    on_demand_schedule_tabs {
+        schedule_runs(
+            id: StoredValue<String>,
+            load: Load<ScheduleDetail>,
+        ) = crate::pages::schedule::runs::tab;
+        schedule_next(
+            id: StoredValue<String>,
+            load: Load<ScheduleDetail>,
+        ) = crate::pages::schedule::next::next;
+        schedule_definition(load: Load<ScheduleDetail>) = crate::pages::schedule::definition::definition;
+        schedule_versions(
+            load: Load<ScheduleDetail>,
+            actions: Actions,
+        ) = crate::pages::schedule::versions::versions;
+        schedule_audit(id: StoredValue<String>) = crate::pages::schedule::audit::tab;
+    }
+    on_demand_fires {
+        explained_fire(
+            shown: Memo<Option<Fire>>,
+            zone: Memo<Option<String>>,
+            load: Load<ScheduleDetail>,
+        ) = crate::pages::schedule::activity::explained;
+        explained_row(meant: RwSignal<Option<LedgerRow>>) = crate::pages::ledger::row::explained;
+        backfill_question(backfilling: Backfilling) = crate::pages::ledger::backfill::question;
+    }
+    on_demand_run {
+        run_comparison(
+            id: StoredValue<String>,
+            run: Load<RunDetail>,
+            others: Others,
+            looking: Looking,
+        ) = crate::pages::run::comparison::comparison;
+        run_graph(run: Load<RunDetail>, looking: Looking, look: DagView) = crate::pages::run::work::graph;
+    }
+    on_demand_bulk {
+        bulk_action(
+            open: RwSignal<bool>,
+            kind: Kind,
+            which: Callback<(), Vec<String>>,
+            subjects: Subjects,
+        ) = crate::pages::bulk::dialog::content;
+    }
+    on_demand_targets {
+        worker_fields(fields: TaskFields, place: Place) = crate::pages::task_form::sections::worker;
+        event_fields(fields: TaskFields, place: Place) = crate::pages::task_form::event_sections::publish;
+    }
+    on_demand_form {
+        saved_form(form: Form) = crate::pages::schedule_form::saving::saver;
+        called_target(
+            form: Form,
+            schedule: StoredValue<Option<String>>,
+            asked: RwSignal<u32>,
+        ) = crate::pages::schedule_form::trial::called;
+        module_file(draft: Draft) = crate::pages::schedule_form::yaml::file_view;
+    }
+    edit {
+        copied_schedule(
+            from: StoredValue<String>,
+            fill: Callback<Draft, AnyView>,
+        ) = crate::pages::schedule_form::copied;
+    }
 }

@@ -8,12 +8,23 @@ use crate::{
     components::{Field, Glyph, ThemeSwitch, icon},
     data::ask_session,
     model::Failure,
+    pages::parts,
     state::{use_session, use_title},
 };
 
+/// The page. Its code is loaded when the page is shown, because most visitors do not see it.
+pub(crate) fn sign_in() -> AnyView {
+    parts::sign_in().show("page")
+}
+
+/// The page, once its code is loaded.
+pub(super) fn content() -> AnyView {
+    view! { <SignIn/> }.into_any()
+}
+
 /// The form with name and password.
 #[component]
-pub(crate) fn SignIn() -> impl IntoView {
+fn SignIn() -> impl IntoView {
     use_title(|| "Sign in".to_owned());
     let session = use_session();
     let name = RwSignal::new(String::new());

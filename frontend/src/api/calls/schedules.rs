@@ -8,8 +8,8 @@ use super::{
     within,
 };
 use crate::model::{
-    AuditRow, DeletedSchedule, Page, Place, ScheduleDetail, ScheduleGrouping, ScheduleGroups,
-    ScheduleHistories, ScheduleImpact, ScheduleRow, ScheduleSortField, TagNames,
+    AuditRow, DeletedSchedule, FoundSchedule, Page, Place, ScheduleDetail, ScheduleGrouping,
+    ScheduleGroups, ScheduleHistories, ScheduleImpact, ScheduleRow, ScheduleSortField, TagNames,
 };
 
 /// Filters and order of a list of schedules.
@@ -77,6 +77,17 @@ pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleR
         before,
     };
     Ask::new::<Schedules>(variables)
+}
+
+/// The first schedules that a search finds, for the palette.
+pub(crate) fn found_schedules(
+    namespace: String,
+    search: String,
+    first: i64,
+) -> Ask<Vec<FoundSchedule>> {
+    let namespace = within(namespace);
+    let variables = operations::found_schedules::Variables { namespace, search, first };
+    Ask::new::<operations::FoundSchedules>(variables)
 }
 
 /// The number of matching schedules, on all pages together. The server counts up to ten thousand.

@@ -190,7 +190,7 @@ fn label(node: &DagNode) -> String {
     };
     let shown = cut(&node.name);
     let full = if shown == node.name { String::new() } else { format!("in full {}; ", node.name) };
-    format!("{shown}, {}; {full}{needs}", node.word.to_lowercase())
+    format!("{shown}, {}; {full}{needs}", node.word.to_ascii_lowercase())
 }
 
 /// A name, shortened to fit into a node.

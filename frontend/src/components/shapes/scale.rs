@@ -58,6 +58,18 @@ pub(super) fn short(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
+/// A coordinate that is not negative, as text with at most two decimals. The code that writes any float would be a
+/// large share of a page without other floats.
+pub(super) fn coordinate(value: f64) -> String {
+    let hundredths = (value * 100.0).round() as i64;
+    let (whole, rest) = (hundredths / 100, hundredths % 100);
+    match rest {
+        0 => whole.to_string(),
+        _ if rest % 10 == 0 => format!("{whole}.{}", rest / 10),
+        _ => format!("{whole}.{rest:02}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +93,11 @@ mod tests {
             [50.0, 100.0, 0.0]
         );
         assert!((short(33.333_33) - 33.33).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_coordinate_is_written_with_the_decimals_that_it_needs() {
+        let texts = [0.0, 20.0, 12.25, 7.5, 3.048, 9.999].map(coordinate);
+        assert_eq!(texts, ["0", "20", "12.25", "7.5", "3.05", "10"]);
     }
 }

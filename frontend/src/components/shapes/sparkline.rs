@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::scale::{share, short};
+use super::scale::{coordinate, share};
 
 /// The height of a row of bars.
 pub(in crate::components) const HEIGHT: f64 = 20.0;
@@ -51,7 +51,7 @@ pub(in crate::components) fn slots(bars: usize) -> usize {
 
 /// The view box of a row of bars.
 pub(in crate::components) fn view_box(bars: usize) -> String {
-    format!("0 0 {} {HEIGHT}", slots(bars) * STEP)
+    format!("0 0 {} {}", slots(bars) * STEP, coordinate(HEIGHT))
 }
 
 /// Bars with a state and a height each, the first of them at this slot. All bars of a state form one outline: a page
@@ -66,10 +66,11 @@ pub(in crate::components) fn outlines(bars: &[(&'static str, f64)], first: usize
 
 fn paths(bars: &[(&'static str, f64)], first: usize) -> Vec<(&'static str, String)> {
     let mut paths: Vec<(&'static str, String)> = Vec::new();
+    let bottom = coordinate(HEIGHT);
     let drawn = bars.iter().enumerate().filter(|(_, (_, height))| *height > 0.0);
     for (index, (state, height)) in drawn {
-        let (x, width, height) = ((first + index) * STEP, STEP - 1, short(*height));
-        let bar = format!("M{x} {HEIGHT}v-{height}h{width}v{height}z");
+        let (x, width, height) = ((first + index) * STEP, STEP - 1, coordinate(*height));
+        let bar = format!("M{x} {bottom}v-{height}h{width}v{height}z");
         match paths.iter_mut().find(|(known, _)| known == state) {
             Some((_, path)) => path.push_str(&bar),
             None => paths.push((*state, bar)),
@@ -95,8 +96,10 @@ fn sum(what: &str, bars: &[SparkBar]) -> String {
             None => counts.push((bar.word, 1)),
         }
     }
-    let words: Vec<String> =
-        counts.iter().map(|(word, count)| format!("{count} {}", word.to_lowercase())).collect();
+    let words: Vec<String> = counts
+        .iter()
+        .map(|(word, count)| format!("{count} {}", word.to_ascii_lowercase()))
+        .collect();
     let words = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
     format!("{what}: {words}")
 }

@@ -104,7 +104,7 @@ fn stack(counts: &[i64], top: i64) -> Vec<(f64, f64)> {
 fn said(column: &BarColumn, parts: &Parts) -> String {
     let counts = column.counts.iter().zip(parts).filter(|(count, _)| **count > 0);
     let words: Vec<String> =
-        counts.map(|(count, (_, word))| format!("{count} {}", word.to_lowercase())).collect();
+        counts.map(|(count, (_, word))| format!("{count} {}", word.to_ascii_lowercase())).collect();
     let words = if words.is_empty() { "nothing".to_owned() } else { words.join(", ") };
     format!("{}: {words}", column.name)
 }
@@ -112,7 +112,7 @@ fn said(column: &BarColumn, parts: &Parts) -> String {
 fn summary(what: &str, parts: &Parts, columns: &[BarColumn]) -> String {
     let totals = parts.iter().enumerate().map(|(part, (_, word))| {
         let total: i64 = columns.iter().filter_map(|column| column.counts.get(part)).sum();
-        (total, word.to_lowercase())
+        (total, word.to_ascii_lowercase())
     });
     let words: Vec<String> = totals
         .filter(|(total, _)| *total > 0)

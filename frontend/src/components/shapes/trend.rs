@@ -3,7 +3,10 @@
 
 use leptos::prelude::*;
 
-use super::sparkline::{HEIGHT, STEP, outlines, visible};
+use super::{
+    scale::coordinate,
+    sparkline::{HEIGHT, STEP, outlines, visible},
+};
 
 /// One layer of a trend.
 pub(crate) struct TrendLayer {
@@ -21,7 +24,7 @@ pub(crate) fn trend(said: String, layers: &[TrendLayer]) -> AnyView {
     view! {
         <svg
             class="sparkline trend"
-            viewBox=format!("0 0 {} {HEIGHT}", steps.max(1) * STEP)
+            viewBox=format!("0 0 {} {}", steps.max(1) * STEP, coordinate(HEIGHT))
             preserveAspectRatio="none"
             role="img"
             aria-label=said

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api,
-    components::{Dialog, Field, Look, live},
+    components::{Field, Look, live},
     data::{self, Load, use_load},
     model::{CatchUp, Failure, ResumeEffect},
     route::Route,
@@ -19,19 +19,16 @@ use crate::{
     time::{Moment, Wall},
 };
 
-impl Actions {
-    /// The dialogs, closed until an action is chosen.
-    pub(in crate::pages) fn dialogs(self) -> AnyView {
-        view! {
-            <Dialog open=self.run_with title="Run with other values">{run_with(self)}</Dialog>
-            <Dialog open=self.pause title="Pause schedule">{pause(self)}</Dialog>
-            <Dialog open=self.resume title="Resume schedule">{resume(self)}</Dialog>
-            <Dialog open=self.skip title="Skip the next fires">{skip(self)}</Dialog>
-            <Dialog open=self.note title="Note of the schedule">{note(self)}</Dialog>
-            <Dialog open=self.rename title="Rename schedule">{rename(self)}</Dialog>
-            <Dialog open=self.delete title="Delete schedule">{delete(self)}</Dialog>
-        }
-        .into_any()
+/// The content of an action's dialog.
+pub(in crate::pages) fn content(actions: Actions, action: Action) -> AnyView {
+    match action {
+        Action::RunWith => run_with(actions),
+        Action::Pause => pause(actions),
+        Action::Resume => resume(actions),
+        Action::Skip => skip(actions),
+        Action::Note => note(actions),
+        Action::Rename => rename(actions),
+        Action::Delete => delete(actions),
     }
 }
 

@@ -1,13 +1,14 @@
 //! The actions on a schedule: run, pause, resume, skip the next fires, delete. Every page with schedules uses them.
 //!
-//! The dialogs exist once per page. A button determines which dialog opens, and for which schedule.
+//! The dialogs exist once per page. A button determines which dialog opens, and for which schedule. The code of what is
+//! in them is loaded when the first one opens.
 //!
 //! - `form`: a form in a dialog
 //! - `effect`: the exact fires that a pause suppresses, and their outcomes
 //! - `dialogs`: run once with other values, pause, resume, skip, rename, delete
 //! - `note`: the note that operators keep about a schedule
 
-mod dialogs;
+pub(super) mod dialogs;
 pub(super) mod effect;
 mod form;
 mod note;
@@ -18,6 +19,7 @@ use crate::{
     api,
     data::{self, Actor, Loading, use_actor},
     model::ScheduleRow,
+    pages::{deferred, parts},
     route::Route,
     state::{Address, Said, use_address},
 };
@@ -55,6 +57,17 @@ pub(super) enum Action {
     Rename,
     Delete,
 }
+
+/// The dialogs, by their titles.
+const DIALOGS: [(Action, &str); 7] = [
+    (Action::RunWith, "Run with other values"),
+    (Action::Pause, "Pause schedule"),
+    (Action::Resume, "Resume schedule"),
+    (Action::Skip, "Skip the next fires"),
+    (Action::Note, "Note of the schedule"),
+    (Action::Rename, "Rename schedule"),
+    (Action::Delete, "Delete schedule"),
+];
 
 /// The actions of a page.
 #[derive(Clone, Copy)]
@@ -97,6 +110,15 @@ impl Actions {
             self.subject.set_value(subject.clone());
             self.open(action).set(true);
         }
+    }
+
+    /// The dialogs, closed until an action is chosen.
+    pub(super) fn dialogs(self) -> AnyView {
+        let dialog = |(action, title)| {
+            let content = move || parts::schedule_action(self, action);
+            deferred::dialog(self.open(action), title, content)
+        };
+        DIALOGS.map(dialog).into_any()
     }
 
     /// Returns a callback that runs a schedule at once, without a dialog.

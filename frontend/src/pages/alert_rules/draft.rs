@@ -167,7 +167,7 @@ impl Draft {
 
 /// The event with this name in the address.
 fn event(name: &str) -> Option<AlertEvent> {
-    serde_json::from_value(name.to_uppercase().into()).ok()
+    serde_json::from_value(name.to_ascii_uppercase().into()).ok()
 }
 
 /// Converts the quiet hours to the input type of the operation in `$of`.

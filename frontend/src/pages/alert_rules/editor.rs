@@ -181,7 +181,7 @@ fn choose_the_only(draft: Draft, channels: Load<Vec<AlertChannel>>) {
 
 fn what(draft: Draft, wrong: Wrong) -> AnyView {
     let event = |(event, word, meaning): (AlertEvent, &str, &str)| {
-        let id = format!("on-{}", word.to_lowercase().replace(' ', "-"));
+        let id = format!("on-{}", word.to_ascii_lowercase().replace(' ', "-"));
         kit::switch(id, format!("{word}: {meaning}"), draft.on, event)
     };
     let events: Vec<_> = EVENTS.into_iter().map(event).collect();

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     api::Order,
-    components::{Dialog, Field, Look, button, live},
+    components::{Field, Look, button, live},
     data::{Actor, use_actor},
     model::{CatchUp, Failure, ManyOutcome},
     pages::kit::of,
@@ -31,19 +31,6 @@ enum Stage {
     Working(i64, i64),
     Over(ManyOutcome),
     Failed(Failure),
-}
-
-/// The dialog, closed until an action is chosen.
-pub(super) fn dialog(
-    open: RwSignal<bool>,
-    kind: RwSignal<Kind>,
-    which: Callback<(), Vec<String>>,
-    subjects: Subjects,
-) -> AnyView {
-    view! {
-        <Dialog open=open title="Bulk action">{content(open, kind.get_untracked(), which, subjects)}</Dialog>
-    }
-    .into_any()
 }
 
 /// The form in the dialog.
@@ -285,7 +272,8 @@ impl BulkForm {
     }
 }
 
-fn content(
+/// The content of the dialog.
+pub(in crate::pages) fn content(
     open: RwSignal<bool>,
     kind: Kind,
     which: Callback<(), Vec<String>>,

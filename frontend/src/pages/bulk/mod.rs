@@ -5,6 +5,8 @@
 //! number matches by then, nothing is done. An action that takes longer than one request may is sent again until
 //! nothing remains.
 //!
+//! The code of the dialog is loaded when the dialog first opens.
+//!
 //! - `dialog`: the count, the reason, the progress, the result
 //! - `portions`: sends an action; `outcome`: shows what it matches, and what became of it; `words`: the words for it
 //! - `effect`: the effect on fires
@@ -12,7 +14,7 @@
 //! - `change`: the fields of a bulk edit
 
 mod change;
-mod dialog;
+pub(super) mod dialog;
 mod effect;
 mod outcome;
 mod portions;
@@ -24,6 +26,7 @@ use leptos::prelude::*;
 use crate::{
     components::{Look, Selection, button, live},
     data::Loading,
+    pages::{deferred, parts},
     state::use_session,
 };
 
@@ -182,16 +185,17 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
         }
         .into_any()
     });
-    let which = move || {
+    let which = Callback::new(move |()| {
         if is_all.get_untracked() {
             vec![search.get_untracked()]
         } else {
             subjects.chosen.get_untracked()
         }
-    };
+    });
+    let content = move || parts::bulk_action(open, kind.get_untracked(), which, subjects);
     view! {
         {bar}
-        {dialog::dialog(open, kind, Callback::new(move |()| which()), subjects)}
+        {deferred::dialog(open, "Bulk action", content)}
     }
 }
 

@@ -181,7 +181,7 @@ impl Entries {
     /// A module file that declares the calendar under this name, for planning its effect.
     pub(super) fn to_module(&self, namespace: &str, name: &str) -> String {
         let weekdays = |days: &[Weekday]| -> Vec<String> {
-            days.iter().map(|day| day.word().to_lowercase()).collect()
+            days.iter().map(|day| day.word().to_ascii_lowercase()).collect()
         };
         let range = |range: &Range| json!({ "from": range.from, "to": range.to });
         let window = |window: &Window| {

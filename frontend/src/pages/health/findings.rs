@@ -181,7 +181,8 @@ mod tests {
             "workers",
         ] {
             for event in watched(code).unwrap().split(',') {
-                let read = serde_json::from_value::<AlertEvent>(Value::from(event.to_uppercase()));
+                let read =
+                    serde_json::from_value::<AlertEvent>(Value::from(event.to_ascii_uppercase()));
                 assert!(read.is_ok(), "{code}: {event}");
             }
         }

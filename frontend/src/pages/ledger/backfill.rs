@@ -6,10 +6,10 @@ use leptos::prelude::*;
 
 use crate::{
     api::planning::{self, BackfillOrderOf},
-    components::{Dialog, Field, Look, button},
+    components::{Field, Look, button},
     data::{Actor, Loading, new_key},
     model::{BackfillMode, BackfillOrder, LedgerRow, Verdict},
-    pages::kit::on_submit,
+    pages::{deferred, kit::on_submit, parts},
     time::Moment,
 };
 
@@ -57,7 +57,7 @@ pub(super) fn is_lost(row: &LedgerRow) -> bool {
 
 /// The dialog, open while there are backfills to confirm.
 #[derive(Clone, Copy)]
-pub(super) struct Backfilling {
+pub(in crate::pages) struct Backfilling {
     open: RwSignal<bool>,
     orders: StoredValue<Vec<Order>>,
     actor: Actor,
@@ -77,36 +77,8 @@ impl Backfilling {
     }
 
     pub(super) fn dialog(self) -> AnyView {
-        view! { <Dialog open=self.open title="Backfill lost fires">{self.question()}</Dialog> }
-            .into_any()
-    }
-
-    fn question(self) -> AnyView {
-        let reason = RwSignal::new(String::new());
-        let orders = self.orders.get_value();
-        let line = |order: &Order| {
-            let fires = if order.count == 1 {
-                "1 lost fire".to_owned()
-            } else {
-                format!("{} lost fires", order.count)
-            };
-            view! { <li><strong>{order.name.clone()}</strong>" "{fires}</li> }.into_any()
-        };
-        let lines: Vec<_> = orders.iter().map(line).collect();
-        let go = move || self.send(&orders, reason.get_untracked());
-        let submit = on_submit(go.clone());
-        view! {
-            <form class="dialog-form" on:submit=submit>
-                <p>"For each schedule, every instant in the range without a run is run now, oldest first, one after the other."</p>
-                <ul class="orders">{lines}</ul>
-                {Field::new("backfill-reason", "Reason", reason).first().text()}
-                <div class="dialog-foot">
-                    {button(Look::Primary, None, "Backfill", go)}
-                    {button(Look::Plain, None, "Not now", move || self.open.set(false))}
-                </div>
-            </form>
-        }
-        .into_any()
+        let question = move || parts::backfill_question(self);
+        deferred::dialog(self.open, "Backfill lost fires", question)
     }
 
     fn send(self, orders: &[Order], reason: String) {
@@ -129,6 +101,35 @@ impl Backfilling {
         }
         self.open.set(false);
     }
+}
+
+/// Lists the backfills, and asks for a reason.
+pub(in crate::pages) fn question(backfilling: Backfilling) -> AnyView {
+    let reason = RwSignal::new(String::new());
+    let orders = backfilling.orders.get_value();
+    let line = |order: &Order| {
+        let fires = if order.count == 1 {
+            "1 lost fire".to_owned()
+        } else {
+            format!("{} lost fires", order.count)
+        };
+        view! { <li><strong>{order.name.clone()}</strong>" "{fires}</li> }.into_any()
+    };
+    let lines: Vec<_> = orders.iter().map(line).collect();
+    let go = move || backfilling.send(&orders, reason.get_untracked());
+    let submit = on_submit(go.clone());
+    view! {
+        <form class="dialog-form" on:submit=submit>
+            <p>"For each schedule, every instant in the range without a run is run now, oldest first, one after the other."</p>
+            <ul class="orders">{lines}</ul>
+            {Field::new("backfill-reason", "Reason", reason).first().text()}
+            <div class="dialog-foot">
+                {button(Look::Primary, None, "Backfill", go)}
+                {button(Look::Plain, None, "Not now", move || backfilling.open.set(false))}
+            </div>
+        </form>
+    }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@
 //! - `backfill`: backfills of lost fires
 //! - `linked`: the fire that a link names
 
-mod backfill;
+pub(super) mod backfill;
 mod linked;
 mod query;
-mod row;
+pub(super) mod row;
 mod totals;
 
 use std::time::Duration;
@@ -18,14 +18,15 @@ use leptos::prelude::*;
 
 use self::backfill::{Backfilling, orders};
 use super::{
-    cursors,
+    cursors, deferred,
     filters::{Filters, use_filters},
     kept,
     narrowing::use_narrowing,
+    parts,
 };
 use crate::{
     api::{self, ScheduleQuery},
-    components::{AsyncView, Dialog, Look, Mark, RowName, Table, button, live, pager},
+    components::{AsyncView, Look, Mark, RowName, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
     model::{LedgerRow, Place},
     route::Route,
@@ -70,8 +71,7 @@ pub(crate) fn Ledger() -> impl IntoView {
         open.set(true);
     });
     let linked = linked::use_linked(address, open, meant);
-    let explained =
-        move || meant.get_untracked().map_or_else(|| ().into_any(), |row| row::explained(&row));
+    let explained = move || parts::explained_row(meant);
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
         filters.address().go(&untrack(|| filters.href(&[after, before])));
@@ -112,7 +112,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             {pager(fires.beside(), "fires", go)}
         </AsyncView>
         {backfilling.dialog()}
-        <Dialog open=open title="The outcome of this fire, and why">{explained()}</Dialog>
+        {deferred::dialog(open, "The outcome of this fire, and why", explained)}
     }
 }
 

@@ -104,10 +104,11 @@ pub(super) fn actions(
 }
 
 /// The explanation of a fire, with the rules of its schedule, which are loaded now.
-pub(super) fn explained(row: &LedgerRow) -> AnyView {
+pub(in crate::pages) fn explained(meant: RwSignal<Option<LedgerRow>>) -> AnyView {
+    let Some(row) = meant.get_untracked() else { return ().into_any() };
     let id = row.more.schedule.as_ref().map(|schedule| schedule.id.clone());
     let schedule = use_load(move || Some(api::schedule(id.clone()?)));
     let version = row.row.schedule_version;
     let rules = schedule.draw(move |schedule| rules(schedule, version));
-    explain(&row.row, zone(row), rules)
+    explain(&row.row, zone(&row), rules)
 }

@@ -18,7 +18,7 @@ const BARS: usize = 40;
 
 /// The other runs of the same schedule.
 #[derive(Clone, Copy)]
-pub(super) struct Others {
+pub(in crate::pages) struct Others {
     /// The schedule's id.
     schedule: Memo<Option<String>>,
     /// The newest runs, this one possibly among them.

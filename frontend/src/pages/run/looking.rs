@@ -12,7 +12,7 @@ const NAMES: [&str; 7] = ["task", "attempt", "view", "stream", "line", "compare"
 pub(super) const LAST: &str = "last";
 
 #[derive(Clone, Copy)]
-pub(super) struct Looking {
+pub(in crate::pages) struct Looking {
     address: Address,
     id: StoredValue<String>,
 }

@@ -12,15 +12,15 @@
 //! - `comparison`: this run beside another one, with the differences marked
 
 mod attempts;
-mod comparison;
-mod earlier;
+pub(super) mod comparison;
+pub(super) mod earlier;
 mod facts;
 mod forecast;
 mod header;
 mod log;
-mod looking;
+pub(super) mod looking;
 mod waiting;
-mod work;
+pub(super) mod work;
 
 use leptos::prelude::*;
 
@@ -31,7 +31,7 @@ use crate::{
     components::{AsyncView, is_id, json_view, live, panel},
     data::{Feed, Load, use_feed, use_load},
     model::RunDetail,
-    pages::{NotFound, kit},
+    pages::{NotFound, kit, parts},
     state::{use_address, use_title},
 };
 
@@ -59,13 +59,21 @@ fn Known(id: String) -> impl IntoView {
     );
     let title = move || load.with(|run| run.row.title().to_owned());
     let others = earlier::use_others(load);
+    let is_compared = Memo::new(move |_| !looking.compared().is_empty());
+    let key = StoredValue::new(id.clone());
+    let comparison = move || {
+        live(move || match is_compared.get() {
+            true => parts::run_comparison(key, load, others, looking).show("comparison"),
+            false => ().into_any(),
+        })
+    };
     use_title(move || format!("Run of {}", title().unwrap_or_else(|| "…".to_owned())));
     view! {
         <AsyncView loading=loading what="the run">
             <header::Header run=load looking=looking/>
             {load.draw(forecast::forecast)}
             {load.draw(waiting::waiting)}
-            <comparison::Comparison id=id.clone() run=load others=others looking=looking/>
+            {comparison()}
             <div class="run-grid">
                 <div class="run-main">
                     <work::Work run=load looking=looking/>

@@ -6,10 +6,11 @@ use leptos::prelude::*;
 use super::looking::Looking;
 use crate::{
     components::{
-        Chosen, DagNode, GanttBar, GanttRow, Mark, dag, gantt, live, panel, use_dag_view,
+        Chosen, DagNode, DagView, GanttBar, GanttRow, Mark, dag, gantt, live, panel, use_dag_view,
     },
     data::Load,
     model::{Attempt, RunDetail, RunTask, TaskCondition},
+    pages::parts,
     state::use_now,
     time::{Moment, duration},
 };
@@ -19,7 +20,6 @@ pub(super) fn Work(run: Load<RunDetail>, looking: Looking) -> impl IntoView {
     let look = use_dag_view();
     let now = use_now();
     let choose = Callback::new(move |chosen: Chosen| looking.choose(chosen));
-    let choose_task = Callback::new(move |task: String| looking.choose((task, None)));
     let shows_graph = Memo::new(move |_| looking.shows_graph());
     // The bars of a live run grow with the clock; those of a settled run are fixed.
     let clock = Memo::new(move |_| {
@@ -27,15 +27,13 @@ pub(super) fn Work(run: Load<RunDetail>, looking: Looking) -> impl IntoView {
         if is_live { now.get() } else { untrack(|| now.get()) }
     });
     let drawing = move || {
+        if shows_graph.get() {
+            return parts::run_graph(run, looking, look).show("graph");
+        }
         let chosen = looking.chosen();
-        run.with(|run| {
-            if shows_graph.get() {
-                let nodes: Vec<_> = run.more.tasks.iter().map(node).collect();
-                return dag(&nodes, &chosen.0, choose_task, look);
-            }
-            gantt("Tasks and their attempts", rows(run, clock.get()), &chosen, choose)
-        })
-        .unwrap_or_else(|| ().into_any())
+        let name = "Tasks and their attempts";
+        run.with(|run| gantt(name, rows(run, clock.get()), &chosen, choose))
+            .unwrap_or_else(|| ().into_any())
     };
     let is_alone = Memo::new(move |_| run.with(|run| run.more.tasks.len()).unwrap_or(0) < 2);
     let aside = live(move || {
@@ -63,6 +61,19 @@ pub(super) fn Work(run: Load<RunDetail>, looking: Looking) -> impl IntoView {
         .into_any()
     });
     panel("Tasks", aside, live(drawing))
+}
+
+/// The tasks as a graph.
+pub(in crate::pages) fn graph(run: Load<RunDetail>, looking: Looking, look: DagView) -> AnyView {
+    let choose = Callback::new(move |task: String| looking.choose((task, None)));
+    live(move || {
+        let (chosen, _) = looking.chosen();
+        run.with(|run| {
+            let nodes: Vec<_> = run.more.tasks.iter().map(node).collect();
+            dag(&nodes, &chosen, choose, look)
+        })
+        .unwrap_or_else(|| ().into_any())
+    })
 }
 
 /// The beginning of the chart: the first start of an attempt.

@@ -15,12 +15,12 @@ use super::{
 use crate::{
     api::{self, FireQuery},
     components::{
-        AsyncView, Column, Dialog, Look, Mark, RowName, Table, badge, button, empty, fire_history,
+        AsyncView, Column, Look, Mark, RowName, Table, badge, button, empty, fire_history,
         fire_mark, live, pager, reason_text, when,
     },
     data::{Feed, Load, use_feed, use_listing},
     model::{Fire, Page, ScheduleDetail, ScheduleState, Verdict},
-    pages::{cursors, place},
+    pages::{cursors, deferred, parts, place},
     route::Route,
     state::{Address, use_address},
     time::{amount, duration},
@@ -130,13 +130,7 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
             })
             .view()
     };
-    let explained = move || {
-        let Some(fire) = shown.get() else { return ().into_any() };
-        let version = fire.schedule_version;
-        // A change of the schedule's state changes none of the rules.
-        let rules = untrack(|| load.with(|schedule| rules(schedule, version)));
-        explain(&fire, zone.get(), rules.unwrap_or_else(|| ().into_any()))
-    };
+    let explained = move || parts::explained_fire(shown, zone, load);
     let is_paused = Memo::new(move |_| {
         load.with(|schedule| schedule.row.state == ScheduleState::Paused).unwrap_or_default()
     });
@@ -166,8 +160,23 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
             {table()}
             {pager(fires.beside(), "the ledger", move |to| address.go(&address.with(&cursors(&to))))}
         </AsyncView>
-        <Dialog open=open title="The outcome of this fire, and why">{live(explained)}</Dialog>
+        {deferred::dialog(open, "The outcome of this fire, and why", explained)}
     }
+}
+
+/// The explanation of a fire, as its row is by now.
+pub(in crate::pages) fn explained(
+    shown: Memo<Option<Fire>>,
+    zone: Memo<Option<String>>,
+    load: Load<ScheduleDetail>,
+) -> AnyView {
+    live(move || {
+        let Some(fire) = shown.get() else { return ().into_any() };
+        let version = fire.schedule_version;
+        // A change of the schedule's state changes none of the rules.
+        let rules = untrack(|| load.with(|schedule| rules(schedule, version)));
+        explain(&fire, zone.get(), rules.unwrap_or_else(|| ().into_any()))
+    })
 }
 
 /// The state to show for a fire: that of its run if there is one, or else its verdict.

@@ -16,8 +16,12 @@ use crate::{
 const SIZE: usize = 50;
 
 /// The tab with the audit log.
+pub(in crate::pages) fn tab(id: StoredValue<String>) -> AnyView {
+    view! { <Audit schedule=id.get_value()/> }.into_any()
+}
+
 #[component]
-pub(super) fn Audit(schedule: String) -> impl IntoView {
+fn Audit(schedule: String) -> impl IntoView {
     let session = use_session();
     live(move || {
         if session.role() == Some(Role::Admin) {

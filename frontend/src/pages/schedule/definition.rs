@@ -18,7 +18,7 @@ use crate::{
 type Changes = [Option<String>; 2];
 
 /// The tab with the definition.
-pub(super) fn definition(load: Load<ScheduleDetail>) -> AnyView {
+pub(in crate::pages) fn definition(load: Load<ScheduleDetail>) -> AnyView {
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
     // They are searched day by day, so only once for each zone.
     let changes = Memo::new(move |_| zone.get().map(|zone| changes(&zone)).unwrap_or_default());

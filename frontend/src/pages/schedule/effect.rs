@@ -37,7 +37,7 @@ struct PastTiming {
 /// The timing and the calendars of a snapshot; `None` if it cannot be read.
 pub(super) fn past(snapshot: &Value) -> Option<(effect_input::TimingInput, Vec<String>)> {
     let Past { timing, calendars } = serde_json::from_value(snapshot.clone()).ok()?;
-    let word = |text: &str| Value::from(text.to_uppercase());
+    let word = |text: &str| Value::from(text.to_ascii_uppercase());
     let gap: GapPolicy = serde_json::from_value(word(&timing.gap)).ok()?;
     let overlap: OverlapHourPolicy = serde_json::from_value(word(&timing.overlap)).ok()?;
     let input = effect_input::TimingInput {

@@ -14,24 +14,24 @@
 //! - `versions`: who changed what, the differences, and rollback
 //! - `audit`: every action on it
 
-mod activity;
-mod audit;
+pub(super) mod activity;
+pub(super) mod audit;
 mod buffer;
 mod days;
-mod definition;
+pub(super) mod definition;
 mod durations;
 mod effect;
 mod explain;
 mod header;
-mod next;
+pub(super) mod next;
 mod next_fires;
 mod paused;
 mod rules;
-mod runs;
+pub(super) mod runs;
 mod slots;
 mod strips;
 mod target;
-mod versions;
+pub(super) mod versions;
 
 pub(in crate::pages) use effect::effect as definition_effect;
 pub(in crate::pages) use explain::explain;
@@ -43,7 +43,7 @@ use leptos::prelude::*;
 use super::{
     NotFound,
     actions::{Action, Actions, use_actions},
-    kit,
+    kit, parts,
 };
 use crate::{
     api,
@@ -53,6 +53,9 @@ use crate::{
     route::Route,
     state::{Address, use_address, use_session, use_title},
 };
+
+/// What a tab is called if its code cannot be loaded.
+const PART: &str = "part of the page";
 
 /// The tabs: the first is the most used.
 const TABS: [Tab; 6] = [
@@ -92,19 +95,16 @@ fn Known(id: String) -> impl IntoView {
     );
     open_asked(id.clone(), load, actions, address);
     let tab = Memo::new(move |_| tab_of(&TABS, &address.query("tab")));
+    // The code of the other tabs is loaded when one of them is opened.
+    let id = StoredValue::new(id);
     let content = move || {
-        let id = id.clone();
         live(move || match tab.get() {
-            "runs" => view! {
-                {durations::durations(id.clone(), load)}
-                <runs::Runs schedule=id.clone() changed=load.loading/>
-            }
-            .into_any(),
-            "next" => next::next(id.clone(), load),
-            "definition" => definition::definition(load),
-            "versions" => versions::versions(load, actions),
-            "audit" => view! { <audit::Audit schedule=id.clone()/> }.into_any(),
-            _ => view! { <activity::Activity schedule=id.clone() load=load/> }.into_any(),
+            "runs" => parts::schedule_runs(id, load).show(PART),
+            "next" => parts::schedule_next(id, load).show(PART),
+            "definition" => parts::schedule_definition(load).show(PART),
+            "versions" => parts::schedule_versions(load, actions).show(PART),
+            "audit" => parts::schedule_audit(id).show(PART),
+            _ => view! { <activity::Activity schedule=id.get_value() load=load/> }.into_any(),
         })
     };
     let href = move |name: &'static str| {

@@ -19,7 +19,8 @@ const AROUND: i64 = 6;
 const BEFORE_MS: i64 = 7_200_000;
 
 /// The tab with the upcoming fires.
-pub(super) fn next(id: String, load: Load<ScheduleDetail>) -> AnyView {
+pub(in crate::pages) fn next(id: StoredValue<String>, load: Load<ScheduleDetail>) -> AnyView {
+    let id = id.get_value();
     let key = id.clone();
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
     let changes = live(move || {

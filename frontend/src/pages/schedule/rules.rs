@@ -103,7 +103,7 @@ impl Rules {
 
 /// A value that the API writes in upper case.
 fn named<T: DeserializeOwned>(text: &str) -> Option<T> {
-    serde_json::from_value(Value::from(text.to_uppercase())).ok()
+    serde_json::from_value(Value::from(text.to_ascii_uppercase())).ok()
 }
 
 #[cfg(test)]

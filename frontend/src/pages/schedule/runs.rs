@@ -2,12 +2,12 @@
 
 use leptos::prelude::*;
 
-use super::filter_links;
+use super::{durations::durations, filter_links};
 use crate::{
     api::{self, RunQuery},
     components::{AsyncView, Table, empty, pager, run_columns, run_name},
-    data::{Feed, Loading, use_feed, use_listing},
-    model::{Place, RunRow, RunState},
+    data::{Feed, Load, Loading, use_feed, use_listing},
+    model::{Place, RunRow, RunState, ScheduleDetail},
     pages::{cursors, kept, place, run_actions::use_run_actions, runs::order},
     state::{Address, use_address},
 };
@@ -30,9 +30,19 @@ fn states(address: Address) -> &'static [RunState] {
     found.map_or(&[], |(.., states)| states)
 }
 
+/// The tab with the durations and the runs.
+pub(in crate::pages) fn tab(id: StoredValue<String>, load: Load<ScheduleDetail>) -> AnyView {
+    let id = id.get_value();
+    view! {
+        {durations(id.clone(), load)}
+        <Runs schedule=id changed=load.loading/>
+    }
+    .into_any()
+}
+
 /// The table, live. A change of a run also reloads `changed`, the rest of the page.
 #[component]
-pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
+fn Runs(schedule: String, changed: Loading) -> impl IntoView {
     let address = use_address();
     let id = schedule.clone();
     let runs = use_listing(SIZE, move || {

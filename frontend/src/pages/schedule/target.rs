@@ -77,10 +77,10 @@ fn publish_facts(publish: &Publish) -> Vec<AnyView> {
     let mut facts = vec![fact("Publishes to", code(publish.place()))];
     let servers = publish.servers();
     facts.extend((!servers.is_empty()).then(|| fact("Servers", code(servers.join(", ")))));
-    let kind = publish.event.kind.clone().unwrap_or_else(|| "carillon.fire".to_owned());
-    facts.push(fact("Event", format!("{kind}, {}", publish.event.mode.to_lowercase())));
-    facts.extend(publish.event.payload.clone().map(|payload| fact("Payload", code(payload))));
-    facts.extend(pairs("Headers", &publish.event.headers, ": "));
+    let kind = publish.event_type().unwrap_or("carillon.fire");
+    facts.push(fact("Event", format!("{kind}, {}", publish.mode())));
+    facts.extend(publish.payload().map(|payload| fact("Payload", code(payload.to_owned()))));
+    facts.extend(pairs("Headers", &publish.headers(), ": "));
     facts
 }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The tab with the latest versions, newest first.
-pub(super) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView {
+pub(in crate::pages) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView {
     let session = use_session();
     let (open, back) = (RwSignal::new(false), RwSignal::new(false));
     let meant = RwSignal::new(0_i64);

@@ -12,7 +12,7 @@ type Text = RwSignal<String>;
 
 /// Every field. A copy contains the same handles, not copies of the texts.
 #[derive(Clone, Copy)]
-pub(super) struct Draft {
+pub(in crate::pages) struct Draft {
     pub(super) name: Text,
     pub(super) note: Text,
     /// The tags, separated by commas.

@@ -17,6 +17,7 @@
 //! - `yaml`: shows the schedule as a module file
 //! - `preview`: the effect of the timing; `crowd`: how many other schedules start at the same time
 //! - `trial`: calls the target once
+//! - `saving`: sends the form
 
 mod builder;
 mod crowd;
@@ -31,37 +32,67 @@ mod plan;
 mod policies;
 mod preview;
 mod publish_input;
+pub(super) mod saving;
 mod target;
 mod timing;
-mod trial;
-mod yaml;
+pub(super) mod trial;
+pub(super) mod yaml;
 
 use std::sync::Arc;
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use self::{draft::Draft, errors::Errors, permits::runs_programs, plan::Plan};
+pub(super) use self::draft::Draft;
+use self::{errors::Errors, permits::runs_programs, preview::Answers};
 use crate::{
-    api::{self, Ask},
+    api,
     components::{AsyncView, PageHead, is_id, live},
-    data::{Load, use_actor, use_load, use_once},
+    data::{Load, use_load},
     model::{Failure, ScheduleDetail},
     pages::{
         NotFound,
         kit::{self, restored},
-        task_form::{lost_sentence, refusal, show_wrong_field},
+        parts,
+        task_form::{lost_sentence, show_wrong_field},
     },
     route::Route,
-    state::{use_address, use_draft, use_title},
+    state::{Draft as KeptDraft, use_address, use_draft, use_title},
 };
 
-/// A function from the plan and an idempotency key to the change, and to the notice after it.
-type Save = Arc<dyn Fn(Plan, String) -> (Ask<String>, String) + Send + Sync>;
+/// The purpose of a form.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// Creates a schedule in this namespace.
+    Create(Memo<String>),
+    /// Changes the version that was read, so that a newer one is a conflict and is not overwritten.
+    Change(StoredValue<Arc<ScheduleDetail>>),
+}
 
-/// The initial state of a form: the key of its draft, and the schedule that it changes.
+/// The state of a form.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    draft: Draft,
+    errors: Errors,
+    purpose: Purpose,
+    kept: KeptDraft,
+    /// Whether the form is being sent.
+    busy: RwSignal<bool>,
+    /// Counts how often the user has asked to send it.
+    asked: RwSignal<u32>,
+}
+
+/// The initial state of a form: the key of its draft, its purpose, and the schedule that it changes.
 struct Start {
     key: String,
-    schedule: Option<String>,
+    purpose: Purpose,
+    edited: Option<Edited>,
+}
+
+/// The schedule that a form changes.
+struct Edited {
+    id: String,
+    /// Shows the effect of the change. A form that changes nothing does not load its code.
+    effect: fn(String, Answers, Draft) -> AnyView,
 }
 
 /// The page of a new schedule.
@@ -69,21 +100,13 @@ struct Start {
 pub(crate) fn NewSchedule() -> impl IntoView {
     use_title(|| "New schedule".to_owned());
     let (address, namespace) = (use_address(), kit::use_namespace());
-    let save: Save = Arc::new(move |plan, key| {
-        let said = format!("{} is created.", plan.name);
-        (api::create_schedule(input::create(plan, namespace.get_untracked()), key), said)
-    });
     let from = untrack(|| address.query("from"));
     // A copy of a schedule does not bring back what was typed for another one.
     let key = if from.is_empty() { "new".to_owned() } else { format!("new.{from}") };
     let fill = Callback::new(move |draft: Draft| {
-        form(
-            draft,
-            Start { key: key.clone(), schedule: None },
-            "Create schedule",
-            &Route::Schedules,
-            save.clone(),
-        )
+        let purpose = Purpose::Create(namespace);
+        let start = Start { key: key.clone(), purpose, edited: None };
+        form(draft, start, "Create schedule", &Route::Schedules)
     });
     let content = if from.is_empty() {
         let targets = use_load(|| Some(api::namespace_targets()));
@@ -102,23 +125,28 @@ pub(crate) fn NewSchedule() -> impl IntoView {
         view! { <AsyncView loading=targets.loading what="the form">{filled()}</AsyncView> }
             .into_any()
     } else {
-        let load = use_load(move || Some(api::schedule(from.clone())));
-        let copied = move || {
-            untrack(|| {
-                load.with(|schedule| {
-                    let draft = Draft::of(schedule);
-                    draft.name.update(|name| name.push_str("-copy"));
-                    fill.run(draft)
-                })
-            })
-        };
-        view! { <AsyncView loading=load.loading what="the schedule to copy">{copied()}</AsyncView> }
-            .into_any()
+        parts::copied_schedule(StoredValue::new(from), fill).show("form")
     };
     view! {
         {PageHead::new("New schedule").view()}
         {content}
     }
+}
+
+/// The form with a copy of a schedule.
+pub(super) fn copied(from: StoredValue<String>, fill: Callback<Draft, AnyView>) -> AnyView {
+    let load = use_load(move || Some(api::schedule(from.get_value())));
+    let copied = move || {
+        untrack(|| {
+            load.with(|schedule| {
+                let draft = Draft::of(schedule);
+                draft.name.update(|name| name.push_str("-copy"));
+                fill.run(draft)
+            })
+        })
+    };
+    view! { <AsyncView loading=load.loading what="the schedule to copy">{copied()}</AsyncView> }
+        .into_any()
 }
 
 /// The page that edits the schedule with this id. A malformed id is not sent to the server.
@@ -134,14 +162,12 @@ fn Edit(id: String) -> impl IntoView {
     kit::settle(load, |schedule| &schedule.row.namespace);
     view! {
         <AsyncView loading=load.loading what="the schedule">
-            // The change is based on the version that was read, so that a newer version is a conflict and is not
-            // overwritten.
-            {untrack(|| load.with(edit))}
+            {untrack(|| load.get().map(edit))}
         </AsyncView>
     }
 }
 
-fn edit(before: &ScheduleDetail) -> AnyView {
+fn edit(before: Arc<ScheduleDetail>) -> AnyView {
     let (id, version, name) = (before.row.id.clone(), before.row.version, before.row.name.clone());
     let back = Route::Schedule(id.clone());
     let head = PageHead::new(format!("Edit {name}")).view();
@@ -155,59 +181,37 @@ fn edit(before: &ScheduleDetail) -> AnyView {
         }
         .into_any();
     }
+    let draft = Draft::of(&before);
     let start = Start {
-        key: format!("{}.{version}", before.row.id),
-        schedule: Some(before.row.id.clone()),
+        key: format!("{id}.{version}"),
+        purpose: Purpose::Change(StoredValue::new(before)),
+        edited: Some(Edited { id, effect: preview::effect }),
     };
-    let original = Draft::of(before).plan().ok();
-    let save: Save = Arc::new(move |plan, _| {
-        let said = format!("{} is saved.", plan.name);
-        let keeps_target = original.as_ref().is_some_and(|original| original.work == plan.work);
-        (api::update_schedule(input::update(plan, id.clone(), version, keeps_target)), said)
-    });
-    view! { {head}{form(Draft::of(before), start, "Save changes", &back, save)} }.into_any()
+    view! { {head}{form(draft, start, "Save changes", &back)} }.into_any()
 }
 
 /// The sections, the preview, and the button.
-fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Save) -> AnyView {
-    let (address, actor, once) = (use_address(), use_actor(), use_once());
-    let busy = RwSignal::new(false);
-    let kept = use_draft(&start.key, move || draft.kept(), move |text| draft.restore(text));
-    let answers = preview::use_preview(draft, start.schedule.clone());
+fn form(draft: Draft, start: Start, action: &'static str, back: &Route) -> AnyView {
+    let Start { key, purpose, edited } = start;
+    let kept = use_draft(&key, move || draft.kept(), move |text| draft.restore(text));
+    let schedule = edited.as_ref().map(|edited| edited.id.clone());
+    let answers = preview::use_preview(draft, schedule.clone());
     let errors = Errors::new(answers.preview);
+    let (busy, asked) = (RwSignal::new(false), RwSignal::new(0_u32));
+    let form = Form { draft, errors, purpose, kept, busy, asked };
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
-        if busy.get_untracked() {
-            return;
+        if !busy.get_untracked() {
+            asked.update(|asked| *asked += 1);
         }
-        let plan = match untrack(|| draft.plan()) {
-            Ok(plan) => plan,
-            Err(wrong) => return fail(errors, wrong),
-        };
-        errors.clear();
-        busy.set(true);
-        let (change, said) = save(plan, once.key());
-        let sent = kept.sent();
-        actor.send(change, move |outcome| {
-            let is_left = busy.try_set(false).is_some();
-            once.heard(&outcome);
-            match outcome {
-                Ok(id) => {
-                    sent.forget();
-                    actor.say(said);
-                    if !is_left {
-                        address.go(&Route::Schedule(id).path());
-                    }
-                }
-                Err(wrong) if is_left => actor.complain(&wrong),
-                Err(wrong) => fail(errors, wrong),
-            }
-        });
     };
-    let refused = live(move || match errors.sent() {
-        Some(failure) => refusal(&failure),
-        None => ().into_any(),
+    // The code that sends the form is loaded when the user first saves, and then sends it.
+    let is_asked = Memo::new(move |_| asked.get() > 0);
+    let saver = live(move || match is_asked.get() {
+        true => parts::saved_form(form).show("part of the form"),
+        false => ().into_any(),
     });
+    let effect = edited.map(|edited| (edited.effect)(edited.id, answers, draft));
     let lost = move || {
         let words = draft.task.lost_words();
         lost_sentence(&words.into_iter().map(str::to_owned).collect::<Vec<_>>())
@@ -220,16 +224,16 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
                     {identity::identity(draft, errors)}
                     {timing::timing(draft, errors)}
                     {target::target(draft, errors)}
-                    {trial::trial(draft, errors, start.schedule)}
+                    {trial::trial(form, schedule)}
                     {policies::policies(draft, errors)}
                 </div>
                 <div class="form-side">
-                    {preview::panel(answers, draft)}
+                    {preview::panel(answers, draft, effect)}
                     {yaml::panel(draft)}
                 </div>
             </div>
             <div class="form-save">
-                <div role="alert">{refused}</div>
+                <div role="alert">{saver}</div>
                 <div class="form-foot">
                     <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>
                     <a class="button" href=back.path()>"Cancel"</a>

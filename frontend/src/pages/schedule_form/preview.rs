@@ -17,12 +17,13 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(250);
 const SHOWN: i64 = 8;
 
-/// The server's answers about the timing: its fires, how busy their minutes are, and the effect of an edit.
+/// The server's answers about the timing: its fires, and how busy their minutes are.
 #[derive(Clone, Copy)]
 pub(super) struct Answers {
     pub(super) preview: Load<Preview>,
-    pub(super) candidate: Load<Candidate>,
-    pub(super) effect: Load<DefinitionEffect>,
+    candidate: Load<Candidate>,
+    /// The timing and the calendars that the answers are about.
+    settled: RwSignal<Option<(TimingPlan, Vec<String>)>>,
 }
 
 /// Queries the server a moment after the last key; an outdated answer is dropped.
@@ -45,7 +46,7 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
         timer.set_value(set_timeout_with_handle(move || settled.set(Some(timing)), PAUSE).ok());
     });
     on_cleanup(stop);
-    let (edited, changed) = (schedule.clone(), schedule.clone());
+    let edited = schedule.clone();
     let preview = use_load(move || {
         let (timing, calendars) = settled.get()?;
         Some(api::preview(timing.into(), calendars, address.namespace(), schedule.clone(), SHOWN))
@@ -54,15 +55,11 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
         let (timing, _) = settled.get()?;
         Some(api::candidate(timing.into(), address.namespace(), edited.clone()))
     });
-    let effect = use_load(move || {
-        let (timing, calendars) = settled.get()?;
-        Some(api::definition_effect(changed.clone()?, timing.into(), calendars))
-    });
-    Answers { preview, candidate, effect }
+    Answers { preview, candidate, settled }
 }
 
-/// The panel with description, warnings and the next fires.
-pub(super) fn panel(answers: Answers, draft: Draft) -> AnyView {
+/// The panel with description, warnings and the next fires. `effect` shows the effect of an edit.
+pub(super) fn panel(answers: Answers, draft: Draft, effect: Option<AnyView>) -> AnyView {
     let answer = answers.preview;
     let per_year = move || answer.with(|preview| preview.fires_per_year).flatten().map(yearly);
     let failure = move || {
@@ -88,16 +85,20 @@ pub(super) fn panel(answers: Answers, draft: Draft) -> AnyView {
             </div>
             <div data-testid="preview-warnings">{answer.draw(move |preview| fixes(&preview.warnings, draft))}</div>
             <div data-testid="preview-crowd">{answers.candidate.draw(move |candidate| crowd::line(candidate, draft))}</div>
-            <div role="status" data-testid="preview-effect">{effect(answers, draft)}</div>
+            <div role="status" data-testid="preview-effect">{effect}</div>
             {fires}
         </section>
     }
     .into_any()
 }
 
-/// The effect of an edit. The errors of an unreadable timing are shown at its fields instead.
-fn effect(answers: Answers, draft: Draft) -> AnyView {
-    answers.effect.draw(move |effect| {
+/// The effect of an edit of this schedule. The errors of an unreadable timing are shown at its fields instead.
+pub(super) fn effect(id: String, answers: Answers, draft: Draft) -> AnyView {
+    let effect = use_load(move || {
+        let (timing, calendars) = answers.settled.get()?;
+        Some(api::definition_effect(id.clone(), timing.into(), calendars))
+    });
+    effect.draw(move |effect: &DefinitionEffect| {
         if effect.problem.is_some() {
             return ().into_any();
         }

@@ -2,12 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::{draft::Draft, errors::Errors, fail};
+use super::{Form, draft::Draft, fail};
 use crate::{
     api::{self, test_call_input},
     components::{Look, button, json_view, live},
     data::use_actor,
     model::{Failure, TestCall},
+    pages::parts,
     state::use_address,
     time::duration,
 };
@@ -16,15 +17,43 @@ use crate::{
 const LONGEST: f64 = 20.0;
 
 /// The button and the outcome. They are hidden for targets that cannot be called from here: an existing workflow and
-/// a no-op.
-pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> AnyView {
+/// a no-op. The code that calls the target is loaded with the first call.
+pub(super) fn trial(form: Form, schedule: Option<String>) -> AnyView {
+    let schedule = StoredValue::new(schedule);
+    let asked = RwSignal::new(0_u32);
+    let is_asked = Memo::new(move |_| asked.get() > 0);
+    let kind = Memo::new(move |_| form.draft.task.kind.get());
+    let is_hidden = move || matches!(kind.get().as_str(), "workflow" | "noop");
+    let called = live(move || match is_asked.get() {
+        true => parts::called_target(form, schedule, asked).show("part of the form"),
+        false => ().into_any(),
+    });
+    view! {
+        <section class="panel trial" aria-label="Test call" data-testid="trial" hidden=is_hidden>
+            <div class="trial-line">
+                {button(Look::Plain, None, "Test call", move || asked.update(|asked| *asked += 1))}
+                <span class="muted">"Calls the target once with the values above, without creating a run."</span>
+            </div>
+            <div role="status">{called}</div>
+        </section>
+    }
+    .into_any()
+}
+
+/// Calls the target when it is first drawn, and whenever the user asks again; shows the outcome.
+pub(in crate::pages) fn called(
+    form: Form,
+    schedule: StoredValue<Option<String>>,
+    asked: RwSignal<u32>,
+) -> AnyView {
+    let Form { draft, errors, .. } = form;
     let (address, actor) = (use_address(), use_actor());
     let (busy, found) = (RwSignal::new(false), RwSignal::new(None::<TestCall>));
     let call = move || {
-        if busy.get_untracked() {
+        if busy.get() {
             return;
         }
-        let input = match untrack(|| input(draft, address.namespace(), schedule.clone())) {
+        let input = match input(draft, address.namespace(), schedule.get_value()) {
             Ok(input) => input,
             Err(wrong) => return fail(errors, wrong),
         };
@@ -40,25 +69,15 @@ pub(super) fn trial(draft: Draft, errors: Errors, schedule: Option<String>) -> A
             }
         });
     };
-    let kind = Memo::new(move |_| draft.task.kind.get());
-    let is_hidden = move || matches!(kind.get().as_str(), "workflow" | "noop");
+    Effect::new(move |_| {
+        asked.track();
+        untrack(call);
+    });
     let outcome = live(move || match found.get() {
         Some(call) => outcome(&call),
         None => ().into_any(),
     });
-    view! {
-        <section class="panel trial" aria-label="Test call" data-testid="trial" hidden=is_hidden>
-            <div class="trial-line">
-                {button(Look::Plain, None, "Test call", call)}
-                <span class="muted">"Calls the target once with the values above, without creating a run."</span>
-            </div>
-            <div role="status">
-                {move || busy.get().then_some("The target is running.")}
-                {outcome}
-            </div>
-        </section>
-    }
-    .into_any()
+    view! { {move || busy.get().then_some("The target is running.")}{outcome} }.into_any()
 }
 
 fn input(

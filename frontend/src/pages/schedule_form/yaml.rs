@@ -10,11 +10,35 @@ use super::{
 use crate::{
     components::{copy, live},
     model::{Backoff, CatchUp, HttpAnswer, Pair},
-    pages::task_form::{Action, CREDENTIAL_KEYS, MASK, TaskPlan, is_open},
+    pages::{
+        parts,
+        task_form::{Action, CREDENTIAL_KEYS, MASK, TaskPlan, is_open},
+    },
 };
 
-/// The file. It is collapsed at first, and updated while the user types.
+/// The file, which is collapsed at first. Its code is loaded when it is opened.
 pub(super) fn panel(draft: Draft) -> AnyView {
+    let is_opened = RwSignal::new(false);
+    let open = move |_| {
+        if !is_opened.get_untracked() {
+            is_opened.set(true);
+        }
+    };
+    let file = live(move || match is_opened.get() {
+        true => parts::module_file(draft).show("part of the form"),
+        false => ().into_any(),
+    });
+    view! {
+        <details class="more" on:toggle=open>
+            <summary>"The same as a module file"</summary>
+            {file}
+        </details>
+    }
+    .into_any()
+}
+
+/// The file, updated while the user types.
+pub(in crate::pages) fn file_view(draft: Draft) -> AnyView {
     let text = Memo::new(move |_| {
         // Read only to track changes, because the plan reads without tracking.
         let _typed = draft.kept();
@@ -29,11 +53,8 @@ pub(super) fn panel(draft: Draft) -> AnyView {
     }
     });
     view! {
-        <details class="more">
-            <summary>"The same as a module file"</summary>
-            {shown}
-            {copy("Copy", move || text.get_untracked().unwrap_or_default())}
-        </details>
+        {shown}
+        {copy("Copy", move || text.get_untracked().unwrap_or_default())}
     }
     .into_any()
 }
@@ -185,7 +206,7 @@ fn target(action: &Action) -> Value {
 /// and typed credentials.
 fn in_module(value: &Value, key: &str) -> Value {
     if let (Some(text), "mode" | "sasl") = (value.as_str(), key) {
-        return json!(text.to_lowercase());
+        return json!(text.to_ascii_lowercase());
     }
     if let (Some(pairs), "headers") = (value.as_array(), key) {
         let pairs = pairs.iter().filter(|pair| pair["value"] != MASK);

@@ -18,9 +18,14 @@ use crate::{
 
 const IN_ANY_CASE: Duration = Duration::from_secs(5);
 
+/// The page.
+pub(in crate::pages) fn content() -> AnyView {
+    view! { <Deleted/> }.into_any()
+}
+
 /// The list, the last deleted first.
 #[component]
-pub(super) fn Deleted() -> impl IntoView {
+fn Deleted() -> impl IntoView {
     let (address, session) = (use_address(), use_session());
     let namespace = kit::use_namespace();
     let deleted = use_load(move || {

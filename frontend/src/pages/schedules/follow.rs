@@ -2,7 +2,7 @@
 //! everything, so that a new schedule is added at once. A larger server has too many changes for that: there, the
 //! list is reloaded from time to time.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
@@ -30,9 +30,9 @@ pub(super) fn follow(
     let shown = Memo::new(move |_| {
         let is_one = schedules.load.with(|page| page.next.is_none() && page.previous.is_none())?;
         let is_all = is_one && !wanted().is_narrowed();
-        let mut ids = schedules.list.ids();
-        ids.sort_unstable();
-        Some((!is_all).then_some(ids))
+        // A set, because the code that sorts it is here for others already.
+        let ids: BTreeSet<String> = schedules.list.ids().into_iter().collect();
+        Some((!is_all).then(|| ids.into_iter().collect()))
     });
     let followed = use_settled(shown);
     let merge = move |events: Vec<ScheduleEvent>| {

@@ -34,9 +34,9 @@ pub(super) fn choice() -> AnyView {
     CHOICES.map(button).into_any()
 }
 
-/// The groups, if the address asks for them. They are counted after each drawing of the list, because counting reads
-/// all matches.
-pub(super) fn list(schedules: Listing<ScheduleRow>) -> AnyView {
+/// The groups that the address asks for. They are counted after each drawing of the list, because counting reads all
+/// matches.
+pub(in crate::pages) fn list(schedules: Listing<ScheduleRow>) -> AnyView {
     let address = use_address();
     let by = Memo::new(move |_| by(address));
     let sought = RwSignal::new(String::new());
@@ -111,7 +111,7 @@ fn nothing(groups: &ScheduleGroups) -> AnyView {
 }
 
 /// The grouping that the address names; tracked.
-fn by(address: Address) -> Option<(&'static str, ScheduleGrouping)> {
+pub(super) fn by(address: Address) -> Option<(&'static str, ScheduleGrouping)> {
     match address.query("group").as_str() {
         "tag" => Some(("tag", ScheduleGrouping::Tag)),
         "module" => Some(("module", ScheduleGrouping::Module)),

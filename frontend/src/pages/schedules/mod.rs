@@ -8,10 +8,10 @@
 //! - `follow`: subscribes to changes of the schedules on the page
 //! - `deleted`: deleted schedules, which can be restored
 
-mod deleted;
+pub(super) mod deleted;
 mod filters;
 mod follow;
-mod groups;
+pub(super) mod groups;
 mod history;
 mod row;
 mod wanted;
@@ -28,6 +28,7 @@ use super::{
     bulk::{self, BulkBar, Subjects},
     cursors, kept,
     overview::new_schedule,
+    parts,
 };
 use crate::{
     api::{self},
@@ -47,7 +48,7 @@ pub(crate) fn Schedules() -> impl IntoView {
     let address = use_address();
     let is_deleted = Memo::new(move |_| address.query("deleted") == "yes");
     live(move || match is_deleted.get() {
-        true => view! { <deleted::Deleted/> }.into_any(),
+        true => parts::deleted_schedules().show("page"),
         false => view! { <AllSchedules/> }.into_any(),
     })
 }
@@ -118,7 +119,7 @@ fn AllSchedules() -> impl IntoView {
     view! {
         {head.view()}
         {filters::bar(schedules)}
-        {groups::list(schedules)}
+        {groups(schedules)}
         {live(move || bulk())}
         <AsyncView
             loading=schedules.load.loading
@@ -131,6 +132,16 @@ fn AllSchedules() -> impl IntoView {
         </AsyncView>
         {actions.dialogs()}
     }
+}
+
+/// The groups, if the address asks for them.
+fn groups(schedules: Listing<ScheduleRow>) -> AnyView {
+    let address = use_address();
+    let is_grouped = Memo::new(move |_| groups::by(address).is_some());
+    live(move || match is_grouped.get() {
+        true => parts::schedule_groups(schedules).show("part of the page"),
+        false => ().into_any(),
+    })
 }
 
 /// The names of all schedules that were on the page, because the selection is kept on the next page.

@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 
 use super::{
-    credentials::is_legible, event_fields::EventFields, lost::ENTER_AGAIN, sections::Place,
+    credentials::is_legible, event_fields::EventFields, fields::TaskFields, lost::ENTER_AGAIN,
+    sections::Place,
 };
 use crate::{
     components::{Choice, Field, live},
@@ -29,7 +30,8 @@ const TLS: [Choice; 2] = [("no", "No"), ("yes", "Yes, with TLS")];
 const BY_SECRET: &str = "{{ secrets.NAME }}; *** keeps a hidden value.";
 
 /// The section of the event.
-pub(super) fn publish(fields: EventFields, place: Place) -> AnyView {
+pub(in crate::pages) fn publish(fields: TaskFields, place: Place) -> AnyView {
+    let fields = fields.event;
     let broker = Memo::new(move |_| fields.broker.get());
     let to = move || match broker.get().as_str() {
         "nats" => nats(fields, place),

@@ -15,12 +15,12 @@ mod action;
 mod credentials;
 mod event;
 mod event_fields;
-mod event_sections;
+pub(super) mod event_sections;
 mod fields;
 mod lost;
 mod reading;
 mod refusal;
-mod sections;
+pub(super) mod sections;
 
 pub(super) use action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan};
 pub(super) use credentials::{CREDENTIAL_KEYS, MASK, is_open, reveals_nothing};

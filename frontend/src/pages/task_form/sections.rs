@@ -2,13 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::{
-    credentials::is_legible, event_sections::publish, fields::TaskFields, lost::ENTER_AGAIN,
-};
+use super::{credentials::is_legible, fields::TaskFields, lost::ENTER_AGAIN};
 use crate::{
     components::{Choice, Field, checkbox, live},
     model::Failure,
-    pages::suggest,
+    pages::{parts, suggest},
 };
 
 /// The kinds of target.
@@ -111,17 +109,18 @@ pub(in crate::pages) fn kinds(fields: TaskFields, place: Place, more: &[Choice])
     .into_any()
 }
 
-/// The fields of the selected kind, without the limits; empty for a kind that is not a task's.
+/// The fields of the selected kind, without the limits; empty for a kind that is not a task's. The code of the kinds
+/// with which no form begins is loaded when one of them is selected.
 pub(in crate::pages) fn target_fields(fields: TaskFields, place: Place) -> AnyView {
     let kind = Memo::new(move |_| fields.kind.get());
     live(move || match kind.get().as_str() {
         "command" => command(fields, place),
         "http" => http(fields, place),
-        "worker" => worker(fields, place),
+        "worker" => parts::worker_fields(fields, place).show("part of the form"),
         "noop" => place
             .field("idle-note", "Note for the log", fields.idle_note, "target.noop.note")
             .text(),
-        "publish" => publish(fields.event, place),
+        "publish" => parts::event_fields(fields, place).show("part of the form"),
         _ => ().into_any(),
     })
 }
@@ -190,7 +189,8 @@ fn http(fields: TaskFields, place: Place) -> AnyView {
     .into_any()
 }
 
-fn worker(fields: TaskFields, place: Place) -> AnyView {
+/// The fields of a job for a worker.
+pub(in crate::pages) fn worker(fields: TaskFields, place: Place) -> AnyView {
     let field = |id, label, value, name| place.field(id, label, value, name);
     view! {
         <div class="field-grid">

@@ -34,14 +34,19 @@ use crate::{
 /// The placeholder for a context that the user may not see.
 const MASK: &str = "***";
 
-/// The panel with the comparison; empty while the address names no other run.
-#[component]
-pub(super) fn Comparison(
-    id: String,
+/// The panel with the comparison.
+pub(in crate::pages) fn comparison(
+    id: StoredValue<String>,
     run: Load<RunDetail>,
     others: Others,
     looking: Looking,
-) -> impl IntoView {
+) -> AnyView {
+    view! { <Comparison id=id.get_value() run=run others=others looking=looking/> }.into_any()
+}
+
+/// The panel; empty while the address names no other run.
+#[component]
+fn Comparison(id: String, run: Load<RunDetail>, others: Others, looking: Looking) -> impl IntoView {
     let asked = Memo::new(move |_| looking.compared());
     let is_open = Memo::new(move |_| !asked.with(String::is_empty));
     let other = Memo::new(move |_| match asked.get().as_str() {

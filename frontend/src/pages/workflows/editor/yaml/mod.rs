@@ -128,7 +128,7 @@ fn event(keys: &mut Keys, publish: &PublishAction) {
     let (to, EventAction { mode, kind, source, subject, payload, headers }) =
         (&publish.to, &publish.event);
     let mut about = Keys::default();
-    about.put("mode", (mode != "STRUCTURED").then(|| text(&mode.to_lowercase())));
+    about.put("mode", (mode != "STRUCTURED").then(|| text(&mode.to_ascii_lowercase())));
     about.put("type", kind.as_deref().map(text));
     about.put("source", source.as_deref().map(text));
     about.put("subject", subject.as_deref().map(text));
@@ -143,7 +143,10 @@ fn broker(broker: &BrokerAction) -> Node {
     match broker {
         BrokerAction::Kafka(kafka) => {
             keys.put("connection", Some(connection(&kafka.connection)));
-            keys.put("sasl", (kafka.sasl != "PLAIN").then(|| text(&kafka.sasl.to_lowercase())));
+            keys.put(
+                "sasl",
+                (kafka.sasl != "PLAIN").then(|| text(&kafka.sasl.to_ascii_lowercase())),
+            );
             keys.put("topic", Some(text(&kafka.topic)));
             keys.put("key", kafka.key.as_deref().map(text));
             keys.put("partition", kafka.partition.as_deref().map(text));
