@@ -99,11 +99,12 @@ async fn refusal(answer: Response) -> ApiError {
     let seconds = seconds.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let retry_after = seconds.map(|s| Duration::from_secs(s.min(LONGEST_RETRY_AFTER)));
     let said: Value = answer.json().await.unwrap_or_default();
-    // The error is in the protocol's form, or in GraphQL's.
+    // The error is in the protocol's form, in GraphQL's, or a text alone.
     let (error, of_graphql) = (&said["error"], &said["errors"][0]);
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let code = text(&error["code"]).or_else(|| text(&of_graphql["extensions"]["code"]));
     let message = text(&error["message"]).or_else(|| text(&of_graphql["message"]));
+    let message = message.or_else(|| text(error));
     ApiError {
         status,
         code: code.unwrap_or_else(|| format!("HTTP_{status}")),

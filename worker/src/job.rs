@@ -18,12 +18,10 @@ use crate::{
     Error, Failure,
     http::{Http, pause},
     joblog::{JobLog, Stream, cut},
-    task::Declared,
+    task::Running,
 };
 
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
-/// How long a future may continue after it was asked to end, before it is dropped.
-const END_PATIENCE: Duration = Duration::from_secs(5);
 const LOG_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A job as the server hands it over.
@@ -154,8 +152,8 @@ impl Context {
     }
 
     /// Returns once the work should stop: the run was cancelled or timed out, another worker has
-    /// the job, or this worker's grace period is over. Five seconds after that, the function's
-    /// future is dropped.
+    /// the job, or this worker's grace period is over. Five seconds after that, or the worker's
+    /// [`patience`](crate::Worker::patience), the function's future is dropped.
     pub async fn cancelled(&self) {
         self.0.0.cancelled.cancelled().await;
     }
@@ -175,6 +173,13 @@ impl Context {
     /// Writes to the log of the run, like `log`, but to the given stream.
     pub fn log_to(&self, stream: Stream, text: impl AsRef<str>) {
         self.0.0.log.add(stream, text.as_ref());
+    }
+
+    /// Sends the waiting lines, and returns once the server has them. A function that writes much
+    /// can so wait for the server, instead of losing lines. The lines of a request that the server
+    /// does not answer within ten seconds are dropped.
+    pub async fn flush(&self) {
+        self.0.flush().await;
     }
 
     /// Keeps the job for this long without heartbeats; returns how long the server granted.
@@ -244,7 +249,9 @@ impl Job {
         &self.0.given.token
     }
 
-    pub(crate) fn task(&self) -> &str {
+    /// The name by which the job calls its function.
+    #[must_use]
+    pub fn task(&self) -> &str {
         &self.0.given.task
     }
 
@@ -264,19 +271,20 @@ impl Job {
         self.0.is_lost.load(Ordering::Acquire)
     }
 
-    /// Runs the function. A panic counts as a failure of the function.
-    pub(crate) async fn work(&self, task: Option<&Declared>) -> Ending {
-        let Some(task) = task else {
+    /// Runs the function. A panic counts as a failure of the function. If the function continues
+    /// for longer than `patience` after it was asked to stop, it is dropped.
+    pub(crate) async fn work(&self, running: Option<Running>, patience: Duration) -> Ending {
+        let Some(running) = running else {
             let problem = format!(
                 "this worker has no task named {:?}; during a rolling deploy another one may have it",
                 self.task()
             );
             return Ending::Fail(Failure::new(problem));
         };
-        let mut running = tokio::spawn((task.run)(self.clone()));
+        let mut running = tokio::spawn(running);
         let late = async {
             self.0.cancelled.cancelled().await;
-            pause(END_PATIENCE).await;
+            pause(patience).await;
         };
         tokio::select! {
             ended = &mut running => match ended {

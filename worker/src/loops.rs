@@ -19,7 +19,7 @@ use crate::{
     Error,
     http::{Http, delay_after, pause},
     job::{Given, Job},
-    task::Declared,
+    task::Handler,
 };
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
@@ -28,6 +28,8 @@ const LAST_LINES: Duration = Duration::from_secs(10);
 /// How long a busy worker waits for more of its jobs to end before it asks for new ones.
 const GATHERING: Duration = Duration::from_millis(10);
 const LEAVE_PATIENCE: Duration = Duration::from_secs(6);
+/// How long a job may take to report its outcome, after its function was dropped.
+const REPORT_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the open poll may still last once the server knows that the worker takes no more jobs.
 /// Jobs that the server handed out before arrive in this time.
 const END_OF_POLL: Duration = Duration::from_millis(100);
@@ -60,7 +62,9 @@ pub(crate) struct Loops {
     http: Http,
     registration: Value,
     capacity: usize,
-    tasks: HashMap<&'static str, Declared>,
+    handler: Handler,
+    /// How long a function may continue after it was asked to stop.
+    patience: Duration,
     jobs: watch::Sender<HashMap<String, Job>>,
     /// Cancelled when the worker is asked to stop. From then on, it makes no more polls.
     stopping: CancellationToken,
@@ -78,14 +82,16 @@ impl Loops {
         http: Http,
         registration: Value,
         capacity: usize,
-        tasks: HashMap<&'static str, Declared>,
+        handler: Handler,
+        patience: Duration,
         stopping: CancellationToken,
     ) -> Self {
         Self {
             http,
             registration,
             capacity,
-            tasks,
+            handler,
+            patience,
             jobs: watch::Sender::default(),
             stopping,
             ended: CancellationToken::new(),
@@ -322,7 +328,7 @@ impl Loops {
         tokio::spawn(async move {
             // The job's slot is released however this function ends.
             let _place = Place { jobs: &loops.jobs, job: &job };
-            let ending = job.work(loops.tasks.get(job.task())).await;
+            let ending = job.work(loops.handler.start(&job), loops.patience).await;
             // The outcome of the job does not wait for all of its log lines.
             let _ = tokio::time::timeout(LAST_LINES, job.flush()).await;
             if !job.is_lost() {
@@ -350,7 +356,7 @@ impl Loops {
         held.iter().for_each(|job| job.stop("the worker ends"));
         // Jobs that respond to the request can still report their outcome.
         let all_end = jobs.wait_for(HashMap::is_empty);
-        let _ = tokio::time::timeout(LEAVE_PATIENCE, all_end).await;
+        let _ = tokio::time::timeout(self.patience.saturating_add(REPORT_PATIENCE), all_end).await;
     }
 
     async fn leave(&self) {

@@ -1,4 +1,4 @@
-use std::pin::Pin;
+use std::{fmt, pin::Pin};
 
 use serde_json::Value;
 
@@ -49,5 +49,24 @@ pub(crate) struct Declared {
 impl Declared {
     pub(crate) fn of<T: Task>() -> Self {
         Self { name: T::NAME, queue: T::QUEUE, schedules: T::SCHEDULES, run: T::run }
+    }
+}
+
+/// Starts the work of a job; there is none if no task has the name that the job calls.
+pub(crate) struct Handler(Box<dyn Fn(Job) -> Option<Running> + Send + Sync>);
+
+impl Handler {
+    pub(crate) fn new(start: impl Fn(Job) -> Option<Running> + Send + Sync + 'static) -> Self {
+        Self(Box::new(start))
+    }
+
+    pub(crate) fn start(&self, job: &Job) -> Option<Running> {
+        (self.0)(job.clone())
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Handler")
     }
 }

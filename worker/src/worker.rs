@@ -6,9 +6,10 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Error, Program,
+    Error, Job, Program, Running,
     http::{CLIENT, Http},
     loops::Loops,
+    task::Handler,
 };
 
 const PROTOCOL: u32 = 1;
@@ -24,8 +25,10 @@ pub struct Worker {
     capacity: usize,
     version: String,
     grace: Duration,
+    patience: Duration,
     stopping: CancellationToken,
     program: Program,
+    handler: Option<Handler>,
 }
 
 /// A handle that asks a worker to stop. It can be used anywhere.
@@ -53,8 +56,10 @@ impl Worker {
             capacity: 8,
             version: String::new(),
             grace: Duration::from_secs(30),
+            patience: Duration::from_secs(5),
             stopping: CancellationToken::new(),
             program: program.clone(),
+            handler: None,
         }
     }
 
@@ -100,6 +105,22 @@ impl Worker {
         self
     }
 
+    /// Sets how long a function may continue after it was asked to stop, before its future is
+    /// dropped: five seconds if this is not called.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Hands every job to this function, whatever task it calls, instead of to the program's tasks.
+    /// The queues must then be named.
+    #[must_use]
+    pub fn handler(mut self, handler: impl Fn(Job) -> Running + Send + Sync + 'static) -> Self {
+        self.handler = Some(Handler::new(move |job| Some(handler(job))));
+        self
+    }
+
     /// A handle that asks the worker to stop.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
@@ -127,8 +148,11 @@ impl Worker {
             "version": self.version, "client": CLIENT,
         });
         let http = Http::new(&self.url, &self.token)?;
-        let tasks = self.program.tasks.into_iter().collect();
-        let loops = Loops::new(http, registration, self.capacity, tasks, self.stopping);
+        let tasks = self.program.tasks;
+        let of_program = move |job: Job| tasks.get(job.task()).map(|task| (task.run)(job.clone()));
+        let handler = self.handler.unwrap_or_else(|| Handler::new(of_program));
+        let (capacity, patience) = (self.capacity, self.patience);
+        let loops = Loops::new(http, registration, capacity, handler, patience, self.stopping);
         Arc::new(loops).run(self.grace).await
     }
 }

@@ -16,7 +16,9 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use carillon_worker::{Context, Error, Failure, Program, Stopper, Stream, Worker, scheduled, task};
+use carillon_worker::{
+    Context, Error, Failure, Job, Program, Running, Stopper, Stream, Worker, scheduled, task,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -278,6 +280,26 @@ async fn a_job_runs_with_typed_input_and_its_output_is_told() {
     let registered = &fake.bodies("register")[0];
     assert_eq!(registered["queues"], json!(["emails"]));
     assert_eq!(registered["capacity"], 3);
+}
+
+#[tokio::test]
+async fn one_handler_gets_the_jobs_of_all_tasks() {
+    let fake = Fake::start().await;
+    let worker = Worker::new(&fake.url, "secret", &Program::new("agent")).queues(["emails"]);
+    let worker = worker.handler(|job: Job| -> Running {
+        Box::pin(async move {
+            let context = job.context();
+            context.log("before");
+            context.flush().await;
+            Ok(json!({ "ran": job.task() }))
+        })
+    });
+    let worker = AtWork { stopper: worker.stopper(), ended: tokio::spawn(worker.run()) };
+    fake.give("anything", json!({}));
+    let told = fake.wait_for("complete", 1).await;
+    assert_eq!(told[0]["output"], json!({ "ran": "anything" }));
+    assert_eq!(fake.bodies("log")[0]["lines"][0]["text"], "before");
+    end(worker).await;
 }
 
 #[tokio::test]
