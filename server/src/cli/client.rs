@@ -82,6 +82,11 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// The token, if there is one.
+    pub(super) fn token(&self) -> Option<&SecretString> {
+        self.token.as_ref()
+    }
+
     /// The request with the token, if there is one.
     pub(super) fn signed(&self, request: RequestBuilder) -> RequestBuilder {
         match &self.token {

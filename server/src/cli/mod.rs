@@ -8,8 +8,8 @@
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`),
 //! those that work on the configured database (`serve`, `doctor`, `upgrade`, `migrate`, `backup`,
 //! `restore`, `retention` without a subcommand, `user`, `member`, `namespace`, `token`, `secret`,
-//! `audit`), and those that talk to a running server over GraphQL (all others) or check its health
-//! (`healthcheck`).
+//! `audit`), and those that talk to a running server over GraphQL (all others), check its health
+//! (`healthcheck`) or carry out its tasks (`work`).
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `guide`: the command groups of the help, with an example for each command and subcommand
@@ -103,6 +103,7 @@ mod user_sessions;
 mod versions;
 mod when;
 mod why;
+mod work;
 mod workers;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -159,6 +160,7 @@ enum Command {
     Backfill(backfill::Backfill),
     Nodes(nodes::Nodes),
     Workers(workers::Workers),
+    Work(Box<work::Work>),
     Alerts(alerts::Alerts),
     Migrate(migrate::Migrate),
     Doctor(Box<doctor::Doctor>),
@@ -235,6 +237,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Backfill(backfill) => offline::on_a_runtime(backfill.run()),
         Command::Nodes(nodes) => offline::on_a_runtime(nodes.run()),
         Command::Workers(workers) => offline::on_a_runtime(workers.run()),
+        Command::Work(work) => offline::on_a_runtime(work.run()),
         Command::Alerts(alerts) => offline::on_a_runtime(alerts.run()),
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),

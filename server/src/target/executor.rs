@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BrokerReport, Invocation, Jobs, Line, Mailer, Outcome, Policy, Target, TargetError,
+    BrokerReport, Command, Invocation, Jobs, Line, Mailer, Outcome, Policy, Target, TargetError,
     TemplateNames, TemplateScope, Unfilled, command::Runner, egress::for_namespace, http::Sender,
     log::Log, publish::Publisher, template::TemplatePool,
 };
@@ -133,6 +133,13 @@ impl Executor {
             Target::Worker(definition) => definition.check(),
             Target::Noop(_) => Ok(()),
         }
+    }
+
+    /// Fails if a program cannot be started here, as far as its definition shows. Unlike
+    /// [`Executor::check`], it reads no templates: for programs that are started as they are
+    /// written.
+    pub fn check_command(&self, definition: &Command) -> Result<(), TargetError> {
+        self.runner()?.check(definition)
     }
 
     /// Whether a target of this kind may be allowed in one namespace and refused in another.

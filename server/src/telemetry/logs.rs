@@ -6,7 +6,7 @@ use super::TelemetryError;
 use crate::config;
 
 /// Sends log lines to standard error. Must be called once per process.
-pub(super) fn start(log: &config::Log) -> Result<(), TelemetryError> {
+pub(crate) fn start(log: &config::Log) -> Result<(), TelemetryError> {
     let filter = |text: &str| {
         EnvFilter::try_new(text).map_err(|error| TelemetryError::Filter {
             value: text.to_owned(),

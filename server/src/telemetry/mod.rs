@@ -29,6 +29,7 @@ mod window;
 pub use brokers::BrokerCounts;
 pub use connections::ConnectionRefusal;
 pub use export::{Telemetry, TelemetryError, exposition};
+pub(crate) use logs::start as start_logging;
 pub use metrics::{Metrics, RecoveryKind, SignIn};
 pub use sampled::{CanaryFire, Sampled};
 pub use traces::{TracedAttempt, TracedFire, TracedRun, Traces};

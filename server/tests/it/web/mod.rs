@@ -1,5 +1,6 @@
 //! HTTP requests to the built binary.
 
+mod agent;
 mod as_of;
 mod audit;
 mod calendar;
