@@ -335,7 +335,11 @@ test("the list of schedules says what became of the last fire and why none is ne
   await page.getByRole("button", { name: "p95" }).click();
   await expect(page).toHaveURL(/sort=p95/);
   await expect(row).toBeVisible();
-  for (const [view, search] of [["Losing runs", "lost:<1d"], ["Late", "late:>1m"]] as const) {
+  for (const [view, search] of [
+    ["Losing runs", "lost:<1d"],
+    ["Skipping fires", "skipped:<1d"],
+    ["Late", "late:>1m"],
+  ] as const) {
     await page.getByRole("button", { name: view, exact: true }).click();
     await expect(page.getByLabel("Search schedules")).toHaveValue(search);
     await expect(page.getByText("No schedule matches").or(page.getByTestId("schedule-row").first())).toBeVisible();

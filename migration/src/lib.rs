@@ -52,6 +52,7 @@ mod m0043_origins_of_namespaces;
 mod m0044_session_browsers;
 mod m0045_one_time_passwords;
 mod m0046_ends_of_pauses;
+mod m0047_skipped_for_load;
 mod m0048_self_paused;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
@@ -106,6 +107,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0044_session_browsers::Migration),
             Box::new(m0045_one_time_passwords::Migration),
             Box::new(m0046_ends_of_pauses::Migration),
+            Box::new(m0047_skipped_for_load::Migration),
             Box::new(m0048_self_paused::Migration),
         ]
     }

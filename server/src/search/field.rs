@@ -99,6 +99,9 @@ words! {
         Last = "last",
         /// When the schedule last lost a fire: one that was missed or given up on.
         Lost = "lost",
+        /// When the schedule last skipped a fire for load: because of a live run, a full buffer,
+        /// its start deadline or its namespace's quota.
+        Skipped = "skipped",
         /// When the schedule was paused.
         Paused = "paused",
         /// When the schedule was created.
@@ -167,7 +170,7 @@ impl List {
         let (words, times, spans): (&[W], &[T], &[S]) = match self {
             Self::Schedules => (
                 &[W::Tag, W::Workflow, W::Schedule, W::Name, W::Note, W::Module, W::Zone, W::Group],
-                &[T::Next, T::Last, T::Lost, T::Paused, T::Created, T::Updated],
+                &[T::Next, T::Last, T::Lost, T::Skipped, T::Paused, T::Created, T::Updated],
                 &[S::Late],
             ),
             Self::Runs => (
@@ -237,6 +240,7 @@ impl TimeField {
             Self::Next => true,
             Self::Last
             | Self::Lost
+            | Self::Skipped
             | Self::Paused
             | Self::Created
             | Self::Updated

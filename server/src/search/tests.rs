@@ -38,6 +38,7 @@ fn a_search_is_printed_in_one_way() {
         ("STATE:Paused,timed-out -Tag:x", "state:paused,timed_out -tag:x"),
         (r#"tag:"a b",c name:"say \"hi\"""#, r#"tag:"a b",c name:"say \"hi\"""#),
         ("last:>90m next:never", "last:>1h30m next:never"),
+        ("Skipped:<24h -skipped:never", "skipped:<1d -skipped:never"),
         ("LOST:<24h late:>=90s -lost:never", "lost:<1d late:>=1m30s -lost:never"),
         ("No:Tag,module -no:group", "no:tag,module -no:group"),
         ("created:2026-01-31", "created:2026-01-31"),
@@ -54,6 +55,7 @@ fn an_error_names_the_position_and_valid_alternatives() {
         (List::Schedules, "tag:x stat:failed", 6..10, "no field 'stat'", "did you mean 'state'"),
         (List::Schedules, "took:>5s", 0..4, "schedules have no field 'took'", "the fields are"),
         (List::Runs, "lost:<1d", 0..4, "runs have no field 'lost'", "the fields are"),
+        (List::Runs, "skipped:<1d", 0..7, "runs have no field 'skipped'", "the fields are"),
         (List::Schedules, "lost:1d", 5..7, "lacks a comparison", "lost:<1d or lost:>1d"),
         (List::Runs, "https://x", 0..5, "no field 'https'", "in quotes"),
         (List::Runs, "state:faild", 6..11, "'faild' is not known", "did you mean 'failed'"),
@@ -183,7 +185,7 @@ proptest! {
 
     #[test]
     fn nothing_that_looks_like_a_search_panics(
-        text in r#"([-" \\]|state|tag|no|next|late|lost|:|,|<|>=|1h|é|2026-01-31|never){0,12}"#,
+        text in r#"([-" \\]|state|tag|no|next|late|lost|skipped|:|,|<|>=|1h|é|2026-01-31|never){0,12}"#,
     ) {
         read_or_refused(&text)?;
     }

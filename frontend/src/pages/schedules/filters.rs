@@ -14,9 +14,10 @@ use crate::{
 };
 
 /// Views that every user has.
-const VIEWS: [QueryView; 7] = [
+const VIEWS: [QueryView; 8] = [
     ("Failing", "state:failed,timed_out"),
     ("Losing runs", "lost:<1d"),
+    ("Skipping fires", "skipped:<1d"),
     ("Late", "late:>1m"),
     ("Paused", "state:paused"),
     ("Never fires", "state:active next:never"),
@@ -25,7 +26,7 @@ const VIEWS: [QueryView; 7] = [
 ];
 
 /// The fields of a search for schedules.
-pub(in crate::pages) const FIELDS: [QueryField; 16] = [
+pub(in crate::pages) const FIELDS: [QueryField; 17] = [
     QueryField::new(
         "state",
         "its state, or that of its last run",
@@ -51,6 +52,7 @@ pub(in crate::pages) const FIELDS: [QueryField; 16] = [
     QueryField::new("next", "when it is due", &["<1h", "<1d", "never"]),
     QueryField::new("last", "the last fire", &["<1h", ">1d"]),
     QueryField::new("lost", "when it last lost a fire", &["<1h", "<1d", "never"]),
+    QueryField::new("skipped", "when it last skipped a fire for load", &["<1h", "<1d", "never"]),
     QueryField::new("late", "how late its newest run started", &[">10s", ">1m", ">1h"]),
     QueryField::new("paused", "since when", &[">1d", ">1w"]),
     QueryField::new("updated", "when it last changed", &["<1h", "<1d", "<1w"]),

@@ -11,7 +11,7 @@
 //! - `backfills`: backfills and their progress
 //! - `batches`: rows by many keys at once
 //! - `schedule_stats`: figures about the runs of schedules
-//! - `tally`: fires counted by outcome
+//! - `tally`: fires counted by outcome; `skipped`: fires that were skipped for load
 //! - `overview`: counts of schedules and runs, and the next fires
 //! - `stats`: roll-ups, added up for charts; `run_series`: the same figures for a tag or a schedule
 //! - `canary`: the server's own schedule
@@ -42,6 +42,7 @@ pub mod schedule_groups;
 pub mod schedule_stats;
 pub mod schedules;
 pub mod search;
+pub mod skipped;
 pub mod sorted;
 pub mod stats;
 pub mod tally;

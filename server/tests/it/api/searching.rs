@@ -173,7 +173,8 @@ async fn calendars_are_found_by_a_part_of_their_names(database: TestDatabase) {
 async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let when = |expression: &str| json!({ "expressions": [expression], "zone": "Europe/Berlin" });
-    make(&desk, "backup", json!({ "tags": ["ops", "db"], "note": "50% of all" })).await;
+    let backup = json!({ "tags": ["ops", "db"], "note": "50% of all" });
+    let backup = make(&desk, "backup", backup).await;
     let hourly = json!({ "tags": ["billing"], "timing": when("@hourly"), "note": "free text" });
     let hourly = make(&desk, "report", hourly).await;
     make(&desk, "Once", json!({ "tags": ["ops"], "timing": when("@at 0") })).await;
@@ -191,6 +192,18 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         planted_fire(&hourly, home.id, minutes, (verdict, Reason::Outage))
     });
     plant(&desk, lost).await;
+    // Skipped fires were dropped for load, or on purpose.
+    let skipped = [
+        (&backup, 15, Reason::Overlap),
+        (&backup, 100, Reason::Quota),
+        (&hourly, 70, Reason::Deadline),
+        (&hourly, 6, Reason::Calendar),
+        (&paused, 7, Reason::ByRequest),
+    ];
+    let skipped = skipped.map(|(id, minutes, reason)| {
+        planted_fire(id, home.id, minutes, (Verdict::Skipped, reason))
+    });
+    plant(&desk, skipped).await;
     desk.clock.advance(Duration::from_secs(1_200));
 
     for (search, expected) in [
@@ -249,6 +262,16 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("lost:<=2026-03-01T11:50:00Z", vec!["report"]),
         ("lost:>=2026-03-01T11:50:00Z", vec!["report"]),
         ("lost:>2026-03-01T11:50:00Z", vec![]),
+        // Fires were skipped for load 35 and 120 minutes ago, and 90 minutes ago. What a calendar
+        // or a user suppresses does not count.
+        ("skipped:<1h", vec!["backup"]),
+        ("skipped:<2h", vec!["backup", "report"]),
+        ("skipped:>1h", vec!["report"]),
+        ("-skipped:<1h", vec!["cleanup", "Once", "report"]),
+        ("skipped:never", vec!["cleanup", "Once"]),
+        ("-skipped:never", vec!["backup", "report"]),
+        ("skipped:2026-03-01", vec!["backup", "report"]),
+        ("skipped:<2026-03-01T11:00:00Z", vec!["report"]),
         // The newest run of `cleanup` has waited for 20 minutes; that of `report` was stopped at
         // once.
         ("late:>10m", vec!["cleanup"]),

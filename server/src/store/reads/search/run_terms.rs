@@ -103,6 +103,7 @@ impl ConditionInputs<'_> {
             TimeField::Next
             | TimeField::Last
             | TimeField::Lost
+            | TimeField::Skipped
             | TimeField::Paused
             | TimeField::Updated => {
                 return any_of(self.by_schedule(self.schedule_time(field, moment)));

@@ -15,6 +15,7 @@ use crate::{
         matching::{any_of, any_part, compare, in_name_or_note, is, is_some, nothing, some},
         runs::ended_badly,
         schedules,
+        skipped::SKIPPED_FOR_LOAD,
     },
 };
 
@@ -93,7 +94,8 @@ impl ConditionInputs<'_> {
                 };
             }
             TimeField::Last => C::LastFireAt,
-            TimeField::Lost => return self.last_lost(moment),
+            TimeField::Lost => return self.last_fire(moment, lost_since),
+            TimeField::Skipped => return self.last_fire(moment, skipped_since),
             TimeField::Paused => C::PausedAt,
             TimeField::Created => C::CreatedAt,
             TimeField::Updated => C::UpdatedAt,
@@ -103,10 +105,10 @@ impl ConditionInputs<'_> {
         self.time(column, field, moment)
     }
 
-    /// The condition that the time of the schedule's last lost fire matches.
-    /// The time is at or after an instant if and only if any lost fire of the schedule is.
-    fn last_lost(&self, moment: TimeOperand) -> Condition {
-        let since = |at: i64| any_of(schedule::Column::Id.in_subquery(lost_since(at)));
+    /// The condition that the time of the schedule's last fire of a kind matches.
+    /// The time is at or after an instant if and only if any such fire of the schedule is.
+    fn last_fire(&self, moment: TimeOperand, fires_since: FiresSince) -> Condition {
+        let since = |at: i64| any_of(schedule::Column::Id.in_subquery(fires_since(at)));
         let before = |at: i64| Condition::all().add(since(i64::MIN)).add(since(at).not());
         let compared = |order: Comparator, at: i64| match order {
             Comparator::Less => before(at),
@@ -210,13 +212,25 @@ impl ConditionInputs<'_> {
     }
 }
 
+/// Selects the schedules with a fire of a kind at this instant or later.
+type FiresSince = fn(i64) -> SelectStatement;
+
 /// The schedules that have lost a fire at this instant or later.
-/// The index on such fires is used only if this is worded exactly like its condition.
 fn lost_since(at: i64) -> SelectStatement {
+    // The index on such fires is used only if this is worded exactly like its condition.
+    fires_since("fire.verdict IN ('missed', 'abandoned')", at)
+}
+
+/// The schedules that have skipped a fire for load at this instant or later.
+fn skipped_since(at: i64) -> SelectStatement {
+    fires_since(SKIPPED_FOR_LOAD, at)
+}
+
+fn fires_since(condition: &'static str, at: i64) -> SelectStatement {
     fire::Entity::find()
         .select_only()
         .column(fire::Column::ScheduleId)
-        .filter(Expr::cust("fire.verdict IN ('missed', 'abandoned')"))
+        .filter(Expr::cust(condition))
         .filter(fire::Column::DecidedAt.gte(Timestamp(at)))
         .into_query()
 }
