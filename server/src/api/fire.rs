@@ -183,7 +183,8 @@ pub(crate) enum Verdict {
     Pending,
     /// The fire was handed over: its run exists.
     Started,
-    /// The fire was deliberately not run.
+    /// The fire was skipped on purpose (because of a calendar, a pause, a change or a request) or
+    /// for load (because of a live run, a full buffer, a start deadline or a quota).
     Skipped,
     /// No node claimed the fire in time, and the misfire policy does not make up for it.
     Missed,

@@ -142,7 +142,8 @@ pub(super) struct LedgerTotals {
     expected: Long,
     /// Instants for which a run was started: STARTED.
     ran: Long,
-    /// Instants deliberately not run: SKIPPED.
+    /// SKIPPED instants, skipped on purpose (because of a calendar, a pause, a change or a request)
+    /// or for load (because of a live run, a full buffer, a start deadline or a quota).
     skipped: Long,
     /// Instants that were lost: MISSED, COLLAPSED into a later one, or ABANDONED.
     missed: Long,

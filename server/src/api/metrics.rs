@@ -178,8 +178,8 @@ pub(crate) struct Executions {
     cancelled: Long,
     /// Instants that no node claimed in time, and that no later run replaced.
     missed: Long,
-    /// Instants deliberately not run: because of another live run, a calendar, a pause or a
-    /// request.
+    /// Instants that were skipped on purpose (because of a calendar, a pause, a change or a
+    /// request) or for load (because of a live run, a full buffer, a start deadline or a quota).
     skipped: Long,
     /// Fires that recovery abandoned before they had a run; a run that recovery gave up counts as
     /// failed.

@@ -34,7 +34,8 @@ pub(crate) struct SlotAccount {
     expected: Long,
     /// Instants for which a run was started.
     ran: Long,
-    /// Instants deliberately not run.
+    /// Instants that were skipped on purpose (because of a calendar, a pause, a change or a
+    /// request) or for load (because of a live run, a full buffer, a start deadline or a quota).
     skipped: Long,
     /// How many of the skipped instants were blocked by a live run of the schedule.
     overlapped: Long,

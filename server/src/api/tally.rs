@@ -14,7 +14,8 @@ pub(crate) struct Tally {
     failed: Long,
     /// Fires whose run has not started yet or has not ended.
     running: Long,
-    /// Fires deliberately not run.
+    /// Fires that were skipped on purpose (because of a calendar, a pause, a change or a request)
+    /// or for load (because of a live run, a full buffer, a start deadline or a quota).
     skipped: Long,
     /// Fires that were missed, collapsed into a later one, or abandoned.
     missed: Long,

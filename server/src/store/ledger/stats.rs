@@ -65,8 +65,9 @@ pub struct UnrunVerdicts {
     pub minute: Timestamp,
     /// Number of instants that were missed.
     pub missed: i64,
-    /// Number of instants that were skipped:
-    /// because of a live run, a calendar, a pause or a request.
+    /// Number of instants that were skipped: on purpose (because of a calendar, a pause, a change
+    /// or a request) or for load (because of a live run, a full buffer, a start deadline or a
+    /// quota).
     pub skipped: i64,
     /// Number of fires that were abandoned before they had a run.
     /// An abandoned run counts as a run that ended.
