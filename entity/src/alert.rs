@@ -14,6 +14,9 @@ pub enum Kind {
     Losing,
     /// Fires were not run.
     Missed,
+    /// A schedule skips fires for load: because of a live run, a full buffer, its start deadline or
+    /// a quota.
+    Skipped,
     /// A run started late.
     Late,
     /// A schedule is due, or one of its runs waits, and no node takes the work.
@@ -52,7 +55,8 @@ pub struct Model {
     pub fire_id: Option<Uuid>,
     /// The reason, as text; it may contain user data.
     pub detail: Option<String>,
-    /// The number of failures in a row, or of missed fires.
+    /// The number of failures in a row, or of missed fires; for skipped fires, the most within an
+    /// hour.
     pub count: i64,
     /// When the alert began.
     pub began_at: Timestamp,

@@ -73,6 +73,7 @@ impl Mark {
             Self::Alert(AlertKind::Failed) => ("failed", "Failed"),
             Self::Alert(AlertKind::Losing) => ("failed", "Failing in a row"),
             Self::Alert(AlertKind::Missed) => ("missed", "Missed"),
+            Self::Alert(AlertKind::Skipped) => ("missed", "Skips fires"),
             Self::Alert(AlertKind::Late) => ("retrying", "Late"),
             Self::Alert(AlertKind::Stalled) => ("retrying", "Stalled"),
             Self::Alert(AlertKind::Slow) => ("retrying", "Slow"),

@@ -66,6 +66,7 @@ pub(crate) struct AlertRule {
     pub(crate) channels: Vec<ChannelRef>,
     pub(crate) grace_seconds: i64,
     pub(crate) losing_after: i64,
+    pub(crate) skipped_after: i64,
     pub(crate) late_after_seconds: i64,
     pub(crate) stalled_after_seconds: i64,
     pub(crate) slow_after_times: i64,

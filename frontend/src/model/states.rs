@@ -39,8 +39,8 @@ states! {
     CatchUp { Skip, Latest, All }
     Backoff { Fixed, Exponential }
     HttpAnswer { Keep, Merge }
-    AlertEvent { Failed, Recovered, Losing, Missed, Late, Stalled, Slow, ClockChange, NodeLost }
-    AlertKind { Failed, Losing, Missed, Late, Stalled, Slow, ClockChange, NodeLost }
+    AlertEvent { Failed, Recovered, Losing, Missed, Skipped, Late, Stalled, Slow, ClockChange, NodeLost }
+    AlertKind { Failed, Losing, Missed, Skipped, Late, Stalled, Slow, ClockChange, NodeLost }
     AlertChannelKind { Webhook, Slack, Email, Teams, Pagerduty, Opsgenie }
     FeedKind { Calendar, Badge }
     NotificationState { Pending, Sent, Dead }

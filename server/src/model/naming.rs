@@ -42,6 +42,7 @@ const NAMES: [Name; 40] = [
     ("retention_days", "retentionDays", "retention"),
     ("", "channelIds", "channels"),
     ("", "losingAfter", "losing_after"),
+    ("", "skippedAfter", "skipped_after"),
     ("", "lateAfterSeconds", "late_after"),
     ("", "stalledAfterSeconds", "stalled_after"),
     ("", "slowAfterTimes", "slow_after"),

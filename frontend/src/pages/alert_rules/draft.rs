@@ -26,6 +26,7 @@ pub(super) struct Draft {
     pub(super) only_channel: RwSignal<Option<String>>,
     pub(super) grace: RwSignal<String>,
     pub(super) losing: RwSignal<String>,
+    pub(super) skipped: RwSignal<String>,
     pub(super) late: RwSignal<String>,
     pub(super) stalled: RwSignal<String>,
     pub(super) slow: RwSignal<String>,
@@ -45,6 +46,7 @@ pub(super) struct Read {
     channels: Vec<String>,
     grace: i64,
     losing: i64,
+    skipped: i64,
     late: i64,
     stalled: i64,
     slow: i64,
@@ -69,6 +71,7 @@ impl Draft {
             only_channel: RwSignal::new(None),
             grace: RwSignal::new("0".to_owned()),
             losing: RwSignal::new("3".to_owned()),
+            skipped: RwSignal::new("3".to_owned()),
             late: RwSignal::new("300".to_owned()),
             stalled: RwSignal::new("300".to_owned()),
             slow: RwSignal::new("3".to_owned()),
@@ -91,6 +94,7 @@ impl Draft {
             only_channel: RwSignal::new(None),
             grace: text(rule.grace_seconds),
             losing: text(rule.losing_after),
+            skipped: text(rule.skipped_after),
             late: text(rule.late_after_seconds),
             stalled: text(rule.stalled_after_seconds),
             slow: text(rule.slow_after_times),
@@ -115,6 +119,7 @@ impl Draft {
             )
             .with("grace", self.grace)
             .with("losing", self.losing)
+            .with("skipped", self.skipped)
             .with("late", self.late)
             .with("stalled", self.stalled)
             .with("slow", self.slow)
@@ -154,6 +159,7 @@ impl Draft {
             channels: self.channels.get(),
             grace: number("graceSeconds", self.grace)?,
             losing: number("losingAfter", self.losing)?,
+            skipped: number("skippedAfter", self.skipped)?,
             late: number("lateAfterSeconds", self.late)?,
             stalled: number("stalledAfterSeconds", self.stalled)?,
             slow: number("slowAfterTimes", self.slow)?,
@@ -201,6 +207,7 @@ macro_rules! new_rule {
             channel_ids: read.channels,
             grace_seconds: read.grace,
             losing_after: read.losing,
+            skipped_after: read.skipped,
             late_after_seconds: read.late,
             stalled_after_seconds: read.stalled,
             slow_after_times: read.slow,
@@ -242,6 +249,7 @@ impl Read {
             channel_ids: Some(self.channels),
             grace_seconds: Some(self.grace),
             losing_after: Some(self.losing),
+            skipped_after: Some(self.skipped),
             late_after_seconds: Some(self.late),
             stalled_after_seconds: Some(self.stalled),
             slow_after_times: Some(self.slow),

@@ -203,6 +203,7 @@ fn what(draft: Draft, wrong: Wrong) -> AnyView {
             <div class="field-error" aria-live="polite">{move || events_wrong.get().map(|failure| failure.message)}</div>
             <div class="field-grid">
                 {seconds(AlertEvent::Losing, "losing", "Failures in a row", draft.losing, "losingAfter")}
+                {seconds(AlertEvent::Skipped, "skipped", "Skipped within an hour", draft.skipped, "skippedAfter")}
                 {seconds(AlertEvent::Late, "late", "Late after (seconds)", draft.late, "lateAfterSeconds")}
                 {seconds(AlertEvent::Stalled, "stalled", "Stalled after (seconds)", draft.stalled, "stalledAfterSeconds")}
                 {seconds(AlertEvent::Slow, "slow", "Slow after (times the usual)", draft.slow, "slowAfterTimes")}

@@ -85,11 +85,16 @@ pub(crate) fn AlertRules() -> impl IntoView {
 }
 
 /// Each event with its label and its meaning.
-const EVENTS: [(AlertEvent, &str, &str); 9] = [
+const EVENTS: [(AlertEvent, &str, &str); 10] = [
     (AlertEvent::Failed, "Failed", "a schedule's runs begin to fail"),
     (AlertEvent::Recovered, "Recovered", "a reported problem is over"),
     (AlertEvent::Losing, "Failing in a row", "several runs in a row have failed"),
     (AlertEvent::Missed, "Missed", "fires did not run"),
+    (
+        AlertEvent::Skipped,
+        "Skipped",
+        "fires are skipped for load: overlap, a full buffer, a deadline or a quota",
+    ),
     (AlertEvent::Late, "Late", "a run started late"),
     (AlertEvent::Stalled, "Stalled", "something is due and no node takes it"),
     (AlertEvent::Slow, "Slow", "a run takes several times its usual duration"),

@@ -70,7 +70,7 @@ fn acknowledged(alert: &Alert, by: &str) -> AnyView {
 }
 
 /// A link to a page with the cause of the alert, in its namespace: the charts around its time, for its schedule if it
-/// has one, or the fires around an upcoming clock change.
+/// has one, the fires that were skipped, or the fires around an upcoming clock change.
 fn shown_by(alert: &Alert) -> AnyView {
     let home = Scope::One(alert.namespace.clone());
     if let (AlertKind::ClockChange, Some(schedule)) = (alert.kind, &alert.schedule) {
@@ -80,6 +80,13 @@ fn shown_by(alert: &Alert) -> AnyView {
     }
     let (from, until) = around(alert.began_at, alert.last_at, alert.ended_at);
     let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
+    if let (AlertKind::Skipped, Some(schedule)) = (alert.kind, &alert.schedule) {
+        let search = format!("schedule:\"{}\"", schedule.name);
+        let terms = [("verdict", "skipped"), ("q", &*search), ("from", &*from), ("until", &*until)];
+        let label = format!("Which fires of {} were skipped", schedule.name);
+        let href = Route::Ledger.narrowed_in(&home, &terms);
+        return view! { <a class="button" href=href aria-label=label>"Which"</a> }.into_any();
+    }
     let schedule = alert.schedule.as_ref().map_or("", |schedule| schedule.name.as_str());
     let href = Route::Metrics
         .narrowed_in(&home, &[("schedule", schedule), ("from", &from), ("until", &until)]);

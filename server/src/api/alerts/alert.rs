@@ -69,7 +69,8 @@ impl Alert {
         self.0.detail.as_deref().map(|detail| if shown { detail } else { MASK })
     }
 
-    /// How many consecutive failures (counting stops at 50) or fires the alert covers.
+    /// How many consecutive failures (counting stops at 50) or fires the alert covers. For SKIPPED,
+    /// the most fires that were skipped within an hour.
     async fn count(&self) -> Long {
         self.0.count.into()
     }
@@ -133,6 +134,9 @@ pub(crate) enum AlertKind {
     Losing,
     /// Fires did not run.
     Missed,
+    /// A schedule skips fires for load: because of a live run, a full buffer, its start deadline or
+    /// a quota.
+    Skipped,
     /// A run started late.
     Late,
     /// A schedule is due, or one of its runs is waiting, and no node takes it.

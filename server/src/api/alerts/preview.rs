@@ -17,8 +17,9 @@ pub(crate) struct AlertRulePreview {
     messages: Vec<AlertRulePreviewMessage>,
     /// How many alerts the rule would have recorded.
     alerts: i64,
-    /// Whether the preview is incomplete: it reads at most 5,000 failed runs, 5,000 late runs and
-    /// 5,000 fires that did not run, and lists at most 200 messages.
+    /// Whether the preview is incomplete: it reads at most 5,000 failed runs, 5,000 late runs,
+    /// 5,000 fires that did not run and 5,000 that were skipped for load, and lists at most 200
+    /// messages.
     is_cut: bool,
 }
 

@@ -68,6 +68,11 @@ impl AlertRule {
         Ok(self.rule()?.losing_after)
     }
 
+    /// For SKIPPED: the number of fires skipped within an hour.
+    async fn skipped_after(&self) -> Result<i64> {
+        Ok(self.rule()?.skipped_after)
+    }
+
     /// For LATE: the delay after the due time from which a start is late.
     async fn late_after_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.late_after_seconds)
@@ -163,6 +168,10 @@ pub(crate) enum AlertEvent {
     /// Fires did not run, because no node claimed them in time or recovery abandoned them. Each is
     /// reported.
     Missed,
+    /// A schedule has skipped `skippedAfter` fires within an hour for load: because of a live run,
+    /// a full buffer, its start deadline or a quota. It is over once a fire starts before which none
+    /// was skipped for an hour.
+    Skipped,
     /// A run started late. Each one is reported.
     Late,
     /// A schedule is due, or one of its runs is waiting, and no node takes it.

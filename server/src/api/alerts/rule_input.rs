@@ -49,6 +49,9 @@ pub(crate) struct CreateAlertRuleInput {
     /// For LOSING: the number of failures in a row, 2 to 50.
     #[graphql(default_with = "Rule::LOSING_AFTER")]
     losing_after: i64,
+    /// For SKIPPED: the number of fires skipped within an hour, 1 to 1000.
+    #[graphql(default_with = "Rule::SKIPPED_AFTER")]
+    skipped_after: i64,
     /// For LATE: the delay after the due time from which a start is late, a minute to a week.
     #[graphql(default_with = "Rule::LATE_AFTER")]
     late_after_seconds: i64,
@@ -96,6 +99,8 @@ pub(crate) struct UpdateAlertRuleInput {
     grace_seconds: Option<i64>,
     /// For LOSING: the number of failures in a row, 2 to 50.
     losing_after: Option<i64>,
+    /// For SKIPPED: the number of fires skipped within an hour, 1 to 1000.
+    skipped_after: Option<i64>,
     /// For LATE: the delay from which a start is late, a minute to a week.
     late_after_seconds: Option<i64>,
     /// For STALLED: how long a due schedule or a waiting run may wait for a node, a minute to a
@@ -121,6 +126,7 @@ impl From<CreateAlertRuleInput> for NewRule {
             channels: input.channel_ids,
             grace_seconds: input.grace_seconds,
             losing_after: input.losing_after,
+            skipped_after: input.skipped_after,
             late_after_seconds: input.late_after_seconds,
             stalled_after_seconds: input.stalled_after_seconds,
             slow_after_times: input.slow_after_times,
@@ -155,6 +161,7 @@ fn apply(input: UpdateAlertRuleInput, spec: &mut RuleSpec) {
     set(&mut rule.channels, input.channel_ids);
     set(&mut rule.grace_seconds, input.grace_seconds);
     set(&mut rule.losing_after, input.losing_after);
+    set(&mut rule.skipped_after, input.skipped_after);
     set(&mut rule.late_after_seconds, input.late_after_seconds);
     set(&mut rule.stalled_after_seconds, input.stalled_after_seconds);
     set(&mut rule.slow_after_times, input.slow_after_times);

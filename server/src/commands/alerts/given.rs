@@ -308,6 +308,7 @@ pub(crate) fn check_rule(spec: &RuleSpec) -> Result<(), BadInput> {
     }
     check::number("graceSeconds", rule.grace_seconds, 0..=WEEK, "seconds")?;
     check::number("losingAfter", rule.losing_after, 2..=MAX_LOSING, "failures in a row")?;
+    check::number("skippedAfter", rule.skipped_after, 1..=1_000, "fires within an hour")?;
     check::number("lateAfterSeconds", rule.late_after_seconds, 60..=WEEK, "seconds")?;
     check::number("stalledAfterSeconds", rule.stalled_after_seconds, 60..=WEEK, "seconds")?;
     check::number("slowAfterTimes", rule.slow_after_times, 2..=100, "times the usual duration")?;

@@ -7,6 +7,7 @@
 //! - `channels`, `rules`: the objects that people and modules create
 //! - `sealed`: finds channels by the key that encrypts their secrets
 //! - `feeds`: reads failures from a cursor on; `standing`: whether failures persist
+//! - `skips`: schedules that skip fires for load
 //! - `past`: reads past failures for previews
 //! - `notes`: the recorded alerts; `pending`: those that wait to be reported
 //! - `acknowledgements`: problems that users have acknowledged
@@ -24,4 +25,5 @@ pub mod pings;
 pub mod rules;
 pub mod sealed;
 pub mod sendings;
+pub mod skips;
 pub mod standing;

@@ -8,7 +8,10 @@ use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
 use super::feeds::{BadRun, LostFire};
-use crate::store::{Store, StoreError};
+use crate::store::{
+    Store, StoreError,
+    reads::skipped::{CALM_MS, SKIPPED_FOR_LOAD},
+};
 
 /// A failed run, and the time when a later run of its schedule succeeded.
 #[derive(Clone, Debug)]
@@ -17,6 +20,24 @@ pub struct PastFailure {
     pub run: BadRun,
     /// When a later run of the schedule succeeded; `None` if none has.
     pub mended_at: Option<Timestamp>,
+}
+
+/// A row of fires that were skipped for load, and when the schedule started its fires again.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct PastSkip {
+    /// The namespace of the fires.
+    pub namespace_id: Uuid,
+    /// The schedule of the fires.
+    pub schedule_id: Uuid,
+    /// The reason, by the word that the ledger stores.
+    pub reason: String,
+    /// Number of fires.
+    pub count: i64,
+    /// When the fires were skipped.
+    pub decided_at: Timestamp,
+    /// When a fire started that was due more than an hour later; `None` if the next fire was
+    /// skipped before that.
+    pub resumed_at: Option<Timestamp>,
 }
 
 const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
@@ -102,5 +123,34 @@ pub async fn missed(
         store.dialect().of_few("fire.namespace_id")
     );
     let values = [namespace.into(), since.0.into(), limit.cast_signed().into()];
+    store.found(store.dialect().statement(sql, values), true).await
+}
+
+/// Fires that were skipped for load since then, by the time of their verdict: at most `limit`.
+pub async fn skipped(
+    store: &Store,
+    namespace: Uuid,
+    since: Timestamp,
+    limit: u64,
+) -> Result<Vec<PastSkip>, StoreError> {
+    // A fire that started is searched for only between a skipped fire and the next one of its
+    // schedule. So each fire is read once, however many were skipped.
+    let sql = format!(
+        "WITH skipped AS (SELECT fire.id, fire.namespace_id, fire.schedule_id, fire.reason, \
+             fire.count, fire.scheduled_at, fire.decided_at FROM fire \
+             WHERE {SKIPPED_FOR_LOAD} AND {} = $1 AND fire.decided_at >= $2 \
+           ORDER BY fire.decided_at, fire.id LIMIT $3), \
+         followed AS (SELECT skipped.*, lead(skipped.scheduled_at) OVER ( \
+             PARTITION BY skipped.schedule_id ORDER BY skipped.scheduled_at) AS next FROM skipped) \
+         SELECT followed.namespace_id, followed.schedule_id, followed.reason, followed.count, \
+           followed.decided_at, (SELECT s.decided_at FROM fire s \
+             WHERE s.schedule_id = followed.schedule_id \
+               AND s.scheduled_at > followed.decided_at + {CALM_MS} \
+               AND s.scheduled_at < coalesce(followed.next, $4) AND s.verdict = 'started' \
+             ORDER BY s.scheduled_at LIMIT 1) AS resumed_at \
+         FROM followed ORDER BY followed.decided_at, followed.id",
+        store.dialect().of_few("fire.namespace_id")
+    );
+    let values = [namespace.into(), since.0.into(), limit.cast_signed().into(), i64::MAX.into()];
     store.found(store.dialect().statement(sql, values), true).await
 }

@@ -36,12 +36,12 @@ pub struct StalledSchedule {
     pub since: Timestamp,
 }
 
-/// Whether a schedule whose runs failed has recovered.
+/// Whether a schedule whose runs failed, or that skipped fires, has recovered.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct Mended {
     /// The key of the alert.
     pub id: Uuid,
-    /// When a later run of the schedule succeeded.
+    /// When a later run of the schedule succeeded, or a later fire started.
     pub mended_at: Option<Timestamp>,
     /// Whether the schedule still exists.
     pub lives: bool,

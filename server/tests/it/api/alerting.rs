@@ -182,6 +182,7 @@ async fn an_invalid_input_is_refused_with_its_field_and_the_limit(database: Test
         (rule(json!({ "search": "tga:x" })), "search", "tag"),
         (rule(json!({ "graceSeconds": 604_801 })), "graceSeconds", "0 to 604800"),
         (rule(json!({ "losingAfter": 1 })), "losingAfter", "2 to 50"),
+        (rule(json!({ "skippedAfter": 0 })), "skippedAfter", "1 to 1000"),
         (rule(json!({ "lateAfterSeconds": 59 })), "lateAfterSeconds", "60 to"),
         (rule(json!({ "digestSeconds": -1 })), "digestSeconds", "0 to"),
         (rule(json!({ "quiet": { "zone": "Mars", "windows": night } })), "quiet.zone", "zone"),

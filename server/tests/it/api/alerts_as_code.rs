@@ -110,7 +110,7 @@ async fn rules_and_channels_of_a_file_are_planned_made_changed_and_pruned(databa
     desk.ask(RULE, json!({ "input": input })).await;
     let rules = desk
         .ask(
-            "{ alertRules { name search graceSeconds losingAfter lateAfterSeconds
+            "{ alertRules { name search graceSeconds losingAfter skippedAfter lateAfterSeconds
         stalledAfterSeconds digestSeconds includeErrors enabled quiet { zone } } }",
             json!({}),
         )

@@ -66,6 +66,9 @@ pub(crate) struct RuleEntry {
     /// For `losing`: how many runs must fail in a row, 2 to 50; 3 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     losing_after: Option<i64>,
+    /// For `skipped`: how many fires must be skipped within an hour, 1 to 1000; 3 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    skipped_after: Option<i64>,
     /// For `late`: a run is late if it starts this long after its due time, or later; 5m if left
     /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,6 +266,7 @@ impl RuleEntry {
             channels,
             grace_seconds: seconds(self.grace, Rule::GRACE),
             losing_after: self.losing_after.unwrap_or(Rule::LOSING_AFTER),
+            skipped_after: self.skipped_after.unwrap_or(Rule::SKIPPED_AFTER),
             late_after_seconds: seconds(self.late_after, Rule::LATE_AFTER),
             stalled_after_seconds: seconds(self.stalled_after, Rule::STALLED_AFTER),
             slow_after_times: self.slow_after.unwrap_or(Rule::SLOW_AFTER),
@@ -297,6 +301,7 @@ impl RuleEntry {
             search: rule.search,
             grace: unless(rule.grace_seconds, Rule::GRACE).map(Seconds),
             losing_after: unless(rule.losing_after, Rule::LOSING_AFTER),
+            skipped_after: unless(rule.skipped_after, Rule::SKIPPED_AFTER),
             late_after: unless(rule.late_after_seconds, Rule::LATE_AFTER).map(Seconds),
             stalled_after: unless(rule.stalled_after_seconds, Rule::STALLED_AFTER).map(Seconds),
             slow_after: unless(rule.slow_after_times, Rule::SLOW_AFTER),

@@ -22,6 +22,7 @@ use crate::{
     store::alerts::{
         feeds::{BadRun, LostFire, LostNode},
         notes::{Going, word},
+        skips::SkippingSchedule,
         standing::{LongRun, StalledSchedule},
     },
 };
@@ -171,6 +172,56 @@ pub(super) fn missed(
             ..happened(active, Kind::Missed, fire.id, fire.scheduled_at, fire.decided_at, now)
         })
     })
+}
+
+/// Alerts about schedules that skip fires: one until the schedule starts its fires again.
+/// Open alerts go on with the schedule's later skipped fires, however few these are.
+pub(super) fn skipped(
+    skipping: &[SkippingSchedule],
+    rules: &[Active],
+    scopes: &Scopes,
+    open: &[Model],
+    now: DateTime<Utc>,
+) -> AlertPlan {
+    let known: HashMap<(Uuid, Uuid), &Model> = open
+        .iter()
+        .filter_map(|alert| Some(((alert.rule_id, alert.schedule_id?), alert)))
+        .collect();
+    let mut going = Vec::new();
+    let new = each(rules, Kind::Skipped, skipping, |active, one| {
+        let reasons: Vec<&str> = one.reasons.iter().map(String::as_str).collect();
+        let detail = Some(reasons.join(", "));
+        if let Some(alert) = known.get(&(active.row.id, one.schedule_id)) {
+            if one.last_at > alert.last_at {
+                going.push(Going {
+                    id: alert.id,
+                    last_at: one.last_at,
+                    count: one.count.max(alert.count),
+                    run_id: alert.run_id,
+                    detail,
+                });
+            }
+            return None;
+        }
+        let name = scopes.name(active.row.id, one.schedule_id)?;
+        let is_told =
+            one.namespace_id == active.row.namespace_id && one.count >= active.rule.skipped_after;
+        is_told.then(|| {
+            let begun =
+                begun(active, Kind::Skipped, one.schedule_id, one.first_at, one.last_at, now);
+            Model {
+                schedule_id: Some(one.schedule_id),
+                subject: name.to_owned(),
+                detail,
+                count: one.count,
+                // The key includes the first fire, because the same schedule can skip again later.
+                occurrence: format!("{}:{}", begun.occurrence, one.first_at.0),
+                tell_at: begun.tell_at.map(|at| at.max(now.into())),
+                ..begun
+            }
+        })
+    });
+    AlertPlan { new, going }
 }
 
 /// Alerts about nodes that were lost. A node that is back by now was only restarted.

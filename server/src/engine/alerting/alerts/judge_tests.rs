@@ -18,6 +18,7 @@ fn active(on: &[Event]) -> Active {
         channels: vec![],
         grace_seconds: 60,
         losing_after: 3,
+        skipped_after: 3,
         late_after_seconds: 300,
         stalled_after_seconds: 300,
         slow_after_times: 3,
@@ -162,4 +163,39 @@ fn a_run_is_slow_by_the_rules_measure_and_beyond_nearly_all_before_it() {
     let mut wide = vec![600_000; 9];
     wide.push(3_600_000);
     assert!(slow_after(wide, 31).is_empty());
+}
+
+fn skipping(count: i64, minute: i64) -> SkippingSchedule {
+    let at = |minute: i64| Timestamp(noon().timestamp_millis() + minute * 60_000);
+    SkippingSchedule {
+        schedule_id: SCHEDULE,
+        namespace_id: HOME,
+        count,
+        first_at: at(minute - 30),
+        last_at: at(minute),
+        reasons: ["overlap", "quota"].map(str::to_owned).into(),
+    }
+}
+
+#[test]
+fn skipped_fires_begin_an_alert_at_the_rules_number_and_later_ones_extend_it() {
+    let rules = [active(&[Event::Skipped])];
+    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let judged =
+        |one: SkippingSchedule, open: &[Model]| skipped(&[one], &rules, &scopes, open, noon());
+    assert!(judged(skipping(2, 0), &[]).is_empty());
+    let foreign = SkippingSchedule { namespace_id: Uuid::from_u128(99), ..skipping(3, 0) };
+    assert!(judged(foreign, &[]).is_empty());
+    let open = judged(skipping(3, 0), &[]).new;
+    let alert = &open[0];
+    assert_eq!((alert.kind, alert.count, &*alert.subject), (Kind::Skipped, 3, "nightly"));
+    assert_eq!(alert.detail.as_deref(), Some("overlap, quota"));
+    assert_eq!((alert.ended_at, alert.tell_at), (None, Some(noon().into())));
+
+    assert!(judged(skipping(3, 0), &open).is_empty(), "nothing has happened since");
+    let plan = judged(skipping(1, 5), &open);
+    assert!(plan.new.is_empty(), "{plan:?}");
+    let going = &plan.going[0];
+    assert_eq!((going.id, going.count), (alert.id, 3), "the most within an hour");
+    assert_eq!(going.last_at, skipping(1, 5).last_at);
 }

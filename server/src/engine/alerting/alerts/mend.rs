@@ -12,7 +12,7 @@ use crate::{
     engine::EngineError,
     store::alerts::{
         notes::{self, Over},
-        standing,
+        standing::{self, Mended},
     },
 };
 
@@ -33,25 +33,31 @@ impl FailurePass<'_> {
                 .iter()
                 .filter_map(|alert| Some((alert.id, alert.schedule_id?, alert.run_id?)))
                 .collect();
-            let by_id: HashMap<Uuid, &Model> = open.iter().map(|alert| (alert.id, alert)).collect();
-            let mut over = Vec::new();
-            for mended in standing::mended(store, &asked).await? {
-                let Some(alert) = by_id.get(&mended.id) else { continue };
-                if let Some(at) = mended.mended_at {
-                    let tell_at = recovery(alert, self.rule(alert.rule_id), self.now);
-                    // The run that succeeded may have ended before the alert began.
-                    let ended_at = at.max(alert.began_at);
-                    over.push(Over { id: alert.id, ended_at, tell_at });
-                } else if !mended.lives {
-                    // A deleted schedule has not recovered, so no recovery is reported.
-                    over.push(Over { id: alert.id, ended_at: self.now.into(), tell_at: None });
-                }
-            }
-            ended += self.end(&over).await?;
+            let mended = standing::mended(store, &asked).await?;
+            ended += self.end(&self.mended(&open, mended)).await?;
             if u64::try_from(open.len()).is_ok_and(|count| count < PAGE) {
                 return Ok(ended);
             }
         }
+    }
+
+    /// The open alerts whose schedules have recovered or were deleted.
+    pub(super) fn mended(&self, open: &[Model], mended: Vec<Mended>) -> Vec<Over> {
+        let by_id: HashMap<Uuid, &Model> = open.iter().map(|alert| (alert.id, alert)).collect();
+        let mut over = Vec::new();
+        for mended in mended {
+            let Some(alert) = by_id.get(&mended.id) else { continue };
+            if let Some(at) = mended.mended_at {
+                let tell_at = recovery(alert, self.rule(alert.rule_id), self.now);
+                // The run that succeeded may have ended before the alert began.
+                let ended_at = at.max(alert.began_at);
+                over.push(Over { id: alert.id, ended_at, tell_at });
+            } else if !mended.lives {
+                // A deleted schedule has not recovered, so no recovery is reported.
+                over.push(Over { id: alert.id, ended_at: self.now.into(), tell_at: None });
+            }
+        }
+        over
     }
 
     /// Closes alerts of nodes that are back.

@@ -17,6 +17,7 @@
 //! - `look`: reads failures by cursors; `judge`: decides which alerts follow from them
 //! - `slow`: finds runs that take longer than usual; `clocks`:
 //!   finds schedules that a clock change affects
+//! - `skips`: finds schedules that skip fires for load
 //! - `stalls`: finds waiting work that no node takes; `mend`: closes alerts that are over
 //! - `tell`: turns ripe alerts into messages; `words`: writes their text;
 //!   `form`: formats them for each kind of channel
@@ -42,6 +43,7 @@ mod replay;
 mod rule;
 mod scope;
 mod service;
+mod skips;
 mod slow;
 mod stalls;
 mod tell;

@@ -40,7 +40,7 @@ pub struct Foretold {
 }
 
 /// Maximum number of rows that are read of each kind:
-/// failed runs, late runs, and fires that were not run.
+/// failed runs, late runs, fires that were not run, and fires that were skipped for load.
 const MAX_ROWS: u64 = 5_000;
 const MAX_MESSAGES: usize = 200;
 
@@ -70,12 +70,17 @@ impl RulePreview {
         if tells(Event::Missed) {
             past.missed = past::missed(store, namespace, since, MAX_ROWS + 1).await?;
         }
+        if tells(Event::Skipped) {
+            past.skipped = past::skipped(store, namespace, since, MAX_ROWS + 1).await?;
+        }
         let is_over = |rows: usize| u64::try_from(rows).is_ok_and(|rows| rows > MAX_ROWS);
-        let is_cut = [past.failures.len(), past.late.len(), past.missed.len()].map(is_over);
+        let rows = [past.failures.len(), past.late.len(), past.missed.len(), past.skipped.len()];
+        let is_cut = rows.map(is_over);
         let schedules = past.failures.iter().map(|failure| &failure.run).chain(&past.late);
         let schedules = schedules.map(|run| (run.namespace_id, run.schedule_id));
         let fires = past.missed.iter().map(|fire| (fire.namespace_id, fire.schedule_id));
-        let by = by_namespace(schedules.chain(fires));
+        let skips = past.skipped.iter().map(|skip| (skip.namespace_id, skip.schedule_id));
+        let by = by_namespace(schedules.chain(fires).chain(skips));
         let active = active(namespace, rule, from);
         let scopes = Scopes::read(store, std::slice::from_ref(&active), &by, now.into()).await?;
         let alerts = replay::alerts(&active, &scopes, &past);

@@ -3,7 +3,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap, HashMap},
+    collections::{BTreeMap, BinaryHeap, HashMap, VecDeque},
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -19,12 +19,14 @@ use super::{
     quiet::Silence,
     rule::Active,
     scope::Scopes,
+    skips::WITHIN,
     words,
 };
 use crate::store::alerts::{
     feeds::{BadRun, LostFire},
-    past::PastFailure,
+    past::{PastFailure, PastSkip},
     pending::PendingAlerts,
+    skips::SkippingSchedule,
 };
 
 /// The recorded events of the period.
@@ -33,6 +35,7 @@ pub(super) struct Past {
     pub(super) failures: Vec<PastFailure>,
     pub(super) late: Vec<BadRun>,
     pub(super) missed: Vec<LostFire>,
+    pub(super) skipped: Vec<PastSkip>,
 }
 
 /// An alert that the rule would have recorded.
@@ -40,7 +43,7 @@ pub(super) struct Past {
 pub(super) struct Noted {
     /// The latest state of the alert, open or over.
     alert: Model,
-    /// How the count of failures in a row grew: the time and the new count of each step.
+    /// How the count of failures or of skipped fires grew: the time and the new count of each step.
     grew: Vec<(Timestamp, i64)>,
 }
 
@@ -61,6 +64,12 @@ impl Noted {
 /// The alerts that the rule would have recorded, including closed ones.
 pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted> {
     let mut all = failures(active, scopes, &past.failures);
+    all.extend(skipped(active, scopes, &past.skipped));
+    // An alert that ended within its grace period is not reported.
+    all.retain(|Noted { alert, .. }| {
+        let graced = alert.tell_at.filter(|at| *at > alert.began_at);
+        graced.is_none_or(|at| alert.ended_at.is_none_or(|ended| ended >= at))
+    });
     let rules = std::slice::from_ref(active);
     for run in &past.late {
         let at = run.started_at.unwrap_or(run.due_at).utc();
@@ -109,11 +118,63 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
             all.push(Noted { alert, grew: grew.clone() });
         }
     }
-    // An alert that ended within its grace period is not reported.
-    all.retain(|Noted { alert, .. }| {
-        let graced = alert.tell_at.filter(|at| *at > alert.began_at);
-        graced.is_none_or(|at| alert.ended_at.is_none_or(|ended| ended >= at))
-    });
+    all
+}
+
+/// Counts the skipped fires of each schedule within an hour, at each of them.
+fn skipped(active: &Active, scopes: &Scopes, past: &[PastSkip]) -> Vec<Noted> {
+    let rules = std::slice::from_ref(active);
+    let mut schedules: BTreeMap<Uuid, Vec<&PastSkip>> = BTreeMap::new();
+    for skip in past {
+        schedules.entry(skip.schedule_id).or_default().push(skip);
+    }
+    let mut all: Vec<Noted> = Vec::new();
+    for skips in schedules.into_values() {
+        let mut open: Option<Noted> = None;
+        let mut within: VecDeque<&PastSkip> = VecDeque::new();
+        let (mut count, mut reasons): (i64, BTreeMap<&str, i64>) = (0, BTreeMap::new());
+        for skip in skips {
+            let now = skip.decided_at.utc();
+            within.push_back(skip);
+            count += skip.count;
+            *reasons.entry(&skip.reason).or_default() += skip.count;
+            while let Some(first) = within.front().copied()
+                && first.decided_at.utc() <= now - WITHIN
+            {
+                within.pop_front();
+                count -= first.count;
+                *reasons.entry(&first.reason).or_default() -= first.count;
+            }
+            reasons.retain(|_, count| *count > 0);
+            let skipping = SkippingSchedule {
+                schedule_id: skip.schedule_id,
+                namespace_id: skip.namespace_id,
+                count,
+                first_at: within.front().map_or(skip.decided_at, |first| first.decided_at),
+                last_at: skip.decided_at,
+                reasons: reasons.keys().map(|reason| (*reason).to_owned()).collect(),
+            };
+            let known: Vec<Model> = open.iter().map(|noted| noted.alert.clone()).collect();
+            let plan = judge::skipped(&[skipping], rules, scopes, &known, now);
+            for going in plan.going {
+                if let Some(Noted { alert, grew }) = &mut open {
+                    (alert.last_at, alert.count) = (going.last_at, going.count);
+                    grew.push((going.last_at, going.count));
+                }
+            }
+            for alert in plan.new {
+                let grew = vec![(now.into(), alert.count)];
+                open = Some(Noted { alert, grew });
+            }
+            if skip.resumed_at.is_some()
+                && let Some(mut noted) = open.take()
+            {
+                noted.alert.ended_at = skip.resumed_at;
+                all.push(noted);
+            }
+        }
+        all.extend(open);
+    }
     all
 }
 

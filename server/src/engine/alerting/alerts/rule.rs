@@ -22,6 +22,9 @@ pub enum Event {
     Losing,
     /// Fires were not run.
     Missed,
+    /// A schedule skips fires for load: because of a live run, a full buffer, its start deadline or
+    /// a quota.
+    Skipped,
     /// A run started late.
     Late,
     /// A schedule is due, or one of its runs waits, and no node takes the work.
@@ -50,6 +53,9 @@ pub struct Rule {
     pub grace_seconds: i64,
     /// For `losing`: the number of failures in a row at which the alert begins.
     pub losing_after: i64,
+    /// For `skipped`: the number of fires skipped within an hour at which the alert begins.
+    #[serde(default = "skipped_after")]
+    pub skipped_after: i64,
     /// For `late`: how long after its due time a run must start to count as late.
     pub late_after_seconds: i64,
     /// For `stalled`: how long the work must have waited for a node.
@@ -70,6 +76,11 @@ pub struct Rule {
 }
 
 /// The default for rules that earlier versions stored without this field.
+fn skipped_after() -> i64 {
+    Rule::SKIPPED_AFTER
+}
+
+/// The default for rules that earlier versions stored without this field.
 fn slow_after() -> i64 {
     Rule::SLOW_AFTER
 }
@@ -85,6 +96,8 @@ impl Rule {
     pub const GRACE: i64 = 0;
     /// The default of [`Rule::losing_after`].
     pub const LOSING_AFTER: i64 = 3;
+    /// The default of [`Rule::skipped_after`].
+    pub const SKIPPED_AFTER: i64 = 3;
     /// The default of [`Rule::late_after_seconds`].
     pub const LATE_AFTER: i64 = 300;
     /// The default of [`Rule::stalled_after_seconds`].
@@ -136,6 +149,7 @@ impl Rule {
             }
             Kind::Losing
             | Kind::Missed
+            | Kind::Skipped
             | Kind::Late
             | Kind::Stalled
             | Kind::Slow
@@ -151,6 +165,7 @@ pub(super) fn event_of(kind: Kind) -> Event {
         Kind::Failed => Event::Failed,
         Kind::Losing => Event::Losing,
         Kind::Missed => Event::Missed,
+        Kind::Skipped => Event::Skipped,
         Kind::Late => Event::Late,
         Kind::Stalled => Event::Stalled,
         Kind::Slow => Event::Slow,

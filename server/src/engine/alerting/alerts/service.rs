@@ -6,6 +6,7 @@ use super::{
     clocks::ClockWalk,
     look::{FailurePass, ScanStart},
     rule::Active,
+    skips::SkipCount,
     slow::UsualDurations,
 };
 use crate::{
@@ -25,6 +26,8 @@ pub(in crate::engine) struct Alerts {
     usual: UsualDurations,
     /// The position of the pass over clock changes.
     walk: ClockWalk,
+    /// When skipped fires were last counted.
+    skips: SkipCount,
 }
 
 /// The results of a round of the service.
@@ -53,6 +56,7 @@ impl Alerts {
             broken_off: None,
             usual: UsualDurations::default(),
             walk: ClockWalk::default(),
+            skips: SkipCount::default(),
         }
     }
 }
@@ -69,7 +73,7 @@ impl Service for Alerts {
             if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
         let Some(tenure) = tenure else {
             (self.looked_back, self.broken_off) = (None, None);
-            self.walk = ClockWalk::default();
+            (self.walk, self.skips) = (ClockWalk::default(), SkipCount::default());
             return Ok(AlertsReport::default());
         };
         let is_due = |at: DateTime<Utc>| now < at || now - at >= LOOKS_BACK;
@@ -94,6 +98,7 @@ impl Service for Alerts {
         problems.keep(look.at_nodes().await);
         problems.keep(look.at_clocks(&mut self.walk).await);
         let mut ended = problems.keep(look.at_stalls().await).unwrap_or_default();
+        ended += problems.keep(look.at_skips(&mut self.skips).await).unwrap_or_default();
         ended += problems.keep(look.at_slow(&mut self.usual).await).unwrap_or_default();
         ended += problems.keep(look.at_mended().await).unwrap_or_default();
         ended += problems.keep(look.at_nodes_back().await).unwrap_or_default();

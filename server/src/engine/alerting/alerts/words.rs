@@ -112,6 +112,7 @@ fn sentence(alert: &Model) -> String {
         return match alert.kind {
             Kind::NodeLost => format!("node {subject} is back"),
             Kind::Stalled => format!("{subject} is running again"),
+            Kind::Skipped => format!("{subject} no longer skips fires"),
             Kind::Slow => format!("the slow run of {subject} has ended"),
             Kind::Failed | Kind::Losing | Kind::Missed | Kind::Late | Kind::ClockChange => {
                 format!("{subject} has recovered")
@@ -128,6 +129,11 @@ fn sentence(alert: &Model) -> String {
         Kind::Failed | Kind::Losing => format!("{subject} failed {count} times in a row"),
         Kind::Missed if count == 1 => format!("{subject} missed a fire"),
         Kind::Missed => format!("{subject} missed {count} fires"),
+        Kind::Skipped => {
+            let fires = if count == 1 { "a fire".to_owned() } else { format!("{count} fires") };
+            let why = alert.detail.as_deref().map(|reasons| format!(" ({reasons})"));
+            format!("{subject} skipped {fires} within an hour{}", why.unwrap_or_default())
+        }
         Kind::Late => {
             let late = (alert.last_at.0 - alert.began_at.0) / 1_000;
             format!("{subject} started {} late", duration(late))
@@ -169,6 +175,7 @@ fn counted(counts: &[PendingAlerts]) -> Vec<(String, i64)> {
                 Kind::Failed
                 | Kind::Losing
                 | Kind::Missed
+                | Kind::Skipped
                 | Kind::Late
                 | Kind::Stalled
                 | Kind::ClockChange,
@@ -246,6 +253,11 @@ mod tests {
             (Kind::Failed, 1, "nightly failed"),
             (Kind::Losing, 5, "nightly failed 5 times in a row"),
             (Kind::Missed, 3, "nightly missed 3 fires"),
+            (
+                Kind::Skipped,
+                4,
+                "nightly skipped 4 fires within an hour (exit code 1\r\nBcc: eve@example.com)",
+            ),
             (Kind::Late, 1, "nightly started 2 min late"),
             (Kind::Stalled, 1, "nightly is due, and no node claims it"),
             (Kind::Slow, 1, "nightly has a slow run: exit code 1\r\nBcc: eve@example.com"),
@@ -257,6 +269,8 @@ mod tests {
         assert_eq!(sentence(&over), "nightly failed, and has recovered since");
         let told = Model { told_at: Some(Timestamp(5)), ..over };
         assert_eq!(sentence(&told), "nightly has recovered");
+        let skipped = Model { kind: Kind::Skipped, ..told };
+        assert_eq!(sentence(&skipped), "nightly no longer skips fires");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The preview of a rule over the past reports the same alerts as the rule did.
 
 use carillon::engine::alerting::alerts::{
-    Event::{Failed, Late, Losing, Missed, Recovered},
+    Event::{Failed, Late, Losing, Missed, Recovered, Skipped},
     Quiet, Rule, RulePreview,
 };
 use entity::{Timestamp, fire, run};
@@ -17,6 +17,7 @@ use crate::{
 
 on_both!(
     the_preview_of_a_rule_matches_its_reports,
+    the_preview_of_skipped_fires_matches_the_reports,
     a_schedule_that_has_never_succeeded_is_read_once,
 );
 
@@ -87,6 +88,39 @@ async fn the_preview_of_a_rule_matches_its_reports(database: TestDatabase) {
     watch.pass(3_600);
     let quiet = foretold(&watch, Rule { quiet: Some(quiet), ..all }).await;
     assert_eq!(quiet, ["[test] 1 failed, 1 late, 1 missed"]);
+}
+
+async fn the_preview_of_skipped_fires_matches_the_reports(database: TestDatabase) {
+    use fire::{Reason, Verdict};
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let all = rule(&[Skipped, Recovered], channel);
+    watch.rule(all.clone()).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let busy = watch.schedule(|row| row.name = "busy".to_owned()).await;
+    // The schedule skips fires twice, and recovers between the two.
+    for _ in 0..2 {
+        for reason in [Reason::Overlap, Reason::Quota, Reason::Overlap, Reason::Overlap] {
+            watch.fires(&busy, Verdict::Skipped, reason).await;
+            node.look(&watch).await;
+        }
+        for _ in 0..8 {
+            watch.fires(&busy, Verdict::Started, Reason::OnTime).await;
+            node.look(&watch).await;
+        }
+    }
+    let told = watch.subjects().await;
+    let twice = [
+        "[test] busy skipped 3 fires within an hour (overlap, quota)",
+        "[test] busy no longer skips fires",
+    ];
+    assert_eq!(told, [twice; 2].concat());
+    assert_eq!(foretold(&watch, all.clone()).await, told);
+    let patient = Rule { skipped_after: 5, ..all.clone() };
+    assert!(foretold(&watch, patient).await.is_empty());
+    let calm = Rule { grace_seconds: 7_200, ..all };
+    assert!(foretold(&watch, calm).await.is_empty(), "each ended within two hours");
 }
 
 /// Adds this many runs of a schedule after all others, copies of its last one.

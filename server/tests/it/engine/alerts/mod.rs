@@ -12,6 +12,7 @@ mod naming;
 mod pinging;
 mod sealing;
 mod sending;
+mod skipping;
 mod taking_over;
 mod telling;
 mod transitions;

@@ -52,6 +52,7 @@ pub(super) fn rule(on: &[Event], channel: Uuid) -> Rule {
         channels: vec![channel],
         grace_seconds: 0,
         losing_after: 3,
+        skipped_after: 3,
         late_after_seconds: 300,
         stalled_after_seconds: 300,
         slow_after_times: 3,
@@ -211,6 +212,21 @@ impl Watch {
         // The run takes a second.
         self.clock.pass(Duration::from_secs(1));
         run
+    }
+
+    /// Records a fire that has this outcome, ten minutes later.
+    pub(super) async fn fires(
+        &self,
+        schedule: &schedule::Model,
+        verdict: fire::Verdict,
+        reason: fire::Reason,
+    ) -> fire::Model {
+        self.pass(600);
+        forge::intent(&self.world, schedule, |fire| {
+            (fire.verdict, fire.reason) = (verdict, reason);
+            fire.decided_at = Some(fire.claimed_at);
+        })
+        .await
     }
 
     /// Gives the runs a new stamp, as a service does when it settles runs.
