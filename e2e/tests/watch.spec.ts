@@ -38,8 +38,14 @@ test.beforeEach(async ({ page, server, admin }) => {
 
 test("the overview names what is wrong, and leads to it in one click", async ({ page }) => {
   await expect(page.getByTestId("work").getByRole("link", { name: /schedules? fails? now/ })).toBeVisible();
-  const problem = page.getByTestId("problem").filter({ hasText: "fails" });
+  const problem = page.getByTestId("problem").filter({ hasText: "fails" }).filter({ hasText: "failure" });
   await expect(problem).toContainText("exited with code 3");
+  const skips = page.getByTestId("problem").filter({ hasText: "overlaps" });
+  await expect(skips).toContainText(/skipped \d+ of \d+ fires/, { timeout: 60_000 });
+  await expect(skips).toContainText("another run was alive");
+  await expect(page.getByTestId("work").getByRole("link", { name: /schedules? skips? fires/ })).toBeVisible();
+  const which = skips.getByRole("link", { name: "Which fires of overlaps were skipped" });
+  await expect(which).toHaveAttribute("href", /ledger\?verdict=skipped&reason=overlap&q=schedule/);
   await expect(page.getByTestId("node-tile")).toBeVisible();
   await expect(page.getByRole("img", { name: /^Runs that ended: .*failed/ })).toBeVisible();
   // A schedule that fires every second still takes only one line.
@@ -64,7 +70,7 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
 });
 
 test("a problem is paused with a reason, and acknowledged with a note for everyone", async ({ page }) => {
-  const problem = page.getByTestId("problem").filter({ hasText: "fails" });
+  const problem = page.getByTestId("problem").filter({ hasText: "fails" }).filter({ hasText: "failure" });
   await problem.getByRole("button", { name: "Pause fails" }).click();
   const dialog = page.getByRole("dialog", { name: "Pause schedule" });
   await dialog.getByLabel("Reason").fill("until it is mended");

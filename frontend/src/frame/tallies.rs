@@ -63,10 +63,10 @@ impl Counts {
         }
         let count = match counted {
             Counted::SchedulesInTrouble => {
-                let [failing, losing] =
+                let [failing, losing, skipping] =
                     self.problems.with(|problems| WorkProblem::schedules(problems))?;
                 let tone = if failing > 0 { Tone::Bad } else { Tone::Lost };
-                Count { number: failing + losing, words: "in trouble", tone }
+                Count { number: failing + losing + skipping, words: "in trouble", tone }
             }
             Counted::LiveRuns => {
                 let live = self.tallies.with(Tallies::live_runs)?;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{ProblemKind, ReasonCode, RunState, run::ZoneRef};
 use crate::time::Moment;
 
-/// The failures of a schedule with the same error, or its lost fires with the same reason.
+/// The failures of a schedule with the same error, or its lost or skipped fires with the same reason.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkProblem {
@@ -15,6 +15,8 @@ pub(crate) struct WorkProblem {
     pub(crate) kind: ProblemKind,
     pub(crate) schedule: ProblemSchedule,
     pub(crate) count: i64,
+    /// For skipped fires: how many were due, unless these are too many to count.
+    pub(crate) expected: Option<i64>,
     pub(crate) since: Moment,
     pub(crate) last: Moment,
     pub(crate) error: Option<String>,
@@ -55,10 +57,10 @@ pub(crate) struct LastRun {
 }
 
 impl WorkProblem {
-    /// How many schedules are currently failing, and how many are losing fires. Each schedule
-    /// counts once.
-    pub(crate) fn schedules(problems: &[Self]) -> [usize; 2] {
-        [ProblemKind::Failing, ProblemKind::LosingFires].map(|kind| {
+    /// How many schedules are currently failing, how many are losing fires, and how many are skipping
+    /// them for load. Each schedule counts once.
+    pub(crate) fn schedules(problems: &[Self]) -> [usize; 3] {
+        [ProblemKind::Failing, ProblemKind::LosingFires, ProblemKind::SkippingFires].map(|kind| {
             let open = problems.iter().filter(|problem| problem.kind == kind && problem.is_open);
             open.map(|problem| problem.schedule.id.as_str()).collect::<BTreeSet<_>>().len()
         })

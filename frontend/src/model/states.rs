@@ -32,7 +32,7 @@ states! {
         TooOld, Backfilled, AwaitingHandoff,
     }
     HealthSeverity { Critical, Warning }
-    ProblemKind { Failing, LosingFires }
+    ProblemKind { Failing, LosingFires, SkippingFires }
     GapPolicy { Shift, Skip }
     OverlapHourPolicy { First, Last, Both }
     OverlapPolicy { Skip, BufferOne, BufferAll, CancelOther, TerminateOther, Allow }

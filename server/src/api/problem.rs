@@ -25,7 +25,7 @@ use crate::{
     vault::MASK,
 };
 
-/// The cost of reading failed runs and lost fires, in addition to the answer.
+/// The cost of reading failed runs and lost and skipped fires, in addition to the answer.
 const LOOKED_AT: usize = 3_000;
 /// The default range and the longest one.
 const USUAL: TimeDelta = TimeDelta::hours(24);
@@ -38,8 +38,10 @@ pub(super) struct ReadingProblems;
 /// Queries of problems.
 #[Object]
 impl ReadingProblems {
-    /// Schedules that fail or lose fires, one entry per schedule and error, the latest first. Based
-    /// on the newest 2,000 failed runs and the newest 2,000 lost fires.
+    /// Schedules that fail, lose fires or skip them for load, one entry per schedule and error, the
+    /// latest first. Based on the newest 2,000 failed runs, 2,000 lost fires and 100,000 skipped
+    /// fires. A schedule that skips fires has at least three of them, and one of 100 that were due;
+    /// of such schedules, the 50 that skip most.
     #[graphql(complexity = "LOOKED_AT + cost(Some(first), None, child_complexity)")]
     async fn problems(
         &self,
@@ -178,30 +180,34 @@ fn checked(
     Ok(since)
 }
 
-/// Runs of one schedule that failed with the same error, or its fires that were lost for the same
-/// reason.
+/// Runs of one schedule that failed with the same error, or its fires that were lost or skipped for
+/// the same reason.
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Problem {
-    /// Stays the same while runs fail with the same error, or fires are lost for the same reason.
+    /// Stays the same while runs fail with the same error, or fires are lost or skipped for the
+    /// same reason.
     id: Uuid,
-    /// Whether runs failed or fires were lost.
+    /// Whether runs failed, or fires were lost or skipped.
     kind: ProblemKind,
     /// The schedule that they belong to.
     schedule: Schedule,
     /// The number of runs or instants.
     count: Long,
+    /// For skipped fires, the number of instants in the range at which the schedule was due; null
+    /// if it has more than 5,000 rows in the ledger, and for other problems.
+    expected: Option<Long>,
     /// When the first of these runs or fires in the range occurred.
     since: Instant,
     /// When the last of these runs or fires occurred.
     last: Instant,
-    /// The first line of the error; masked for callers who may not see payloads. Null for lost
-    /// fires.
+    /// The first line of the error; masked for callers who may not see payloads. Null for fires.
     error: Option<String>,
-    /// Why the fires were lost; null for runs.
+    /// Why the fires were lost or skipped; null for runs.
     reason: Option<ReasonCode>,
     /// Whether the problem is ongoing: no later run of the schedule has succeeded, or no later fire
-    /// has started.
+    /// has started. For skipped fires, that one must be due more than an hour after the last of
+    /// them, with no other skipped in the hour before it.
     is_open: bool,
     /// The acknowledgement; null if the problem is not acknowledged now.
     acknowledgement: Option<Acknowledgement>,
@@ -211,37 +217,46 @@ pub(crate) struct Problem {
 
 #[ComplexObject]
 impl Problem {
-    /// The last run that failed with this error; null for lost fires.
+    /// The last run that failed with this error; null for fires.
     async fn last_run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.last_run else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
     }
 }
 
-/// Whether runs failed or fires were lost.
+/// Whether runs failed, or fires were lost or skipped.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
     /// Runs failed or timed out.
     Failing,
     /// Fires were missed or abandoned.
     LosingFires,
+    /// Fires were skipped for load: because of a live run, a full buffer, a start deadline or a
+    /// quota.
+    SkippingFires,
 }
 
 impl Problem {
     fn of(found: problems::ProblemGroup, schedule: Schedule, shown: bool, is_open: bool) -> Self {
         let id = found.key();
+        let mut expected = None;
         let (kind, error, reason, last_run) = match found.what {
             What::Failing { error, last_run } => {
                 let error = if shown { error } else { MASK.to_owned() };
                 (ProblemKind::Failing, Some(error), None, Some(last_run))
             }
             What::Losing { reason } => (ProblemKind::LosingFires, None, Some(reason.into()), None),
+            What::Skipping { reason, expected: due } => {
+                expected = due.map(Into::into);
+                (ProblemKind::SkippingFires, None, Some(reason.into()), None)
+            }
         };
         Self {
             id,
             kind,
             schedule,
             count: found.count.into(),
+            expected,
             since: found.since.into(),
             last: found.last.into(),
             error,

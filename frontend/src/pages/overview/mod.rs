@@ -3,7 +3,7 @@
 //! The first line is the health of the scheduler, the second that of the schedules' runs. Each part has its own
 //! query. It is repeated when events report a change, at most once a second, and otherwise twice a minute.
 //!
-//! - `work`: how many schedules fail or lose fires
+//! - `work`: how many schedules fail, lose fires or skip them
 //! - `problems`: problems, by schedule and error
 //! - `numbers`: the row of figures
 //! - `live_runs`: live runs, compared with their usual duration

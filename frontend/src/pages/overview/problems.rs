@@ -119,6 +119,7 @@ fn item(problem: &WorkProblem, tools: Tools) -> AnyView {
     let (state, words) = match problem.kind {
         ProblemKind::Failing => ("failed", times(problem.count, "failure", "failures")),
         ProblemKind::LosingFires => ("missed", times(problem.count, "lost fire", "lost fires")),
+        ProblemKind::SkippingFires => ("missed", skipped(problem)),
     };
     let state = if problem.is_open { state } else { "queued" };
     let over = (!problem.is_open).then_some(", over");
@@ -145,6 +146,14 @@ fn times(count: i64, one: &str, more: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {more}") }
 }
 
+/// How many fires were skipped, and of how many, if that is known.
+fn skipped(problem: &WorkProblem) -> String {
+    match problem.expected {
+        Some(expected) => format!("skipped {} of {expected} fires", problem.count),
+        None => format!("skipped {}", times(problem.count, "fire", "fires")),
+    }
+}
+
 fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
     let operates = tools.session.operates_in(&problem.schedule.namespace);
     let name = problem.schedule.name.clone();
@@ -152,10 +161,19 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
         let label = format!("Log of the last run of {name}");
         view! { <a class="button" href=Route::Run(run.id.clone()).path() aria-label=label>"Log"</a> }.into_any()
     });
-    let ledger = (problem.kind == ProblemKind::LosingFires).then(|| {
+    let fires = match problem.kind {
+        ProblemKind::Failing => None,
+        ProblemKind::LosingFires => Some(("missed", "", "lost")),
+        ProblemKind::SkippingFires => {
+            let reason = problem.reason.map_or("", |reason| reason.name_and_words().0);
+            Some(("skipped", reason, "skipped"))
+        }
+    };
+    let ledger = fires.map(|(verdict, reason, word)| {
         let query = format!("schedule:\"{name}\"");
-        let href = Route::Ledger.narrowed(&[("verdict", "missed"), ("q", &query)]);
-        let label = format!("Which fires of {name} were lost");
+        let terms = [("verdict", verdict), ("reason", reason), ("q", &*query)];
+        let label = format!("Which fires of {name} were {word}");
+        let href = Route::Ledger.narrowed(&terms);
         view! { <a class="button" href=href aria-label=label>"Which"</a> }.into_any()
     });
     let rerun =

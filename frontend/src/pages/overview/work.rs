@@ -1,16 +1,16 @@
-//! The health of the schedules' runs in one line: how many schedules are failing, and how many are
-//! losing fires.
+//! The health of the schedules' runs in one line: how many schedules are failing, how many are
+//! losing fires, and how many are skipping them for load.
 
 use leptos::prelude::*;
 
 use crate::{model::WorkProblem, route::Route};
 
 pub(super) fn line(problems: &[WorkProblem]) -> AnyView {
-    let [failing, losing] = WorkProblem::schedules(problems);
-    if failing + losing == 0 {
+    let [failing, losing, skipping] = WorkProblem::schedules(problems);
+    if failing + losing + skipping == 0 {
         return view! {
             <p class="work-line" data-testid="work"><span class="badge" data-state="succeeded">"Work"</span>
-            <span class="muted">"No schedule is failing or losing fires."</span></p>
+            <span class="muted">"No schedule is failing, losing fires or skipping them for load."</span></p>
         }
         .into_any();
     }
@@ -24,8 +24,13 @@ pub(super) fn line(problems: &[WorkProblem]) -> AnyView {
         let words = said(losing, "schedule loses fires", "schedules lose fires");
         view! { <a class="lost" href=href>{words}</a> }.into_any()
     });
+    let skipping = (skipping > 0).then(|| {
+        let href = Route::Schedules.narrowed(&[("q", "skipped:<1d")]);
+        let words = said(skipping, "schedule skips fires", "schedules skip fires");
+        view! { <a class="lost" href=href>{words}</a> }.into_any()
+    });
     view! {
-        <p class="work-line" data-testid="work"><span class="badge" data-state="failed">"Work"</span>{failing}{losing}</p>
+        <p class="work-line" data-testid="work"><span class="badge" data-state="failed">"Work"</span>{failing}{losing}{skipping}</p>
     }
     .into_any()
 }
@@ -43,7 +48,7 @@ pub(super) mod tests {
     pub(in crate::pages::overview) fn problem(schedule: &str, change: &Value) -> WorkProblem {
         let mut problem = json!({
             "id": "p", "kind": "FAILING", "count": 1, "since": "2026-11-26T05:00:00Z", "last": "2026-11-26T06:00:00Z",
-            "error": "exit 1", "reason": null, "isOpen": true, "lastRun": null, "acknowledgement": null,
+            "expected": null, "error": "exit 1", "reason": null, "isOpen": true, "lastRun": null, "acknowledgement": null,
             "schedule": { "id": schedule, "name": schedule, "namespace": "default", "timing": { "zone": "UTC" }, "pause": null },
         });
         problem.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -57,8 +62,10 @@ pub(super) mod tests {
             problem("a", &json!({ "error": "exit 2" })),
             problem("b", &json!({ "isOpen": false })),
             problem("c", &json!({ "kind": "LOSING_FIRES", "error": null, "reason": "OUTAGE" })),
+            problem("d", &json!({ "kind": "SKIPPING_FIRES", "error": null, "reason": "OVERLAP" })),
+            problem("d", &json!({ "kind": "SKIPPING_FIRES", "error": null, "reason": "QUOTA" })),
         ];
-        assert_eq!(WorkProblem::schedules(&problems), [1, 1]);
+        assert_eq!(WorkProblem::schedules(&problems), [1, 1, 1]);
         assert_eq!([said(1, "fails", "fail"), said(9, "fails", "fail")], ["1 fails", "9 fail"]);
     }
 }

@@ -163,6 +163,7 @@ impl Commands {
         let (kind, last_run_id) = match &problem.what {
             What::Failing { last_run, .. } => ("failing", Some(*last_run)),
             What::Losing { .. } => ("losing_fires", None),
+            What::Skipping { .. } => ("skipping_fires", None),
         };
         let acknowledged = acknowledgement::Model {
             id,

@@ -49,7 +49,7 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: Model) -> Result<(), StoreErro
     Ok(())
 }
 
-/// How long the acknowledgement of a problem stays valid after its last lost fire.
+/// How long the acknowledgement of a problem stays valid after its last lost or skipped fire.
 const OF_LOST_FIRES: TimeDelta = TimeDelta::days(30);
 
 /// The acknowledgements of these problems that are valid at `now`, by key.

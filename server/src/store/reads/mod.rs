@@ -17,7 +17,7 @@
 //! - `canary`: the server's own schedule
 //! - `health`: the figures that the health checks judge
 //! - `health_causes`: the schedules that cause a bad figure;
-//!   `problems`: schedules that fail or lose fires
+//!   `problems`: schedules that fail, lose fires or skip them
 //! - `modules`: the deployed modules
 //! - `placement`: runs that wait for nodes with certain tags
 //! - `feed`: the rows that have changed since a cursor

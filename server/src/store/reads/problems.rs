@@ -1,6 +1,10 @@
-//! Finds schedules that fail or lose fires: recent failures, grouped by schedule and error.
+//! Finds schedules that fail, lose fires or skip them for load: recent failures, grouped by
+//! schedule and error.
 
-use std::collections::{HashMap, HashSet, hash_map::Entry};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet, hash_map::Entry},
+};
 
 use entity::{
     Timestamp,
@@ -9,21 +13,35 @@ use entity::{
 };
 use sea_orm::{
     ActiveEnum, ColumnTrait, Condition, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait, sea_query::Expr,
+    QuerySelect, QueryTrait,
+    sea_query::{Expr, Query},
 };
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
-use super::{runs::ended_badly, within::Within};
+use super::{
+    runs::ended_badly,
+    skipped::{SKIPPED_FOR_LOAD, resuming},
+    within::Within,
+};
 use crate::store::{Store, StoreError, db::bulk::Bulk};
 
 /// Maximum number of runs, and of fires, that are examined: the newest ones.
 pub const MAX_LOOKED_AT: u64 = 2_000;
+/// Maximum number of rows of skipped fires that are counted: the newest ones.
+const MAX_SKIPPED: u64 = 100_000;
+/// A schedule that skips fewer fires, or a smaller share of those that were due, has no problem.
+const MIN_SKIPPED: i64 = 3;
+const ONE_IN: i64 = 100;
+/// Maximum number of schedules whose due fires are counted: those that skip most.
+const MAX_SKIPPING: usize = 50;
+/// Maximum number of rows of a schedule's due fires that are counted.
+const MAX_EXPECTED: i64 = 5_000;
 /// Number of characters of an error that are compared.
 const COMPARED: i32 = 500;
 
 /// The runs of a schedule that failed with the same first line of the error, or the fires of a
-/// schedule that were lost for the same reason.
+/// schedule that were lost or skipped for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProblemGroup {
     /// The key of the schedule.
@@ -53,6 +71,14 @@ pub enum What {
         /// The reason that the ledger gives.
         reason: Reason,
     },
+    /// Fires have been skipped for load.
+    Skipping {
+        /// The reason that the ledger gives.
+        reason: Reason,
+        /// Number of instants at which the schedule was due; `None` if they were not counted,
+        /// because there are too many.
+        expected: Option<i64>,
+    },
 }
 
 impl ProblemGroup {
@@ -62,6 +88,7 @@ impl ProblemGroup {
         let (kind, text) = match &self.what {
             What::Failing { error, .. } => ("failing", error.clone()),
             What::Losing { reason } => ("losing", reason.to_value()),
+            What::Skipping { reason, .. } => ("skipping", reason.to_value()),
         };
         let mut hash = Sha256::new();
         for part in [self.schedule_id.as_bytes(), kind.as_bytes(), text.as_bytes()] {
@@ -82,7 +109,8 @@ pub async fn since(
 ) -> Result<Vec<ProblemGroup>, StoreError> {
     let mut all = failing(store, within, since).await?;
     all.extend(losing(store, within, since).await?);
-    all.sort_by_key(|one| (std::cmp::Reverse(one.last), one.schedule_id));
+    all.extend(skipping(store, within, since).await?);
+    all.sort_by_key(|one| (Reverse(one.last), one.schedule_id));
     Ok(all)
 }
 
@@ -191,19 +219,111 @@ async fn losing(
     Ok(groups.into_values().collect())
 }
 
-/// The indexes of the problems that are over: a later run of the schedule has
-/// succeeded, or a later fire of it has started.
+async fn skipping(
+    store: &Store,
+    within: &Within,
+    since: Timestamp,
+) -> Result<Vec<ProblemGroup>, StoreError> {
+    use fire::Column;
+    #[derive(FromQueryResult)]
+    struct SkippedFires {
+        schedule_id: Uuid,
+        reason: Reason,
+        fires: i64,
+        first_at: Timestamp,
+        last_at: Timestamp,
+    }
+    let newest = fire::Entity::find()
+        .select_only()
+        .columns([Column::ScheduleId, Column::Reason, Column::Count, Column::DecidedAt])
+        .filter(of_few_in(store, within))
+        .filter(Expr::cust(SKIPPED_FOR_LOAD))
+        .filter(Column::DecidedAt.gte(since))
+        .order_by_desc(Column::DecidedAt)
+        .limit(MAX_SKIPPED);
+    let mut query = Query::select();
+    query
+        .columns(["schedule_id", "reason"])
+        .expr_as(Expr::cust("CAST(sum(count) AS bigint)"), "fires")
+        .expr_as(Expr::cust("min(decided_at)"), "first_at")
+        .expr_as(Expr::cust("max(decided_at)"), "last_at")
+        .from_subquery(newest.into_query(), "newest")
+        .group_by_columns(["schedule_id", "reason"]);
+    let rows: Vec<SkippedFires> =
+        store.found(store.dialect().backend().build(&query), true).await?;
+    let mut skipped: HashMap<Uuid, i64> = HashMap::new();
+    for row in &rows {
+        *skipped.entry(row.schedule_id).or_default() += row.fires;
+    }
+    let mut most: Vec<(Uuid, i64)> =
+        skipped.into_iter().filter(|(_, fires)| *fires >= MIN_SKIPPED).collect();
+    most.sort_by_key(|(schedule, fires)| (Reverse(*fires), *schedule));
+    most.truncate(MAX_SKIPPING);
+    let schedules: Vec<Uuid> = most.iter().map(|(schedule, _)| *schedule).collect();
+    let mut expected = expected(store, &schedules, since).await?;
+    for (schedule, fires) in most {
+        let due = expected.get(&schedule).copied().flatten().unwrap_or(MAX_EXPECTED);
+        if fires.saturating_mul(ONE_IN) < due {
+            expected.remove(&schedule);
+        }
+    }
+    let group = |row: SkippedFires| {
+        let expected = *expected.get(&row.schedule_id)?;
+        Some(ProblemGroup {
+            schedule_id: row.schedule_id,
+            what: What::Skipping { reason: row.reason, expected },
+            count: row.fires,
+            since: row.first_at,
+            last: row.last_at,
+        })
+    };
+    Ok(rows.into_iter().filter_map(group).collect())
+}
+
+/// The number of instants at which each schedule was due since then; `None` if they have more than
+/// `MAX_EXPECTED` rows.
+async fn expected(
+    store: &Store,
+    schedules: &[Uuid],
+    since: Timestamp,
+) -> Result<HashMap<Uuid, Option<i64>>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct DueFires {
+        id: Uuid,
+        expected: Option<i64>,
+    }
+    if schedules.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let sql = format!(
+        "SELECT v.id, (SELECT CASE WHEN count(*) <= {MAX_EXPECTED} \
+             THEN CAST(sum(due.count) AS bigint) END \
+           FROM (SELECT fire.count FROM fire WHERE fire.schedule_id = v.id \
+             AND fire.scheduled_at >= {{0}} LIMIT {MAX_EXPECTED} + 1) due) AS expected FROM v"
+    );
+    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        store.dialect(),
+        &sql,
+        vec![since.0.into()],
+    );
+    let rows: Vec<DueFires> = store.found(statement, true).await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.expected)).collect())
+}
+
+/// The indexes of the problems that are over: a later run of the schedule has succeeded, a later
+/// fire of it has started, or it starts its fires again without skipping any.
 pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct ProblemPlace {
         place: i64,
     }
     let numbered = || (0_i64..).zip(problems);
-    let (mut runs, mut fires) = (Vec::new(), Vec::new());
+    let (mut runs, mut fires, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for (place, problem) in numbered() {
         match &problem.what {
             What::Failing { last_run, .. } => runs.push((place, problem.schedule_id, *last_run)),
             What::Losing { .. } => fires.push((place, problem.schedule_id, problem.last.0)),
+            What::Skipping { .. } => skipped.push((place, problem.schedule_id, problem.last.0)),
         }
     }
     let mut found = HashSet::new();
@@ -234,6 +354,16 @@ pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i6
                      AND fire.verdict = {0})",
                 vec![started.to_value().into()],
             );
+        let rows = ProblemPlace::find_by_statement(statement).all(store.read()).await?;
+        found.extend(rows.into_iter().map(|row| row.place));
+    }
+    if !skipped.is_empty() {
+        let sql = format!("SELECT v.place AS place FROM v WHERE EXISTS ({})", resuming("1"));
+        let statement = Bulk::default()
+            .int("place", skipped.iter().map(|one| one.0))
+            .uuid("schedule_id", skipped.iter().map(|one| one.1))
+            .int("last_at", skipped.iter().map(|one| one.2))
+            .statement(store.dialect(), &sql, vec![]);
         let rows = ProblemPlace::find_by_statement(statement).all(store.read()).await?;
         found.extend(rows.into_iter().map(|row| row.place));
     }

@@ -23,6 +23,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     failures_are_grouped_by_schedule_and_first_line,
     lost_fires_are_a_problem_until_a_later_one_has_started,
+    many_skipped_fires_are_a_problem_until_the_schedule_starts_them_again,
     a_problem_is_acknowledged_until_it_is_over_or_for_a_while,
     of_two_who_acknowledge_a_problem_at_once_the_second_finds_the_first,
     an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored,
@@ -113,6 +114,87 @@ async fn lost_fires_are_a_problem_until_a_later_one_has_started(database: TestDa
     );
     assert_eq!(problems[2]["since"], "2026-03-01T11:51:00Z");
     assert_eq!(problems[2]["lastRun"], Value::Null);
+}
+
+async fn many_skipped_fires_are_a_problem_until_the_schedule_starts_them_again(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let home = namespace(&desk, "default").await;
+    let (busy, mended) =
+        (desk.schedule("busy", "@hourly").await, desk.schedule("mended", "@hourly").await);
+    let (calm, rare) =
+        (desk.schedule("calm", "@hourly").await, desk.schedule("rare", "@hourly").await);
+    let started = (Verdict::Started, Reason::OnTime);
+    let overlap = (Verdict::Skipped, Reason::Overlap);
+    let deadline = (Verdict::Skipped, Reason::Deadline);
+    let calendar = (Verdict::Skipped, Reason::Calendar);
+    let rows = [
+        planted_fire(&busy, home, 60, started),
+        planted_fire(&busy, home, 50, overlap),
+        planted_fire(&busy, home, 40, overlap),
+        planted_fire(&busy, home, 30, started),
+        planted_fire(&busy, home, 20, overlap),
+        planted_fire(&busy, home, 10, deadline),
+        planted_fire(&busy, home, 5, started),
+        // A fire that started less than an hour later does not end the problem; one that started
+        // more than an hour later does.
+        fire::Model { count: 2, ..planted_fire(&mended, home, 200, overlap) },
+        planted_fire(&mended, home, 180, overlap),
+        planted_fire(&mended, home, 170, started),
+        planted_fire(&mended, home, 110, started),
+        // Two fires are not enough, and what a calendar suppresses does not count.
+        fire::Model { count: 2, ..planted_fire(&calm, home, 9, overlap) },
+        fire::Model { count: 9, ..planted_fire(&calm, home, 8, calendar) },
+        // Three of 403 fires are not enough, either.
+        fire::Model { count: 400, ..planted_fire(&rare, home, 9, started) },
+        fire::Model { count: 3, ..planted_fire(&rare, home, 8, overlap) },
+    ];
+    plant(&desk, rows).await;
+    let query = "{ problems { id kind count expected reason isOpen since schedule { name }
+        lastRun { id } acknowledgement { by } } }";
+    let problems = desk.ask(query, json!({})).await["problems"].clone();
+    let told: Vec<Value> = problems
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let name = &one["schedule"]["name"];
+            json!([name, one["reason"], one["count"], one["expected"], one["isOpen"]])
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            json!(["busy", "DEADLINE", 1, 7, true]),
+            json!(["busy", "OVERLAP", 3, 7, true]),
+            json!(["mended", "OVERLAP", 3, 5, false]),
+        ]
+    );
+    let one = &problems[1];
+    assert_eq!(
+        (&one["kind"], &one["since"]),
+        (&json!("SKIPPING_FIRES"), &json!("2026-03-01T11:10:00Z"))
+    );
+    assert_eq!(one["lastRun"], Value::Null);
+
+    let acknowledge = "mutation($schedule: UUID!, $id: UUID!) {
+        acknowledgeProblem(scheduleId: $schedule, id: $id) { id } }";
+    desk.ask(acknowledge, json!({ "schedule": busy, "id": one["id"] })).await;
+    let acknowledged = async || {
+        let problems = desk.ask(query, json!({})).await["problems"].clone();
+        let mut all = problems.as_array().unwrap().iter();
+        let found = all.find(|one| one["schedule"]["name"] == "busy" && one["reason"] == "OVERLAP");
+        let found = found.unwrap_or_else(|| panic!("{problems}"));
+        assert_eq!(found["isOpen"], true, "{found}");
+        found["acknowledgement"].clone()
+    };
+    assert_eq!(acknowledged().await, json!({ "by": "ada" }));
+    // The schedule starts its fires for a while, and then skips them again.
+    desk.clock.pass(Duration::from_secs(3 * 3_600));
+    plant(&desk, [-90, -120].map(|minutes| planted_fire(&busy, home, minutes, started))).await;
+    plant(&desk, [-130, -140].map(|minutes| planted_fire(&busy, home, minutes, overlap))).await;
+    assert_eq!(acknowledged().await, Value::Null);
 }
 
 async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: TestDatabase) {

@@ -6,6 +6,7 @@ use carillon::{
     search::{List, Search},
     store::{
         PageWindow,
+        alerts::skips,
         reads::{ledger, runs, search::Sought, within::Within},
     },
 };
@@ -85,6 +86,21 @@ async fn sqlite_reads_the_ledger_of_a_namespace_and_of_all_in_the_order_of_an_in
         let sorts = plan.matches("TEMP B-TREE FOR ORDER BY").count();
         assert_eq!(sorts, usize::from(within.one().is_none()), "{asked}\n{plan}");
     }
+}
+
+#[tokio::test]
+async fn sqlite_reads_fires_that_were_skipped_for_load_from_their_index_alone() {
+    let database = TestDatabase::sqlite().await;
+    let texts = Arc::new(Mutex::new(Vec::new()));
+    let seen = texts.clone();
+    let store = database.store.clone();
+    let store = store.with_observer(move |sql| seen.lock().unwrap().push(sql.to_owned()));
+    skips::skipping(&store, &[Uuid::nil()], Timestamp(0), 10).await.unwrap();
+    let asked = texts.lock().unwrap().pop().unwrap();
+    let rows = explained(&database, &format!("EXPLAIN QUERY PLAN {asked}")).await;
+    let plan = rows.iter().map(|row| row.try_get::<String>("", "detail").unwrap());
+    let plan = plan.collect::<Vec<_>>().join("\n");
+    assert!(plan.contains("COVERING INDEX fire_skipped_for_load"), "{asked}\n{plan}");
 }
 
 #[tokio::test]
