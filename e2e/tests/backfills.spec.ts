@@ -22,9 +22,14 @@ test("a running backfill says when it will end, and how many instants do not run
   await signIn(page, admin);
   await page.getByRole("button", { name: "Last week" }).click();
   await expect(page.getByTestId("would-run")).toContainText("would run");
+  await page.getByLabel("Context (JSON)").fill("dry");
   await page.getByLabel("Reason").fill("the tide was missed");
   await page.getByRole("button", { name: "Start backfill" }).click();
+  await expect(page.getByText("This is not JSON")).toBeVisible();
+  await page.getByLabel("Context (JSON)").fill('{ "dry": true }');
+  await page.getByRole("button", { name: "Start backfill" }).click();
   await expect(page.getByRole("heading", { name: "Backfill of tide" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Context" })).toContainText('"dry": true');
   const ends = page.locator(".fact").filter({ has: page.getByText("Ends", { exact: true }) });
   await expect(ends).toContainText(/in about \d+ min.*, based on its last \d+ successful runs/);
   const begun = page.getByTestId("backfill-fire").filter({ has: page.getByRole("link", { name: "Run", exact: true }) });

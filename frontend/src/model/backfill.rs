@@ -1,6 +1,7 @@
 //! Backfills: runs of a schedule for past instants.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     BackfillFireState, BackfillMode, BackfillOrder, BackfillStanding, BackfillState, FireKind,
@@ -66,12 +67,15 @@ impl Row for Backfill {
     }
 }
 
-/// A backfill with a page of its fires.
-pub(crate) type BackfillDetail = Full<Backfill, BackfillFires>;
+/// A backfill with its context and a page of its fires.
+pub(crate) type BackfillDetail = Full<Backfill, BackfillMore>;
 
-/// A page of a backfill's fires.
+/// The fields of a backfill that a row does not show.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct BackfillFires {
+pub(crate) struct BackfillMore {
+    /// What is merged into the schedule's context, if anything is.
+    pub(crate) context: Option<Value>,
+    /// A page of its fires.
     pub(crate) fires: Page<BackfillFire>,
 }
 

@@ -98,6 +98,7 @@ pub(crate) fn create_backfill(
     order: BackfillOrder,
     concurrency: i64,
     reason: String,
+    context: Option<Value>,
     key: String,
 ) -> Ask<String> {
     let BackfillOrderOf { schedule_id, from, to, mode } = what;
@@ -110,6 +111,7 @@ pub(crate) fn create_backfill(
         order,
         concurrency,
         reason,
+        context,
         key,
     })
 }

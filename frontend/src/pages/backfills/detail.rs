@@ -8,8 +8,8 @@ use super::{LOOK, actions::use_actions, mode_words, preview::estimate, progress}
 use crate::{
     api,
     components::{
-        AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, live, panel, table, when,
-        when_relative,
+        AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, json_view, live, panel,
+        table, when, when_relative,
     },
     data::{Load, use_load},
     model::{self, BackfillDetail, BackfillFire, BackfillOrder, BackfillState, Took},
@@ -102,6 +102,7 @@ fn facts(detail: &BackfillDetail, pace: Load<Vec<Took>>) -> AnyView {
             {stop("Paused", &row.pause)}
             {stop("Cancelled", &row.cancel)}
         </dl>
+        {detail.more.context.as_ref().map(|context| json_view(context, "Context"))}
     };
     panel("Progress", runs(row), content.into_any())
 }

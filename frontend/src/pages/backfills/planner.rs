@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
+use serde_json::Value;
 
 use super::{
     super::kit::{self, KeptFields, KeptForm, Wrong, instant, number, of},
@@ -12,7 +13,7 @@ use crate::{
     api::planning::{self, BackfillOrderOf},
     components::{Field, Look, button},
     data::{Load, use_actor, use_load, use_once},
-    model::{BackfillMode, BackfillOrder, Page, ScheduleName},
+    model::{BackfillMode, BackfillOrder, Failure, Page, ScheduleName},
     pages::suggest,
     route::Route,
     state::{use_address, use_title},
@@ -32,6 +33,7 @@ struct Draft {
     mode: RwSignal<String>,
     order: RwSignal<String>,
     concurrency: RwSignal<String>,
+    context: RwSignal<String>,
     reason: RwSignal<String>,
 }
 
@@ -60,6 +62,7 @@ impl Draft {
             .with("mode", self.mode)
             .with("order", self.order)
             .with("concurrency", self.concurrency)
+            .with("context", self.context)
             .with("reason", self.reason)
     }
 
@@ -100,6 +103,7 @@ pub(crate) fn NewBackfill() -> impl IntoView {
         mode: text("missing"),
         order: text("oldest"),
         concurrency: text("1"),
+        context: text(""),
         reason: text(""),
     };
     draft.choose(1);
@@ -160,8 +164,7 @@ fn form(
     let (actor, address, once) = (use_actor(), use_address(), use_once());
     let busy = RwSignal::new(false);
     let plan = move |key: String| {
-        let missing =
-            || crate::model::Failure::of_field("scheduleId", "Choose a schedule by its name.");
+        let missing = || Failure::of_field("scheduleId", "Choose a schedule by its name.");
         let schedule = schedule.get_untracked().ok_or_else(missing)?;
         let what = BackfillOrderOf {
             schedule_id: schedule.id,
@@ -170,8 +173,9 @@ fn form(
             mode: untrack(|| draft.mode()),
         };
         let concurrency = number("concurrency", draft.concurrency)?;
+        let context = draft.context.with_untracked(|text| context(text))?;
         let reason = draft.reason.get_untracked().trim().to_owned();
-        Ok(planning::create_backfill(what, draft.order(), concurrency, reason, key))
+        Ok(planning::create_backfill(what, draft.order(), concurrency, reason, context, key))
     };
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
@@ -240,7 +244,18 @@ fn which_fires(draft: Draft, wrong: Wrong) -> AnyView {
     .into_any()
 }
 
-/// The fields for the order, the number of concurrent runs, and the reason.
+/// The context as entered in the form; `None` if there is none.
+fn context(text: &str) -> Result<Option<Value>, Failure> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let context = serde_json::from_str(text);
+    context
+        .map(Some)
+        .map_err(|why| Failure::of_field("context", format!("This is not JSON: {why}.")))
+}
+
+/// The fields for the order, the number of concurrent runs, the context, and the reason.
 fn how(draft: Draft, wrong: Wrong) -> AnyView {
     view! {
         <fieldset class="panel form-section">
@@ -249,9 +264,26 @@ fn how(draft: Draft, wrong: Wrong) -> AnyView {
                 {Field::new("order", "Order", draft.order).choice(&[("oldest", "Oldest first"), ("newest", "Newest first")])}
                 {Field::new("concurrency", "At once", draft.concurrency).kind("number").error(of(wrong, "concurrency")).text()}
             </div>
+            {Field::new("backfill-context", "Context (JSON)", draft.context).code().error(of(wrong, "context"))
+                .hint("Merged into the schedule's own context, key by key: {\"day\": \"2026-01-31\"}. Empty: as it is.").area(4)}
             {Field::new("reason", "Reason", draft.reason).required().error(of(wrong, "reason"))
                 .hint("Kept with the backfill and in the audit log.").text()}
         </fieldset>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::context;
+
+    #[test]
+    fn an_empty_context_is_none_and_text_that_is_not_json_is_refused() {
+        assert_eq!(context("").unwrap(), None);
+        assert_eq!(context(" \n").unwrap(), None);
+        assert_eq!(context("{\"dry\": true}").unwrap(), Some(json!({ "dry": true })));
+        assert_eq!(context("dry").unwrap_err().field.as_deref(), Some("context"));
+    }
 }

@@ -89,8 +89,8 @@ impl Backfilling {
             let mode = BackfillMode::Missing;
             let what = BackfillOrderOf { schedule_id: schedule, from, to, mode };
             let oldest_first = BackfillOrder::OldestFirst;
-            let change =
-                planning::create_backfill(what, oldest_first, 1, reason.clone(), new_key());
+            let reason = reason.clone();
+            let change = planning::create_backfill(what, oldest_first, 1, reason, None, new_key());
             let (left, loading) = (left.clone(), self.loading);
             self.actor.act(change, format!("{name} is being backfilled."), move |_| {
                 *left.borrow_mut() -= 1;
