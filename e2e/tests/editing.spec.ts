@@ -1,4 +1,4 @@
-import { expect, signIn, test } from "../support/test.ts";
+import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 const TASK = `name timeoutSeconds killGraceSeconds
@@ -12,7 +12,8 @@ const READ = `query ($id: UUID!) { schedule(id: $id) {
   note timing { expressions zone gap overlap jitterSeconds }
   workflow { tasks { ${TASK} } }
   misfire { catchUp graceSeconds max spacingSeconds windowSeconds }
-  overlap bufferLimit priority maxFires startDeadlineSeconds context tags } }`;
+  overlap bufferLimit priority maxFires startDeadlineSeconds context tags
+  ping { success start failure } } }`;
 
 interface Read {
   schedule: { workflow: { tasks: { timeoutSeconds: number }[] } };
@@ -59,6 +60,7 @@ test("an edit in the form changes what was typed and nothing else", async ({
     maxFires: 1000,
     startDeadlineSeconds: 90,
     context: { kept: [1, null, "two"] },
+    ping: { success: "https://watchdog.example/hush", failure: "https://watchdog.example/{{ secrets.kept }}/fail" },
   };
   const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });
   const { id } = made.createSchedule.schedule;
@@ -77,6 +79,53 @@ test("an edit in the form changes what was typed and nothing else", async ({
   if (task === undefined) throw new Error("the schedule has no task");
   task.timeoutSeconds = 20;
   expect(after).toEqual(before);
+});
+
+test("a watchdog is set and removed in the form, and its addresses are not shown", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "watched", timing: { expressions: ["0 4 1 1 *"] }, task })]);
+  await page.goto("/schedules?q=name:watched");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "watched", exact: true }).click();
+  await page.getByRole("link", { name: "Edit" }).click();
+  const success = page.getByLabel("Address called after a success");
+  const failure = page.getByLabel("Address called after a failure");
+  await page.getByText("Also at a start and after a failure").click();
+  await failure.fill("https://watchdog.example/{{ secrets.check }}");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(success).toHaveAccessibleDescription(/Enter this address as well/);
+  await success.fill("https://watchdog.example/hush");
+  expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain("hush");
+  await page.getByText("The same as a module file").click();
+  const file = page.getByRole("region", { name: "Module file" });
+  await expect(file).toContainText('success: "https://watchdog.example/***"');
+  await expect(file).toContainText('failure: "https://watchdog.example/{{ secrets.check }}"');
+  await page.getByRole("button", { name: "Save" }).click();
+
+  await openTab(page, "Definition");
+  const panel = page.getByRole("region", { name: "Watchdog" });
+  await expect(panel).toContainText("https://watchdog.example/***");
+  await expect(panel).toContainText("https://watchdog.example/{{ secrets.check }}");
+  await expect(panel).toContainText("none yet");
+  await page.getByRole("button", { name: "Pause" }).click();
+  const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  await expect(dialog).toContainText("Its watchdog is not called during the pause");
+  await page.keyboard.press("Escape");
+
+  // An address that is sent back as it is shown stays as it is, and an empty one is removed.
+  await page.getByRole("link", { name: "Edit" }).click();
+  await expect(success).toHaveValue("https://watchdog.example/***");
+  await failure.fill("");
+  await page.getByRole("button", { name: "Save" }).click();
+  await openTab(page, "Definition");
+  await expect(panel).toContainText("https://watchdog.example/***");
+  await expect(panel).not.toContainText("secrets.check");
+  await page.getByRole("link", { name: "Edit" }).click();
+  await success.fill("");
+  await page.getByRole("button", { name: "Save" }).click();
+  await openTab(page, "Definition");
+  await expect(page.getByRole("region", { name: "About" })).toBeVisible();
+  await expect(panel).toHaveCount(0);
 });
 
 test("a target is tried before there is a schedule", async ({ page, admin }) => {

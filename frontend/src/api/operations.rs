@@ -7,7 +7,7 @@ use crate::model::{
     AuditEvent, AuditRow, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy,
     HealthEvent, HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream,
     ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
-    Page, PauseEffect, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
+    Page, PauseEffect, PingEvent, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
     ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunSortField, RunState, RunTaskState,
     RunTrigger, SavedView, ScheduleDetail, ScheduleEvent, ScheduleGrouping, ScheduleRow,
     ScheduleSortField, ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
@@ -44,8 +44,8 @@ macro_rules! operations {
                     "CatchUp", "ChangeAction", "DriftSide", "FeedKind", "FireKind", "GapPolicy",
                     "HealthSeverity",
                     "HttpAnswer", "LogStream", "NodeState", "NotificationState", "OverlapHourPolicy",
-                    "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState", "RunTaskState",
-                    "RunSortField", "RunTrigger", "ScheduleGrouping", "ScheduleSortField",
+                    "OverlapPolicy", "PingEvent", "ProblemKind", "ReasonCode", "Role", "RunState",
+                    "RunTaskState", "RunSortField", "RunTrigger", "ScheduleGrouping", "ScheduleSortField",
                     "ScheduleState", "SecretUserKind",
                     "TaskRunState", "Verdict", "ViewerKind", "Weekday"
                 )

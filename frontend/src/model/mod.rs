@@ -11,6 +11,7 @@
 //! - `alert`, `calendar`, `backfill`, `build`, `forecast`, `people`, `namespace`: the objects of the pages of Plan,
 //!   Build and Settings
 //! - `viewer`: the signed-in user
+//! - `ping`: the watchdog of a schedule
 //! - `workers`: worker programs and their queues
 //! - `timing`: previews, warnings, problems
 //! - `many`: the outcome of a bulk action
@@ -40,6 +41,7 @@ mod namespace;
 mod overview;
 mod page;
 mod people;
+mod ping;
 mod problem;
 mod run;
 mod schedule;
@@ -95,6 +97,7 @@ pub(crate) use people::{
     ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, SecretUse, SecretUser, Session,
     User,
 };
+pub(crate) use ping::{Ping, PingCall, Watched};
 pub(crate) use problem::WorkProblem;
 pub(crate) use run::{
     Attempt, Ending, Holder, Line, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask,
@@ -110,7 +113,7 @@ pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
     BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
     FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
-    NotificationState, OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role,
+    NotificationState, OverlapHourPolicy, OverlapPolicy, PingEvent, ProblemKind, ReasonCode, Role,
     RunSortField, RunState, RunTaskState, RunTrigger, ScheduleGrouping, ScheduleSortField,
     ScheduleState, SecretUserKind, TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
 };

@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, PreviewFire, ReasonCode,
-    Row, RunState, ScheduleState, Task, Verdict, Warning, full::Full, run::ScheduleRef,
+    CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, Ping, PreviewFire,
+    ReasonCode, Row, RunState, ScheduleState, Task, Verdict, Warning, Watched, full::Full,
+    run::ScheduleRef,
 };
 use crate::time::Moment;
 
@@ -97,6 +98,7 @@ pub(crate) struct PauseEffect {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PausedSchedule {
+    pub(crate) schedule: Watched,
     pub(crate) next_fire_at: Option<Moment>,
     pub(crate) sample: Vec<PreviewFire>,
 }
@@ -197,6 +199,8 @@ pub(crate) struct ScheduleMore {
     /// How many days the schedule's history is kept, if that differs from its namespace.
     pub(crate) retention_days: Option<i64>,
     pub(crate) context: Value,
+    /// The watchdog that the schedule calls.
+    pub(crate) ping: Option<Ping>,
     /// Calendars that suppress some of the schedule's fires.
     pub(crate) calendars: Vec<CalendarLink>,
     pub(crate) max_fires: Option<i64>,

@@ -55,6 +55,7 @@ states! {
     DriftSide { Operators, Module }
     ViewerKind { User, Token }
     ScheduleGrouping { Tag, Module }
+    PingEvent { Start, Success, Failure }
     SecretUserKind { Schedule, Workflow, Channel }
 }
 

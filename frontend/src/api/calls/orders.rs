@@ -28,9 +28,7 @@ pub(crate) fn create_schedule(
 pub(crate) fn update_schedule(
     input: operations::update_schedule::UpdateScheduleInput,
 ) -> Ask<String> {
-    let ask = Ask::new::<UpdateSchedule>(operations::update_schedule::Variables { input });
-    // No form has this field yet, and a null would remove its value.
-    ask.without("/variables/input", "ping")
+    Ask::new::<UpdateSchedule>(operations::update_schedule::Variables { input })
 }
 
 pub(crate) fn pause_schedule(

@@ -89,8 +89,22 @@ pub(in crate::pages) fn pause_effect(
     let words_zone = zone.clone();
     let words = effect.draw(move |effect| fall_into_it(effect, words_zone.clone()));
     let fires = effect.draw(move |effect| would_not_fire(effect, zone.clone(), lines));
+    let alarm = effect.draw(alarm);
     // Screen readers only announce the sentence, because the list may have 200 lines.
-    view! { <div><p class="hint" role="status">{words}</p>{fires}</div> }.into_any()
+    view! { <div><p class="hint" role="status">{words}</p>{fires}{alarm}</div> }.into_any()
+}
+
+/// Says that the watchdog, if there is one, will raise an alarm, because nothing calls it during the pause.
+fn alarm(effect: &PauseEffect) -> AnyView {
+    if effect.schedules.iter().all(|paused| paused.schedule.ping.is_none()) {
+        return ().into_any();
+    }
+    view! {
+        <p class="field-note">
+            "Its watchdog is not called during the pause, and will raise an alarm: pause the check there as well."
+        </p>
+    }
+    .into_any()
 }
 
 /// The number of fires that would fall into the pause.

@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::target::target;
+use super::{target::target, watchdog::watchdog};
 use crate::{
     components::{expressions, fact, json_view, panel, when},
     data::Load,
@@ -29,11 +29,14 @@ fn panels(schedule: &ScheduleDetail, changes: &Changes) -> AnyView {
     let href = Route::Workflow(schedule.more.work.id.clone()).path();
     let name = schedule.row.workflow.name.clone();
     let workflow = view! { <span class="muted">"workflow "<a href=href>{name}</a></span> };
+    let ping = schedule.more.ping.as_ref();
+    let watchdog = ping.map(|ping| panel("Watchdog", (), watchdog(ping, schedule.row.zone())));
     view! {
         <div class="definition-grid">
             {panel("When", (), timing(schedule))}
             {panel("Target", workflow, target(schedule))}
             {panel("Policies", (), policies(schedule, changes))}
+            {watchdog}
             {panel("About", (), about(schedule))}
         </div>
     }

@@ -10,7 +10,7 @@
 //! - `buffer`: the fires that wait for a blocking run to end
 //! - `runs`: its runs, whatever triggered them; `durations`: how long they took
 //! - `next`: the upcoming fires, the next clock changes; `days`: the next 90 days as a calendar
-//! - `definition`: the definition, and its behaviour when something goes wrong
+//! - `definition`: the definition, and its behaviour when something goes wrong; `watchdog`: whom it calls about its runs
 //! - `versions`: who changed what, the differences, and rollback
 //! - `audit`: every action on it
 
@@ -32,6 +32,7 @@ mod slots;
 mod strips;
 mod target;
 pub(super) mod versions;
+mod watchdog;
 
 pub(in crate::pages) use effect::effect as definition_effect;
 pub(in crate::pages) use explain::explain;

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::ping::PingFields;
 use crate::{
     model::{CatchUp, GapPolicy, OverlapHourPolicy, OverlapPolicy, ScheduleDetail},
     pages::task_form::TaskFields,
@@ -40,6 +41,8 @@ pub(in crate::pages) struct Draft {
     pub(super) deadline: Text,
     pub(super) retention: Text,
     pub(super) context: Text,
+    /// The addresses of the watchdog.
+    pub(super) ping: PingFields,
     pub(super) workflow: Text,
     /// The task's fields. The kind is `workflow` if the schedule runs an existing workflow.
     pub(super) task: TaskFields,
@@ -74,6 +77,7 @@ impl Draft {
             deadline: text(""),
             retention: text(""),
             context: text("{}"),
+            ping: PingFields::new(),
             workflow: text(""),
             task: TaskFields::new(),
         }
@@ -116,6 +120,9 @@ impl Draft {
             .retention
             .set(schedule.retention_days.map(|days| days.to_string()).unwrap_or_default());
         draft.context.set(serde_json::to_string_pretty(&schedule.context).unwrap_or_default());
+        if let Some(ping) = &schedule.ping {
+            draft.ping.set(ping);
+        }
         draft.workflow.set(row.workflow.name.clone());
         match schedule.work.tasks.as_slice() {
             [task] => draft.task.set_task(task),

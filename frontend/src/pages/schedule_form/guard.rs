@@ -10,7 +10,7 @@ use super::draft::Draft;
 const LEFT_OUT: &str = "left_out";
 
 impl Draft {
-    /// Every field except the expressions and the task's fields.
+    /// Every field except the expressions, the watchdog's addresses and the task's fields.
     fn texts(&self) -> [(&'static str, RwSignal<String>); 24] {
         [
             ("name", self.name),
@@ -48,12 +48,13 @@ impl Draft {
     pub(super) fn kept(&self) -> String {
         let mut texts: BTreeMap<String, String> =
             self.all_texts().map(|(name, text)| (name.to_owned(), text.get())).collect();
-        let open = self.task.open_secrets();
+        let open = self.task.open_secrets().chain(self.ping.open_texts());
         texts.extend(open.map(|(name, text)| (name.to_owned(), text)));
         let expressions: Vec<String> =
             self.expressions.with(|all| all.iter().map(|(_, text)| text.get()).collect());
         texts.insert("expressions".to_owned(), expressions.join("\n"));
-        let left_out = self.task.left_out();
+        let mut left_out = self.task.left_out();
+        left_out.extend(self.ping.left_out());
         if !left_out.is_empty() {
             texts.insert(LEFT_OUT.to_owned(), left_out.join("\n"));
         }
@@ -64,7 +65,8 @@ impl Draft {
     pub(super) fn restore(&self, kept: &str) {
         let Ok(texts) = serde_json::from_str::<BTreeMap<String, String>>(kept) else { return };
         // A credential that was not saved keeps the server's value.
-        for (name, field) in self.all_texts().chain(self.task.secrets()) {
+        let secrets = self.task.secrets().into_iter().chain(self.ping.texts());
+        for (name, field) in self.all_texts().chain(secrets) {
             if let Some(text) = texts.get(name) {
                 field.set(text.clone());
             }
@@ -74,7 +76,16 @@ impl Draft {
             self.expressions.set((1..).map(|key: u32| key.to_string()).zip(all).collect());
         }
         let left_out = texts.get(LEFT_OUT).map_or("", String::as_str);
-        self.task.set_lost(&left_out.lines().collect::<Vec<_>>());
+        let left_out: Vec<&str> = left_out.lines().collect();
+        self.task.set_lost(&left_out);
+        self.ping.set_lost(&left_out);
+    }
+
+    /// Descriptions of what a restored draft misses until it is entered again; tracked.
+    pub(super) fn lost_words(&self) -> Vec<&'static str> {
+        let mut words = self.task.lost_words();
+        words.extend(self.ping.lost_words());
+        words
     }
 }
 
@@ -127,6 +138,27 @@ mod tests {
             let draft = Draft::new();
             draft.restore(&untrack(|| Draft::new().kept()));
             assert!(missed(&draft).is_empty());
+        });
+    }
+
+    #[test]
+    fn an_address_of_a_watchdog_comes_back_only_if_it_reveals_nothing() {
+        Owner::new().with(|| {
+            let text_of = |draft: &Draft, at: usize| draft.ping.texts()[at].1;
+            let draft = Draft::new();
+            text_of(&draft, 0).set("https://hc.example/hush".to_owned());
+            text_of(&draft, 2).set("https://hc.example/{{ secrets.a }}".to_owned());
+            let text = untrack(|| draft.kept());
+            assert!(!text.contains("hush"), "{text}");
+
+            let draft = Draft::new();
+            draft.restore(&text);
+            assert_eq!(text_of(&draft, 0).get_untracked(), "");
+            assert_eq!(text_of(&draft, 2).get_untracked(), "https://hc.example/{{ secrets.a }}");
+            let missed = || untrack(|| draft.lost_words());
+            assert_eq!(missed(), ["address called after a success"]);
+            text_of(&draft, 0).set("https://hc.example/hush".to_owned());
+            assert!(missed().is_empty());
         });
     }
 }

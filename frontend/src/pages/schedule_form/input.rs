@@ -1,7 +1,10 @@
 //! Converts the plan to inputs of the API. `graphql_client` generates the input types again for each operation, under
 //! the same names, so a macro writes the conversions for each operation.
 
-use super::plan::{Plan, TimingPlan, Work};
+use super::{
+    ping::PingPlan,
+    plan::{Plan, TimingPlan, Work},
+};
 use crate::{
     api::{
         candidate_input, create_schedule, effect_input, preview_input, test_call_input,
@@ -111,6 +114,12 @@ macro_rules! work_inputs {
             }
         }
 
+        impl From<PingPlan> for $operation::PingInput {
+            fn from(ping: PingPlan) -> Self {
+                Self { success: ping.success, start: ping.start, failure: ping.failure }
+            }
+        }
+
         impl From<Misfire> for $operation::MisfireInput {
             fn from(misfire: Misfire) -> Self {
                 Self {
@@ -150,7 +159,7 @@ pub(super) fn create(plan: Plan, namespace: String) -> create_schedule::CreateSc
         start_deadline_seconds: plan.start_deadline_seconds,
         retention_days: plan.retention_days,
         context: Some(plan.context),
-        ping: None,
+        ping: plan.ping.map(Into::into),
         paused: false,
     }
 }
@@ -183,7 +192,7 @@ pub(super) fn update(
         start_deadline_seconds: plan.start_deadline_seconds,
         retention_days: plan.retention_days,
         context: Some(plan.context),
-        ping: None,
+        ping: plan.ping.map(Into::into),
         reason: None,
     }
 }

@@ -12,13 +12,15 @@
 //! - `plan`: the values of the fields (pure)
 //! - `input`: the values as inputs of the API
 //! - `errors`: assigns errors to fields
-//! - `identity`, `timing`, `policies`, `target`: the sections
+//! - `identity`, `timing`, `policies`, `target`, `ping`: the sections
+//! - `address`: what may be seen of a watchdog's address
 //! - `permits`: whether the server runs programs
 //! - `yaml`: shows the schedule as a module file
 //! - `preview`: the effect of the timing; `crowd`: how many other schedules start at the same time
 //! - `trial`: calls the target once
 //! - `saving`: sends the form
 
+mod address;
 mod builder;
 mod crowd;
 mod draft;
@@ -28,6 +30,7 @@ mod guard;
 mod identity;
 mod input;
 mod permits;
+mod ping;
 mod plan;
 mod policies;
 mod preview;
@@ -141,6 +144,8 @@ pub(super) fn copied(from: StoredValue<String>, fill: Callback<Draft, AnyView>) 
             load.with(|schedule| {
                 let draft = Draft::of(schedule);
                 draft.name.update(|name| name.push_str("-copy"));
+                // A watchdog that two schedules call would not notice the silence of one of them.
+                draft.ping.clear();
                 fill.run(draft)
             })
         })
@@ -213,7 +218,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route) -> AnyVi
     });
     let effect = edited.map(|edited| (edited.effect)(edited.id, answers, draft));
     let lost = move || {
-        let words = draft.task.lost_words();
+        let words = draft.lost_words();
         lost_sentence(&words.into_iter().map(str::to_owned).collect::<Vec<_>>())
     };
     view! {
@@ -226,6 +231,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route) -> AnyVi
                     {target::target(draft, errors)}
                     {trial::trial(form, schedule)}
                     {policies::policies(draft, errors)}
+                    {ping::ping(draft.ping, errors)}
                 </div>
                 <div class="form-side">
                     {preview::panel(answers, draft, effect)}

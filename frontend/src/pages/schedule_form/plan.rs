@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::draft::Draft;
+use super::{draft::Draft, ping::PingPlan};
 use crate::{
     model::{CatchUp, Failure, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, Policy},
     pages::task_form::{TaskPlan, given, split, whole},
@@ -26,6 +26,7 @@ pub(super) struct Plan {
     pub(super) start_deadline_seconds: Option<i64>,
     pub(super) retention_days: Option<i64>,
     pub(super) context: serde_json::Value,
+    pub(super) ping: Option<PingPlan>,
     pub(super) work: Work,
 }
 
@@ -115,6 +116,7 @@ impl Draft {
                 .map(|text| whole("retentionDays", &text))
                 .transpose()?,
             context,
+            ping: self.ping.plan()?,
             work: self.work()?,
         })
     }

@@ -1,10 +1,12 @@
-//! Shows the schedule as a module file. Default values and secrets are left out; references to secrets stay.
+//! Shows the schedule as a module file. Default values and secrets are left out; references to secrets stay, and the
+//! addresses of a watchdog are masked.
 
 use leptos::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
     draft::{Draft, catch_up_name, gap_name, overlap_hour_name, overlap_name},
+    ping::PingPlan,
     plan::{Plan, Work},
 };
 use crate::{
@@ -110,6 +112,7 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     add(plan.context != json!({}), "context", plan.context.clone());
     let days = plan.retention_days.map(|days| format!("{days}d"));
     add(days.is_some(), "retention", json!(days));
+    add(plan.ping.is_some(), "ping", json!(plan.ping.as_ref().map(PingPlan::in_module)));
     keys
 }
 

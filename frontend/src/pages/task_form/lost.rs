@@ -5,7 +5,7 @@ use leptos::prelude::*;
 type Text = RwSignal<String>;
 
 /// The text of a field until its credential is entered again.
-pub(super) const ENTER_AGAIN: &str =
+pub(in crate::pages) const ENTER_AGAIN: &str =
     "What was typed here was not kept, because it is a credential: enter it again.";
 
 /// A credential that was typed but not saved.
@@ -16,23 +16,23 @@ struct Lost {
     restored: String,
 }
 
-/// The lost credentials of a task. A copy contains the same handle.
+/// The lost credentials of a task or a watchdog. A copy contains the same handle.
 #[derive(Clone, Copy)]
-pub(super) struct LostCredentials(RwSignal<Vec<Lost>>);
+pub(in crate::pages) struct LostCredentials(RwSignal<Vec<Lost>>);
 
 impl LostCredentials {
-    pub(super) fn new() -> Self {
+    pub(in crate::pages) fn new() -> Self {
         Self(RwSignal::new(Vec::new()))
     }
 
     /// Marks the fields that the draft left out, with their restored texts.
-    pub(super) fn set(self, fields: impl Iterator<Item = (&'static str, Text)>) {
+    pub(in crate::pages) fn set(self, fields: impl Iterator<Item = (&'static str, Text)>) {
         let lost = fields.map(|(name, text)| Lost { name, restored: text.get_untracked() });
         self.0.set(lost.collect());
     }
 
     /// Whether a field lost its credential and the credential was not entered again; tracked.
-    pub(super) fn has(self, name: &str, text: Text) -> bool {
+    pub(in crate::pages) fn has(self, name: &str, text: Text) -> bool {
         let stands = |lost: &Lost| lost.name == name && text.with(|text| *text == lost.restored);
         self.0.with(|all| all.iter().any(stands))
     }

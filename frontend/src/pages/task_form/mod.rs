@@ -26,7 +26,7 @@ pub(super) use action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan}
 pub(super) use credentials::{CREDENTIAL_KEYS, MASK, is_open, reveals_nothing};
 pub(super) use event::{AddressAction, BrokerAction, EventAction, PublishAction};
 pub(super) use fields::TaskFields;
-pub(super) use lost::lost_sentence;
+pub(super) use lost::{ENTER_AGAIN, LostCredentials, lost_sentence};
 pub(super) use reading::{given, number, split, whole};
 pub(super) use refusal::{refusal, show_wrong_field};
 pub(super) use sections::{FieldErrors, Place, kinds, limits, target_fields};
