@@ -31,7 +31,7 @@ pub(crate) fn Feeds() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Calendar feeds"</h1>
-            <p class="muted">"Upcoming runs in your calendar program, and badges for your pages."</p>
+            <p class="muted">"Upcoming runs, pauses and suppressed fires in your calendar program, and badges for your pages."</p>
             <div class="actions">{button(Look::Primary, None, "New feed", move || new.set(true))}</div>
         </header>
         {kit::picker("New feeds are of", namespace)}

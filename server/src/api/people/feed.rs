@@ -17,7 +17,7 @@ use crate::{
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "Kind")]
 pub(crate) enum FeedKind {
-    /// Upcoming runs as iCalendar, at `/calendar.ics`.
+    /// Upcoming runs, pauses and suppressed fires as iCalendar, at `/calendar.ics`.
     Calendar,
     /// The results of the last runs: a picture at `/badge.svg`, and JSON in the endpoint format of
     /// Shields.io at `/badge.json`.

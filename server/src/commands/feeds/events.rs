@@ -1,8 +1,12 @@
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
-use entity::{Timestamp, schedule::Model};
+use entity::schedule::Model;
 use timetable::{Fire, Timetable};
 
-use super::OpenFeed;
+use super::{
+    FeedContent, OpenFeed,
+    event::{EventTime, FeedEvent, FeedPause, FeedSchedule},
+    suppressed::SuppressedDays,
+};
 use crate::{
     commands::{CommandError, Commands, bulk::query::sought},
     model::{
@@ -19,103 +23,119 @@ use crate::{
 
 /// How many days ahead a feed reaches, in addition to today.
 const DAYS: u64 = 31;
-/// Maximum number of schedules to read, and of events to show.
+/// Maximum number of schedules to read, and of runs to show.
 const SCHEDULES: u64 = 1_000;
 const EVENTS: usize = 2_000;
+/// Maximum number of pauses to show, and of days on which calendars suppress fires.
+const OTHERS: usize = 500;
 /// Maximum number of individual events of a schedule on one day. If it has more fires, one event
 /// stands for the day.
 const EACH: u64 = 12;
 /// Maximum number of calls of the calculator.
 const LOOKS: usize = 100_000;
 
-/// A run, or the runs of a day.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FeedEvent {
-    /// The schedule that fires.
-    pub schedule: FeedSchedule,
-    /// The time or day.
-    pub when: EventTime,
-}
-
-/// The properties of a schedule that a calendar shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FeedSchedule {
-    /// The schedule's key.
-    pub id: uuid::Uuid,
-    /// The schedule's name.
-    pub name: String,
-    /// A description of the schedule's timing.
-    pub description: String,
-    /// The schedule's note.
-    pub note: String,
-    /// The schedule's tags.
-    pub tags: Vec<String>,
-    /// When the schedule was last changed.
-    pub updated_at: Timestamp,
-}
-
-/// The time of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventTime {
-    /// A single instant.
-    At(DateTime<Utc>),
-    /// A day in UTC, and the number of fires on it.
-    On(NaiveDate, u64),
-}
-
-impl EventTime {
-    fn begins(self) -> DateTime<Utc> {
-        match self {
-            Self::At(at) => at,
-            Self::On(date, _) => date.and_time(NaiveTime::MIN).and_utc(),
-        }
-    }
-}
+const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
 
 /// The events of a feed, soonest first, and whether the list is complete.
 pub async fn events(
     commands: &Commands,
     opened: &OpenFeed,
+    content: FeedContent,
 ) -> Result<(Vec<FeedEvent>, bool), CommandError> {
     let now = commands.clock.now();
-    let rows = schedules_of(commands, opened).await?;
+    let FoundSchedules { active: rows, paused } = schedules_of(commands, opened).await?;
     let named = calendars::named(rows.iter().map(|row| &row.calendars));
     let current = commands.calendars.current(commands.store.read(), &named, calendars::NOW).await?;
     let cache = commands.cache.clone();
-    let work = move || events_of(rows, &cache, &current, now);
+    let work = move || {
+        let (mut found, mut is_whole) = ahead(rows, &cache, &current, now, content);
+        if content.pauses {
+            is_whole &= paused.len() <= OTHERS;
+            found.extend(paused.iter().take(OTHERS).filter_map(|row| pause_of(row, &cache, now)));
+        }
+        found.sort_by_key(|event| (event.begins(), event.id()));
+        (found, is_whole)
+    };
     commands.compute(opened.feed.namespace_id, work).await
 }
 
-/// The events of these schedules.
-fn events_of(
+/// The coming runs of these schedules, and the days on which calendars suppress their fires.
+fn ahead(
     rows: Vec<Model>,
     cache: &timetable::Cache,
     current: &CurrentCalendars,
     now: DateTime<Utc>,
+    content: FeedContent,
 ) -> (Vec<FeedEvent>, bool) {
     let mut is_whole = rows.len() < usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
     let (mut found, mut looks) = (Vec::new(), LOOKS);
+    let mut suppressed = SuppressedDays::new(current);
     for row in rows {
         let definition = Spec::of(&row).timing.definition(row.id, row.anchor_at.utc());
         let plain = cache.timetable(&definition);
         let timetable =
             plain.and_then(|plain| calendars::with(plain, row.calendars.as_ref(), current));
         // If the timing of a schedule cannot be compiled, the schedule does not fire.
-        if let Ok(timetable) = timetable {
+        let Ok(timetable) = timetable else { continue };
+        if content.runs {
             is_whole &= of_schedule(&row, &timetable, now, &mut looks, &mut found);
         }
+        if content.calendars && timetable.has_calendars() {
+            let until = midnight_after(now.date_naive(), DAYS) - MOMENT;
+            let (after, left) = (cursor(&row, now), fires_left(&row));
+            is_whole &= suppressed.add(&row, &timetable, after, until, left, &mut looks);
+        }
     }
-    found.sort_by_key(|event| (event.when.begins(), event.schedule.id));
+    found.sort_by_key(|event| (event.begins(), event.id()));
     is_whole &= found.len() <= EVENTS;
     found.truncate(EVENTS);
-    (found, is_whole)
+    let (days, are_all) = suppressed.first(OTHERS);
+    found.extend(days.into_iter().map(FeedEvent::Suppressed));
+    (found, is_whole && are_all)
 }
 
-/// The schedules of the feed that will fire.
-async fn schedules_of(commands: &Commands, opened: &OpenFeed) -> Result<Vec<Model>, CommandError> {
+/// The current pause of a schedule.
+fn pause_of(row: &Model, cache: &timetable::Cache, now: DateTime<Utc>) -> Option<FeedEvent> {
+    let from = row.paused_at?.utc();
+    let end = row.paused_until.map(|until| until.utc());
+    let definition = Spec::of(row).timing.definition(row.id, row.anchor_at.utc());
+    let timetable = cache.timetable(&definition);
+    let pause = FeedPause {
+        from,
+        until: end.unwrap_or_else(|| midnight_after(now.date_naive(), DAYS)),
+        has_end: end.is_some(),
+        reason: row.paused_reason.clone().unwrap_or_default(),
+        by: row.paused_by.clone().unwrap_or_default(),
+    };
+    let words = timetable.map(|timetable| timetable.describe()).unwrap_or_default();
+    (from < pause.until).then(|| FeedEvent::Pause(FeedSchedule::of(row, words), pause))
+}
+
+/// The schedules of a feed.
+struct FoundSchedules {
+    /// The schedules that will fire.
+    active: Vec<Model>,
+    paused: Vec<Model>,
+}
+
+async fn schedules_of(
+    commands: &Commands,
+    opened: &OpenFeed,
+) -> Result<FoundSchedules, CommandError> {
     let rows = shown(commands, opened).await?;
-    let fires = |row: &Model| row.enabled && row.deleted_at.is_none();
-    Ok(rows.into_iter().filter(|row| fires(row) && row.next_scheduled_at.is_some()).collect())
+    let rows = rows.into_iter().filter(|row| row.deleted_at.is_none());
+    let (mut active, mut paused): (Vec<_>, Vec<_>) = rows.partition(|row| row.enabled);
+    active.retain(|row| row.next_scheduled_at.is_some());
+    if opened.feed.schedule_id.is_none() && opened.feed.search.is_none() {
+        // The feed of a namespace finds the schedules that fire next, so none that is paused.
+        let within = Within::One(opened.feed.namespace_id);
+        let standing = Some(reads::schedules::ScheduleStatus::Paused);
+        let filter = reads::schedules::Filter { standing, ..Default::default() };
+        let window = PageWindow::first(OTHERS as u64 + 1);
+        let page = reads::schedules::page(&commands.store, &within, &filter, false, &window);
+        paused = page.await?.rows;
+    }
+    Ok(FoundSchedules { active, paused })
 }
 
 /// The schedules of a feed, at most 1,000.
@@ -149,21 +169,9 @@ fn of_schedule(
     looks: &mut usize,
     found: &mut Vec<FeedEvent>,
 ) -> bool {
-    let moment = TimeDelta::milliseconds(1);
     let until = midnight_after(now.date_naive(), DAYS);
-    let cursor = row.next_scheduled_at.map_or(now, |cursor| cursor.utc());
-    let mut after = cursor.max(now) - moment;
-    let mut left = row
-        .max_fires
-        .map_or(u64::MAX, |most| u64::try_from(most - row.fire_count).unwrap_or_default());
-    let shown = FeedSchedule {
-        id: row.id,
-        name: row.name.clone(),
-        description: timetable.describe(),
-        note: row.note.clone(),
-        tags: row.tags.0.clone(),
-        updated_at: row.updated_at,
-    };
+    let (mut after, mut left) = (cursor(row, now), fires_left(row));
+    let shown = FeedSchedule::of(row, timetable.describe());
     while left > 0 {
         // Continues with the day of the next fire: days without fires are skipped.
         let Some(next) = timetable.next_allowed(after).filter(|fire| fire.at < until) else {
@@ -172,9 +180,9 @@ fn of_schedule(
         let Some(rest) = looks.checked_sub(2) else { return false };
         *looks = rest;
         let date = next.at.date_naive();
-        let end = midnight_after(date, 1) - moment;
-        let fires = count(timetable, next.at - moment, end).min(left);
-        let event = |when| FeedEvent { schedule: shown.clone(), when };
+        let end = midnight_after(date, 1) - MOMENT;
+        let fires = count(timetable, next.at - MOMENT, end).min(left);
+        let event = |when| FeedEvent::Run(shown.clone(), when);
         if fires > EACH {
             found.push(event(EventTime::On(date, fires)));
         } else {
@@ -188,6 +196,16 @@ fn of_schedule(
         after = end;
     }
     true
+}
+
+/// The instant after which the schedule has fires that are still ahead.
+fn cursor(row: &Model, now: DateTime<Utc>) -> DateTime<Utc> {
+    row.next_scheduled_at.map_or(now, |cursor| cursor.utc()).max(now) - MOMENT
+}
+
+/// The number of fires before the schedule is exhausted.
+fn fires_left(row: &Model) -> u64 {
+    row.max_fires.map_or(u64::MAX, |most| u64::try_from(most - row.fire_count).unwrap_or_default())
 }
 
 /// Counts the fires that no calendar suppresses.

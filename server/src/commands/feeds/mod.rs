@@ -6,13 +6,22 @@
 //!
 //! - `open`: finds the feed of a key, and its namespace
 //! - `standing`: the results of the last runs, for a badge
-//! - `events`: upcoming fires, from the calculator that the planner uses
+//! - `event`: what a calendar shows of them
+//! - `events`: upcoming fires, from the calculator that the planner uses, and current pauses
+//! - `suppressed`: the days on which calendars suppress fires
+//! - `content`: which of these events an address asks for
 
+mod content;
+mod event;
 mod events;
 mod open;
 mod standing;
+mod suppressed;
 
-pub use events::{EventTime, FeedEvent, FeedSchedule, events};
+pub use content::FeedContent;
+pub use event::{EventTime, FeedEvent, FeedPause, FeedSchedule};
+pub use events::events;
 pub use open::{OpenFeed, open};
 pub(crate) use open::{PREFIX, hashed};
 pub use standing::{BadgeCounts, standing};
+pub use suppressed::SuppressedDay;

@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 
 use axum::{
     extract::{ConnectInfo, Query, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderValue, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
 use entity::calendar_feed::Kind;
@@ -13,18 +13,19 @@ use super::{
     opened::{answer, opened, place_for, refused, without_token},
 };
 use crate::{
-    commands::feeds,
+    commands::feeds::{self, FeedContent},
     web::{Web, refusal::Refusal},
 };
 
 /// How long a calendar program may use its copy of the feed.
 const CACHED: &str = "private, max-age=300";
 
-/// The key of the feed.
+/// The key of the feed, and the kinds of events to show: `runs,pauses`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web) struct CalendarQuery {
     token: String,
+    include: Option<String>,
 }
 
 /// The calendar of a feed.
@@ -34,10 +35,15 @@ pub(in crate::web) async fn feed(
     headers: HeaderMap,
     asked: Result<Query<CalendarQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let Ok(Query(CalendarQuery { token })) = asked else { return Err(without_token()) };
+    let Ok(Query(CalendarQuery { token, include })) = asked else { return Err(without_token()) };
+    let content = include.map_or(Some(FeedContent::ALL), |kinds| FeedContent::parse(&kinds));
+    let Some(content) = content else {
+        let text = "`include` is a list of `runs`, `pauses` and `calendars`, separated by commas";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, text));
+    };
     let opened = opened(&web, peer, &headers, Kind::Calendar, &token).await?;
     let _place = place_for(&web, &opened).await?;
-    let found = feeds::events(&web.commands, &opened).await;
+    let found = feeds::events(&web.commands, &opened, content).await;
     let (events, is_whole) = found.map_err(refused)?;
     let name = format!("{} ({})", opened.feed.name, opened.namespace);
     let link = web.config.public_url.as_deref();

@@ -1,8 +1,11 @@
 //! Writes iCalendar: lines of at most 75 bytes, with escaped texts.
 
-use chrono::{DateTime, Days, Utc};
+use std::iter;
 
-use crate::commands::feeds::{EventTime, FeedEvent, FeedSchedule};
+use chrono::{DateTime, Days, NaiveDate, Utc};
+use uuid::Uuid;
+
+use crate::commands::feeds::{EventTime, FeedEvent, FeedPause, FeedSchedule, SuppressedDay};
 
 /// Maximum length of a line, without its end.
 const LINE: usize = 75;
@@ -27,7 +30,7 @@ pub(super) fn calendar(
     if !is_whole {
         text.text(
             "X-WR-CALDESC",
-            "There are more runs than a calendar shows; the console lists them.",
+            "There is more than a calendar shows; the console lists all of it.",
         );
     }
     text.raw(&format!("REFRESH-INTERVAL;VALUE=DURATION:{REFRESH}"));
@@ -43,9 +46,20 @@ pub(super) fn calendar(
 struct CalendarLines(String);
 
 impl CalendarLines {
-    fn event(&mut self, FeedEvent { schedule, when }: &FeedEvent, link: Option<&str>) {
-        let FeedSchedule { id, name, description, note, tags, updated_at } = schedule;
+    fn event(&mut self, event: &FeedEvent, link: Option<&str>) {
         self.raw("BEGIN:VEVENT");
+        match event {
+            FeedEvent::Run(schedule, when) => self.run(schedule, *when, link),
+            FeedEvent::Pause(schedule, pause) => self.pause(schedule, pause, link),
+            FeedEvent::Suppressed(day) => self.suppressed(day, link),
+        }
+        // The event does not mark its reader as busy.
+        self.raw("TRANSP:TRANSPARENT");
+        self.raw("END:VEVENT");
+    }
+
+    fn run(&mut self, schedule: &FeedSchedule, when: EventTime, link: Option<&str>) {
+        let FeedSchedule { id, name, description, note, updated_at, .. } = schedule;
         match when {
             EventTime::At(at) => {
                 // The UID has the same id and time as the run's idempotency key, so that it is the
@@ -53,32 +67,72 @@ impl CalendarLines {
                 let (seconds, ms) = (at.timestamp(), at.timestamp_subsec_millis());
                 let part = if ms == 0 { String::new() } else { format!(".{ms:03}") };
                 self.raw(&format!("UID:{id}-{seconds}{part}@carillon"));
-                self.raw(&format!("DTSTART:{}", instant(*at)));
+                self.raw(&format!("DTSTART:{}", instant(at)));
                 self.text("SUMMARY", name);
             }
             EventTime::On(date, times) => {
-                let next = date.checked_add_days(Days::new(1)).unwrap_or(*date);
-                self.raw(&format!("UID:{id}-{}@carillon", date.format("%Y%m%d")));
-                self.raw(&format!("DTSTART;VALUE=DATE:{}", date.format("%Y%m%d")));
-                self.raw(&format!("DTEND;VALUE=DATE:{}", next.format("%Y%m%d")));
-                let runs = if *times == 1 { "run" } else { "runs" };
-                self.text("SUMMARY", &format!("{name}: {times} {runs}"));
+                self.raw(&format!("UID:{id}-{}@carillon", day(date)));
+                self.all_day(date);
+                self.text("SUMMARY", &format!("{name}: {}", amount(times, "run", "runs")));
             }
         }
         // The event's contents change only with the schedule.
         self.raw(&format!("DTSTAMP:{}", instant(updated_at.utc())));
         let note = if note.is_empty() { String::new() } else { format!("\n\n{note}") };
         self.text("DESCRIPTION", &format!("{description}{note}"));
-        if !tags.is_empty() {
-            let tags: Vec<String> = tags.iter().map(|tag| escaped(tag)).collect();
-            self.raw(&format!("CATEGORIES:{}", tags.join(",")));
-        }
+        self.categories("run", &schedule.tags);
+        self.link(link, "schedules", *id);
+    }
+
+    fn pause(&mut self, schedule: &FeedSchedule, pause: &FeedPause, link: Option<&str>) {
+        let FeedSchedule { id, name, description, .. } = schedule;
+        let FeedPause { from, until, has_end, reason, by } = pause;
+        self.raw(&format!("UID:{id}-pause-{}@carillon", from.timestamp()));
+        self.raw(&format!("DTSTART:{}", instant(*from)));
+        self.raw(&format!("DTEND:{}", instant(*until)));
+        let end = if *has_end { "" } else { " until it is resumed" };
+        self.text("SUMMARY", &format!("{name}: paused{end}"));
+        self.raw(&format!("DTSTAMP:{}", instant(*from)));
+        self.text("DESCRIPTION", &format!("{reason} ({by})\n\n{description}"));
+        self.categories("pause", &schedule.tags);
+        self.link(link, "schedules", *id);
+    }
+
+    fn suppressed(&mut self, suppressed: &SuppressedDay, link: Option<&str>) {
+        let SuppressedDay { calendar, name, date, fires, schedules, named, updated_at, .. } =
+            suppressed;
+        self.raw(&format!("UID:{calendar}-{}@carillon", day(*date)));
+        self.all_day(*date);
+        let fires = amount(*fires, "fire", "fires");
+        self.text("SUMMARY", &format!("{name}: {fires} suppressed"));
+        self.raw(&format!("DTSTAMP:{}", instant(*updated_at)));
+        let more = match schedules.saturating_sub(named.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let words = format!("The calendar {name} suppresses {fires}: {}{more}", named.join(", "));
+        self.text("DESCRIPTION", &words);
+        self.categories("calendar", &[]);
+        self.link(link, "calendars", *calendar);
+    }
+
+    fn all_day(&mut self, date: NaiveDate) {
+        let next = date.checked_add_days(Days::new(1)).unwrap_or(date);
+        self.raw(&format!("DTSTART;VALUE=DATE:{}", day(date)));
+        self.raw(&format!("DTEND;VALUE=DATE:{}", day(next)));
+    }
+
+    /// The kind of the event, by which programs can filter, and the schedule's tags.
+    fn categories(&mut self, kind: &str, tags: &[String]) {
+        let tags = tags.iter().map(|tag| escaped(tag));
+        let all: Vec<String> = iter::once(kind.to_owned()).chain(tags).collect();
+        self.raw(&format!("CATEGORIES:{}", all.join(",")));
+    }
+
+    fn link(&mut self, link: Option<&str>, place: &str, id: Uuid) {
         if let Some(link) = link {
-            self.raw(&format!("URL:{link}/schedules/{id}"));
+            self.raw(&format!("URL:{link}/{place}/{id}"));
         }
-        // The event does not mark its reader as busy.
-        self.raw("TRANSP:TRANSPARENT");
-        self.raw("END:VEVENT");
     }
 
     fn text(&mut self, name: &str, value: &str) {
@@ -107,6 +161,14 @@ impl CalendarLines {
 
 fn instant(at: DateTime<Utc>) -> String {
     at.format("%Y%m%dT%H%M%SZ").to_string()
+}
+
+fn day(date: NaiveDate) -> String {
+    date.format("%Y%m%d").to_string()
+}
+
+fn amount(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A text as a value, without line ends and control characters, which calendars may not contain.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike, Utc, Weekday};
 use icalendar::{Calendar, CalendarComponent, CalendarDateTime, Component, DatePerhapsTime, Event};
 use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use crate::support::{Command, Server, TestDatabase, cookie, on_both};
 
 on_both!(
     a_calendar_shows_what_is_to_come_to_whoever_has_its_address,
+    a_calendar_shows_what_does_not_run_and_why,
     a_badge_says_how_the_last_runs_went_to_whoever_has_its_address,
 );
 
@@ -125,7 +126,11 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     assert!((31..=32).contains(&busy.len()), "{}", busy.len());
     assert!(busy.iter().any(|event| event.get_summary() == Some("busy: 86400 runs")));
     assert!(busy.iter().all(|event| matches!(event.get_start(), Some(DatePerhapsTime::Date(_)))));
-    assert!(of(&shown, "soon").len() > 300 && of(&shown, "paused").is_empty());
+    assert!(of(&shown, "soon").len() > 300);
+    // A paused schedule has no runs, but an event for its pause.
+    let paused = of(&shown, "paused");
+    assert_eq!(paused.len(), 1, "{paused:?}");
+    assert_eq!(paused[0].get_summary(), Some("paused: paused until it is resumed"));
     let uids: BTreeSet<_> = shown.iter().map(|event| event.get_uid().unwrap()).collect();
     assert_eq!(uids.len(), shown.len(), "one event, one key");
 
@@ -184,6 +189,71 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     assert_eq!(codes, BTreeSet::from([StatusCode::NOT_FOUND, StatusCode::TOO_MANY_REQUESTS]));
     let nothing = server.get("/calendar.ics").send().await.unwrap();
     assert_eq!(nothing.status(), StatusCode::BAD_REQUEST);
+}
+
+async fn a_calendar_shows_what_does_not_run_and_why(database: TestDatabase) {
+    let server = Server::start(&database);
+    let ada = signed_in(&server, &database, "ada", "admin").await;
+    let create = "mutation ($input: CreateCalendarInput!) {
+        createCalendar(input: $input) { calendar { id } } }";
+    let weekends = json!({ "name": "weekends", "mode": "EXCLUDE", "weekdays": ["SAT", "SUN"] });
+    let made = ask(&server, &ada, create, json!({ "input": weekends })).await;
+    let calendar = made["createCalendar"]["calendar"]["id"].as_str().unwrap().to_owned();
+    let input = |name: &str| {
+        json!({
+            "name": name, "tags": [name], "calendars": ["weekends"],
+            "timing": { "expressions": ["0 9 * * *"], "zone": "Europe/Berlin" },
+            "task": { "target": { "noop": {} } },
+        })
+    };
+    schedule(&server, &ada, input("first")).await;
+    schedule(&server, &ada, input("second")).await;
+    let moved = schedule(&server, &ada, input("moved")).await;
+    let pause = "mutation ($id: UUID!) { pauseSchedule(
+        id: $id, reason: \"the move\", until: \"2099-01-01T00:00:00Z\") { schedule { id } } }";
+    ask(&server, &ada, pause, json!({ "id": moved })).await;
+
+    let (_, path) = feed(&server, &ada, json!({ "name": "all" })).await;
+    let shown = events(&server, &path).await;
+    // Weekends suppress the fires of both schedules; there is one event for each day.
+    let suppressed = of(&shown, "weekends");
+    assert!((8..=10).contains(&suppressed.len()), "{suppressed:?}");
+    for event in &suppressed {
+        assert_eq!(event.get_summary(), Some("weekends: 2 fires suppressed"));
+        let words = event.get_description().unwrap();
+        assert!(words.contains("first") && words.contains("second"), "{words}");
+        let Some(DatePerhapsTime::Date(date)) = event.get_start() else { panic!("{event:?}") };
+        assert!(matches!(date.weekday(), Weekday::Sat | Weekday::Sun), "{date}");
+        let uid = format!("{calendar}-{}@carillon", date.format("%Y%m%d"));
+        assert_eq!(event.get_uid(), Some(&*uid));
+    }
+    // A pause lasts from its begin to its end, and says why.
+    let paused = of(&shown, "moved");
+    assert_eq!(paused.len(), 1, "{paused:?}");
+    assert_eq!(paused[0].get_summary(), Some("moved: paused"));
+    assert!(paused[0].get_description().unwrap().starts_with("the move ("), "{paused:?}");
+    let text = server.get(&path).send().await.unwrap().text().await.unwrap();
+    let text = text.replace("\r\n ", "");
+    for line in [
+        "DTEND:20990101T000000Z",
+        "CATEGORIES:pause,moved",
+        "CATEGORIES:run,first",
+        "CATEGORIES:calendar",
+    ] {
+        assert!(text.contains(&format!("{line}\r\n")), "{line}: {text}");
+    }
+
+    // The address determines which of these events a program gets.
+    let runs = events(&server, &format!("{path}&include=runs")).await;
+    assert_eq!(runs.len() + suppressed.len() + paused.len(), shown.len());
+    let others = events(&server, &format!("{path}&include=pauses,calendars")).await;
+    assert_eq!(others.len(), suppressed.len() + paused.len());
+    let unknown = server.get(&format!("{path}&include=fires")).send().await.unwrap();
+    assert_eq!(unknown.status(), StatusCode::BAD_REQUEST);
+
+    // The feed of a paused schedule has only the pause.
+    let (_, single) = feed(&server, &ada, json!({ "name": "one", "schedule": "moved" })).await;
+    assert_eq!(events(&server, &single).await.len(), 1);
 }
 
 /// Triggers the schedule, and waits until that run has ended.

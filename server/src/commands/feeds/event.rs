@@ -1,0 +1,97 @@
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use entity::{Timestamp, schedule::Model};
+use uuid::Uuid;
+
+use super::SuppressedDay;
+
+/// An event of a calendar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FeedEvent {
+    /// A run of a schedule, or its runs of a day.
+    Run(FeedSchedule, EventTime),
+    /// The current pause of a schedule.
+    Pause(FeedSchedule, FeedPause),
+    /// A day on which a calendar suppresses fires.
+    Suppressed(SuppressedDay),
+}
+
+impl FeedEvent {
+    pub(super) fn begins(&self) -> DateTime<Utc> {
+        match self {
+            Self::Run(_, when) => when.begins(),
+            Self::Pause(_, pause) => pause.from,
+            Self::Suppressed(day) => day.date.and_time(NaiveTime::MIN).and_utc(),
+        }
+    }
+
+    /// The key of the schedule or calendar.
+    pub(super) fn id(&self) -> Uuid {
+        match self {
+            Self::Run(schedule, _) | Self::Pause(schedule, _) => schedule.id,
+            Self::Suppressed(day) => day.calendar,
+        }
+    }
+}
+
+/// The properties of a schedule that a calendar shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedSchedule {
+    /// The schedule's key.
+    pub id: Uuid,
+    /// The schedule's name.
+    pub name: String,
+    /// A description of the schedule's timing.
+    pub description: String,
+    /// The schedule's note.
+    pub note: String,
+    /// The schedule's tags.
+    pub tags: Vec<String>,
+    /// When the schedule was last changed.
+    pub updated_at: Timestamp,
+}
+
+impl FeedSchedule {
+    pub(super) fn of(row: &Model, description: String) -> Self {
+        Self {
+            id: row.id,
+            name: row.name.clone(),
+            description,
+            note: row.note.clone(),
+            tags: row.tags.0.clone(),
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// The pause of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedPause {
+    /// When the pause began.
+    pub from: DateTime<Utc>,
+    /// When the pause ends, or else until when the calendar shows it.
+    pub until: DateTime<Utc>,
+    /// Whether the pause ends then.
+    pub has_end: bool,
+    /// The reason for the pause.
+    pub reason: String,
+    /// Who paused the schedule.
+    pub by: String,
+}
+
+/// The time of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventTime {
+    /// A single instant.
+    At(DateTime<Utc>),
+    /// A day in UTC, and the number of fires on it.
+    On(NaiveDate, u64),
+}
+
+impl EventTime {
+    fn begins(self) -> DateTime<Utc> {
+        match self {
+            Self::At(at) => at,
+            Self::On(date, _) => date.and_time(NaiveTime::MIN).and_utc(),
+        }
+    }
+}
