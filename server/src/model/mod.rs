@@ -6,6 +6,7 @@
 //! - `ping`: the addresses that a schedule calls about its runs; `context`: the context of runs
 //! - `secret_users`: which objects refer to which secrets
 //! - `quotas`, `retention`: how much a namespace may use, and how long its history is kept
+//! - `ledger_check`: whether a ledger accounts for all instants that a schedule should have had
 //! - `usual`: usual durations of runs, and estimates for running ones
 //! - `slots`: intervals in which runs fit
 //! - `bad_input`: a value that cannot be accepted; `check`: small rules that many inputs share
@@ -16,6 +17,7 @@ pub mod calendars;
 pub(crate) mod check;
 mod context;
 pub(crate) mod definition;
+pub mod ledger_check;
 pub(crate) mod naming;
 mod ping;
 mod quotas;

@@ -16,7 +16,7 @@ use crate::{
     access::Editor,
     commands::{BadInput, Call, CommandError, Commands, Saved, audit::Entry, workflows::Resolved},
     engine::planning::closing,
-    model::{Spec, check},
+    model::{Spec, check, ledger_check::RESTORED},
     store::{DatabaseTransaction, quotas::Usage, schedules, workflows},
 };
 
@@ -69,8 +69,7 @@ impl Commands {
         }
         let workflow = self.workflow_back(&tx, &row, &spec).await?;
         let saved = self.write_back(&tx, &row, &spec, timing.as_ref(), now).await?;
-        let told = "restored after it was deleted";
-        let kept = self.version_row(who, row.id, row.version + 1, &spec, &workflow, told);
+        let kept = self.version_row(who, row.id, row.version + 1, &spec, &workflow, RESTORED);
         schedules::insert_version(&tx, kept).await?;
         let entry = Entry {
             action: "schedule.undelete",

@@ -5,7 +5,8 @@
 //!
 //! - `schedules`: the list of schedules with its filters;
 //!   `schedule_groups`: schedules counted by tag or module
-//! - `runs`, `fires`, `logs`: the history of a schedule; `ledger`: the fires of all schedules
+//! - `runs`, `fires`, `logs`: the history of a schedule; `ledger`: the fires of all schedules;
+//!   `ledger_check`: what a check of the ledger compares
 //! - `sorted`: pages that are sorted by a number
 //! - `search`: translates a search to SQL; `matching`: conditions on columns
 //! - `backfills`: backfills and their progress
@@ -30,6 +31,7 @@ pub mod fires;
 pub mod health;
 pub mod health_causes;
 pub mod ledger;
+pub mod ledger_check;
 pub mod logs;
 mod matching;
 pub mod modules;

@@ -1,0 +1,321 @@
+//! The timings that a schedule has had, and when each of them applied.
+
+use std::fmt::Display;
+
+use entity::{Timestamp, schedule, schedule_version};
+use timetable::{Cache, Timetable};
+
+use super::compare::{CheckedRange, MARGIN_MS};
+use crate::{
+    model::{Spec, Timing},
+    store::days::DAY_MS,
+};
+
+/// The description of a version that restores a deleted schedule.
+pub(crate) const RESTORED: &str = "restored after it was deleted";
+
+/// A time during which a schedule had the same timing.
+#[derive(Clone, Debug)]
+pub struct TimingPeriod {
+    /// The first version of the schedule in the period.
+    pub first_version: i32,
+    /// Computes the instants of the period.
+    pub timetable: Timetable,
+    /// The change that began the period: its instants come after this time.
+    pub began: Timestamp,
+    /// The change that ended the period; `None` if none has.
+    pub ended: Option<Timestamp>,
+    /// Whether the schedule may have stopped before the period ended, because it was deleted or has
+    /// had its maximum of fires.
+    pub may_stop: bool,
+}
+
+/// What a check knows about a schedule.
+#[derive(Clone, Debug)]
+pub struct ScheduleLife {
+    /// The periods, in order.
+    pub(super) periods: Vec<TimingPeriod>,
+    /// The retention of each version, and when another version replaced it.
+    pub(super) retentions: Vec<(Option<Timestamp>, Option<i64>)>,
+    /// The current version.
+    pub(super) version: i32,
+    /// The next instant that has no row in the ledger yet.
+    pub(super) cursor: Option<Timestamp>,
+    /// False while the schedule is paused.
+    pub(super) enabled: bool,
+}
+
+/// A version of a schedule's definition.
+struct KnownVersion {
+    version: i32,
+    began: Timestamp,
+    spec: Spec,
+    is_restored: bool,
+}
+
+impl KnownVersion {
+    /// Whether the version continues the instants of the one before.
+    fn goes_on_from(&self, before: &Self) -> bool {
+        !self.is_restored
+            && self.spec.max_fires == before.spec.max_fires
+            && bare(&self.spec.timing) == bare(&before.spec.timing)
+    }
+}
+
+/// A timing without what changes none of its instants.
+fn bare(timing: &Timing) -> Timing {
+    Timing { jitter_seconds: 0, ..timing.clone() }
+}
+
+impl ScheduleLife {
+    /// The life of a schedule, from those of its versions that were in force during the range to
+    /// check. Without any, its current definition applies to the whole range. The row must be read
+    /// before the rows of the ledger, so that a claim made in the meantime shows there.
+    ///
+    /// # Errors
+    ///
+    /// One of the versions can no longer be read.
+    pub fn of(
+        row: &schedule::Model,
+        versions: Vec<schedule_version::Model>,
+        timings: &Cache,
+    ) -> Result<Self, String> {
+        let known = known_versions(row, versions)?;
+        let mut periods = Vec::<TimingPeriod>::new();
+        for (index, one) in known.iter().enumerate() {
+            let before = index.checked_sub(1).and_then(|before| known.get(before));
+            if before.is_some_and(|before| one.goes_on_from(before)) {
+                continue;
+            }
+            let definition = one.spec.timing.definition(row.id, row.anchor_at.utc());
+            let timetable =
+                timings.timetable(&definition).map_err(|error| unreadable(one.version, &error))?;
+            if let Some(last) = periods.last_mut() {
+                last.ended = Some(one.began);
+                last.may_stop |= one.is_restored;
+            }
+            periods.push(TimingPeriod {
+                first_version: one.version,
+                timetable,
+                began: one.began,
+                ended: None,
+                may_stop: one.spec.max_fires.is_some_and(|max| max <= row.fire_count),
+            });
+        }
+        let replaced = known.iter().skip(1).map(|next| Some(next.began)).chain([None]);
+        let days = known.iter().map(|one| one.spec.retention_days);
+        Ok(Self {
+            periods,
+            retentions: replaced.zip(days).collect(),
+            version: row.version,
+            cursor: row.next_scheduled_at,
+            enabled: row.enabled,
+        })
+    }
+
+    /// The instant from which on retention has removed no row, if it keeps `usual` days of history
+    /// without a retention of the schedule's own. The clock of the node that removes rows may be a
+    /// little ahead.
+    pub fn kept_from(&self, usual: i32, now: Timestamp) -> Timestamp {
+        let removed = self.retentions.iter().map(|(replaced, days)| {
+            let days = days.unwrap_or(usual.into());
+            replaced.unwrap_or(now).0.saturating_sub(days.saturating_mul(DAY_MS))
+        });
+        Timestamp(removed.max().unwrap_or(i64::MIN).saturating_add(MARGIN_MS))
+    }
+
+    /// Number of instants in a range, computed without visiting each.
+    pub fn count(&self, range: CheckedRange) -> u64 {
+        let count = |period: &TimingPeriod| {
+            let after = Timestamp(range.from.0 - 1).max(period.began);
+            let until = Timestamp(range.until.0 - 1).min(period.ended.unwrap_or(range.until));
+            if after < until { period.timetable.count(after.utc(), until.utc()) } else { 0 }
+        };
+        let counts = self.periods.iter().map(count);
+        counts.fold(0, u64::saturating_add)
+    }
+}
+
+/// The versions, in order. A version begins no earlier than the one before it, even if it was
+/// written by a node whose clock was behind.
+fn known_versions(
+    row: &schedule::Model,
+    versions: Vec<schedule_version::Model>,
+) -> Result<Vec<KnownVersion>, String> {
+    let mut known = Vec::with_capacity(versions.len());
+    // A version that is newer than the row was written after the row was read.
+    for past in versions.into_iter().filter(|past| past.version <= row.version) {
+        let spec = serde_json::from_value(past.snapshot);
+        known.push(KnownVersion {
+            version: past.version,
+            began: past.changed_at,
+            spec: spec.map_err(|error| unreadable(past.version, &error))?,
+            is_restored: past.change == RESTORED,
+        });
+    }
+    if known.is_empty() {
+        let (version, began, spec) = (row.version, row.created_at, Spec::of(row));
+        known.push(KnownVersion { version, began, spec, is_restored: false });
+    }
+    known.sort_unstable_by_key(|one| one.version);
+    let mut latest = Timestamp(i64::MIN);
+    for one in &mut known {
+        one.began = one.began.max(latest);
+        latest = one.began;
+    }
+    Ok(known)
+}
+
+fn unreadable(version: i32, error: &dyn Display) -> String {
+    format!("version {version} of the schedule can no longer be read: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::{
+        Strings,
+        schedule::{CatchUp, DstGap, DstOverlap, Model, Overlap},
+    };
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const MINUTE: i64 = 60_000;
+
+    fn row(version: i32, fire_count: i64) -> Model {
+        Model {
+            id: Uuid::from_u128(1),
+            namespace_id: Uuid::from_u128(2),
+            name: "tick".to_owned(),
+            note: String::new(),
+            tags: Strings::default(),
+            workflow_id: Uuid::from_u128(3),
+            version,
+            fires_version: version,
+            expressions: Strings(vec!["* * * * *".to_owned()]),
+            zone: "UTC".to_owned(),
+            dst_gap: DstGap::Shift,
+            dst_overlap: DstOverlap::First,
+            anchor_at: Timestamp(0),
+            start_at: None,
+            end_at: None,
+            jitter_ms: 0,
+            calendars: None,
+            max_fires: None,
+            fire_count,
+            fires_an_hour: 60,
+            catch_up: CatchUp::Latest,
+            grace_ms: 300_000,
+            catch_up_max: 100,
+            catch_up_spacing_ms: 0,
+            catch_up_window_ms: DAY_MS,
+            overlap: Overlap::Skip,
+            buffer_limit: None,
+            group_id: None,
+            priority: 0,
+            start_deadline_ms: None,
+            context: json!({}),
+            retention_days: None,
+            ping: None,
+            shard: 0,
+            enabled: true,
+            paused_reason: None,
+            paused_by: None,
+            paused_at: None,
+            paused_until: None,
+            next_scheduled_at: None,
+            next_fire_at: None,
+            last_fire_at: None,
+            module: None,
+            created_at: Timestamp(0),
+            updated_at: Timestamp(0),
+            deleted_at: None,
+            changed: 0,
+        }
+    }
+
+    /// A version that was made at that minute.
+    fn version(version: i32, minute: i64, spec: &Spec, change: &str) -> schedule_version::Model {
+        schedule_version::Model {
+            schedule_id: Uuid::from_u128(1),
+            version,
+            snapshot: json!(spec),
+            change: change.to_owned(),
+            changed_by: "ada".to_owned(),
+            changed_at: Timestamp(minute * MINUTE),
+        }
+    }
+
+    fn life(row: &Model, versions: Vec<schedule_version::Model>) -> ScheduleLife {
+        ScheduleLife::of(row, versions, &Cache::new(10)).unwrap()
+    }
+
+    fn minutely() -> Spec {
+        Spec::on("tick", "* * * * *")
+    }
+
+    #[test]
+    fn an_edit_begins_a_period_only_if_it_changes_the_instants() {
+        let renamed = Spec { name: "tock".to_owned(), retention_days: Some(3), ..minutely() };
+        let mut late = renamed.clone();
+        late.timing.jitter_seconds = 30;
+        let hourly = Spec::on("tock", "0 * * * *");
+        let versions = vec![
+            version(3, 20, &late, "jitter"),
+            version(1, 0, &minutely(), "made"),
+            version(2, 10, &renamed, "name"),
+            version(4, 90, &hourly, "expressions"),
+            version(5, 99, &minutely(), "written after the row was read"),
+        ];
+        let life = life(&row(4, 0), versions);
+        let periods: Vec<_> =
+            life.periods.iter().map(|one| (one.first_version, one.began.0, one.ended)).collect();
+        let changed = Timestamp(90 * MINUTE);
+        assert_eq!(periods, [(1, 0, Some(changed)), (4, changed.0, None)]);
+        assert!(life.periods.iter().all(|one| !one.may_stop));
+        // Ninety minutes, and then the hours 2 and 3.
+        let range = CheckedRange { from: Timestamp(1), until: Timestamp(181 * MINUTE) };
+        assert_eq!(life.count(range), 90 + 2);
+    }
+
+    #[test]
+    fn a_schedule_may_stop_where_it_was_deleted_or_had_its_maximum() {
+        let few = Spec { max_fires: Some(5), ..minutely() };
+        let more = Spec { max_fires: Some(9), ..minutely() };
+        let versions = vec![
+            version(1, 0, &few, "made"),
+            version(2, 10, &more, "maxFires"),
+            version(3, 20, &minutely(), RESTORED),
+        ];
+        let stops = |fires| {
+            let life = life(&row(3, fires), versions.clone());
+            life.periods.iter().map(|one| one.may_stop).collect::<Vec<_>>()
+        };
+        assert_eq!(stops(4), [false, true, false], "it had fewer than five");
+        assert_eq!(stops(5), [true, true, false]);
+    }
+
+    #[test]
+    fn rows_are_kept_by_the_shortest_retention_of_the_time() {
+        let short = Spec { retention_days: Some(1), ..minutely() };
+        let now = Timestamp(10 * DAY_MS);
+        let day = |days: i64| Timestamp(days * DAY_MS + MARGIN_MS);
+        assert_eq!(life(&row(1, 0), vec![]).kept_from(7, now), day(3));
+        let versions = vec![version(1, 0, &short, "made"), version(2, 60, &minutely(), "days")];
+        let kept = life(&row(2, 0), versions).kept_from(7, now);
+        assert_eq!(kept, day(3), "what the first version removed is older");
+        let changed_at = Timestamp(9 * DAY_MS);
+        let later = schedule_version::Model { changed_at, ..version(2, 0, &minutely(), "days") };
+        let versions = vec![version(1, 0, &short, "made"), later];
+        assert_eq!(life(&row(2, 0), versions).kept_from(7, now), day(8));
+    }
+
+    #[test]
+    fn a_version_that_cannot_be_read_is_named() {
+        let mut bad = version(1, 0, &minutely(), "made");
+        bad.snapshot = json!({ "timing": 7 });
+        let error = ScheduleLife::of(&row(1, 0), vec![bad], &Cache::new(10)).unwrap_err();
+        assert!(error.starts_with("version 1 of the schedule can no longer be read: "), "{error}");
+    }
+}
