@@ -22,7 +22,8 @@
 //!   `target`, `group`: the nouns
 //! - `schedule_policy`, `schedule_state`, `schedule_version`, `tally`: parts of a schedule
 //! - `global`: objects that can be refetched by their id alone
-//! - `ledger`: the fires of all schedules, listed and counted
+//! - `ledger`: the fires of all schedules, listed and counted; `ledger_check`, `ledger_finding`:
+//!   whether they account for every instant
 //! - `fire_day`: how often a schedule fires on each of the coming days
 //! - `frequent`: schedules that start as often in each hour
 //! - `clock_changes`: the clock changes that affect schedules
@@ -71,6 +72,8 @@ mod group;
 mod health;
 mod health_finding;
 mod ledger;
+mod ledger_check;
+mod ledger_finding;
 mod limits;
 mod loaders;
 mod log;

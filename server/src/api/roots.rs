@@ -13,6 +13,7 @@ use super::{
     edit_effect::ReadingEffects,
     global::ReadingGlobally,
     ledger::ReadingLedger,
+    ledger_check::CheckingLedger,
     metrics::ReadingFigures,
     minutes::ReadingMinutes,
     module::ReadingDeployed,
@@ -41,7 +42,7 @@ pub struct Query(WorkQueries, HistoryQueries, PreviewQueries, GovernanceQueries,
 struct WorkQueries(ReadingFleet, ReadingSchedules, ReadingScheduleGroups, ReadingShared);
 
 #[derive(MergedObject, Default)]
-struct HistoryQueries(ReadingRuns, ReadingLedger, ReadingProblems, ReadingDeployed);
+struct HistoryQueries(ReadingRuns, ReadingLedger, CheckingLedger, ReadingProblems, ReadingDeployed);
 
 #[derive(MergedObject, Default)]
 struct PreviewQueries(

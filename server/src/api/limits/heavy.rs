@@ -4,7 +4,7 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 21] = [
+const FIELDS: [&str; 22] = [
     "schedulePreview",
     "lint",
     "nextFires",
@@ -12,6 +12,7 @@ const FIELDS: [&str; 21] = [
     "upcoming",
     "upcomingByMinute",
     "clockChanges",
+    "ledgerCheck",
     "pausePreview",
     "pausedFires",
     "definitionEffect",

@@ -77,6 +77,8 @@ const LISTS: &[(&str, Bound)] = &[
     ("HealthFinding.schedules", Limit(10)),
     ("HttpTarget.expectedStatus", Limit(32)),
     ("HttpTarget.headers", Limit(64)),
+    ("LedgerCheck.findings", Limit(100)),
+    ("LedgerCheck.schedules", Asked("first", 200)),
     // One for each pair of verdict and reason.
     ("LedgerTotals.groups", Own),
     // The minutes of a week, at most.
@@ -179,9 +181,14 @@ async fn every_list_is_bounded() {
         }
         let bound = known.remove(&*list.name);
         let bound = bound.unwrap_or_else(|| panic!("nobody said what bounds {}", list.name));
-        let of_parent = ["ClockChange.", "Forecast.", "NamespaceComparison.", "SchedulePreview."]
-            .iter()
-            .any(|of| list.name.starts_with(of));
+        let parents = [
+            "ClockChange.",
+            "Forecast.",
+            "LedgerCheck.",
+            "NamespaceComparison.",
+            "SchedulePreview.",
+        ];
+        let of_parent = parents.iter().any(|of| list.name.starts_with(of));
         if let (Asked(arg, _), false) = (bound, of_parent) {
             assert!(list.args.iter().any(|given| given == arg), "{} has no {arg}", list.name);
         }
@@ -190,10 +197,11 @@ async fn every_list_is_bounded() {
 }
 
 /// A query for each list that has an argument for the number of items.
-const REACHED: [(&str, &str); 16] = [
+const REACHED: [(&str, &str); 17] = [
     ("ClockChange.schedules", "{ clockChanges(first: N) { isComplete } }"),
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
+    ("LedgerCheck.schedules", "{ ledgerCheck(first: N) { expected } }"),
     ("NamespaceComparison.namespaces", "{ namespaceStats(first: N) { isCut } }"),
     ("Overview.failures", "{ overview { failures(first: N) { id } } }"),
     ("Overview.upcoming", "{ overview { upcoming(first: N) { at } } }"),

@@ -23,6 +23,7 @@ mod grouping;
 mod health;
 mod identified;
 mod ledger;
+mod ledger_check;
 mod limits;
 mod lists;
 mod looking_up;

@@ -70,6 +70,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("calendarFeeds", "calendarFeeds { id }".into()),
         ("ledger", "ledger { nodes { id } }".into()),
         ("ledgerTotals", "ledgerTotals { expected }".into()),
+        ("ledgerCheck", "ledgerCheck { expected }".into()),
         ("problems", "problems { count }".into()),
         ("shards", "shards { number }".into()),
         ("pausePreview", format!("pausePreview(ids: [{ID}]) {{ fires }}")),
