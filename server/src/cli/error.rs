@@ -42,6 +42,9 @@ pub(super) enum CliError {
     /// A server is unhealthy.
     #[error("the server at {0} is unhealthy: {1}")]
     Unhealthy(String, String),
+    /// The ledger does not account for what was due.
+    #[error("the ledger does not add up: {0}")]
+    Unaccounted(String),
     /// The doctor found errors: the number of failed checks, and of all checks.
     #[error("{0} of {1} checks found an error")]
     Unwell(usize, usize),

@@ -17,6 +17,7 @@ pub(super) const GUIDE: &[CommandGroup] = &[
             ("upcoming", "carillon upcoming --for 8h"),
             ("fires", "carillon fires --verdict missed --since 'yesterday 00:00'"),
             ("explain", "carillon explain nightly --at 'yesterday 02:00'"),
+            ("verify", "carillon verify --search tag:billing --since 7d"),
             ("runs", "carillon runs --state failed --limit 50"),
             ("run", "carillon run show 01997e4c-1111-7000-8000-000000000001"),
             ("logs", "carillon logs 01997e4c-1111-7000-8000-000000000001 --follow"),

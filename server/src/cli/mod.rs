@@ -100,6 +100,7 @@ mod upcoming;
 mod upgrade;
 mod user;
 mod user_sessions;
+mod verify;
 mod versions;
 mod when;
 mod why;
@@ -178,6 +179,7 @@ enum Command {
     Healthcheck(healthcheck::Healthcheck),
     Fires(fires::Fires),
     Explain(explain::Explain),
+    Verify(verify::Verify),
     Show(show::Show),
     Upcoming(upcoming::Upcoming),
     Logs(run::Logs),
@@ -255,6 +257,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Audit(audit) => offline::on_a_runtime(audit.run()),
         Command::Fires(fires) => offline::on_a_runtime(fires.run()),
         Command::Explain(explain) => offline::on_a_runtime(explain.run()),
+        Command::Verify(verify) => offline::on_a_runtime(verify.run()),
         Command::Show(show) => offline::on_a_runtime(show.run()),
         Command::Upcoming(upcoming) => offline::on_a_runtime(upcoming.run()),
         Command::Logs(logs) => offline::on_a_runtime(logs.run()),

@@ -30,3 +30,4 @@ mod signing_in;
 mod skipping;
 mod stopping;
 mod upgrading;
+mod verify;

@@ -28,6 +28,7 @@ mod groups;
 mod handoff;
 mod held_up;
 mod idle;
+mod ledger_check;
 mod limits;
 mod logs;
 mod lost_answers;
