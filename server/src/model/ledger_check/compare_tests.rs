@@ -5,7 +5,6 @@ use timetable::{Definition, DstPolicy, Timetable};
 use uuid::Uuid;
 
 use super::*;
-use crate::model::ledger_check::TimingPeriod;
 
 const MINUTE: i64 = 60_000;
 
