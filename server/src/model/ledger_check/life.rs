@@ -129,7 +129,7 @@ impl ScheduleLife {
         let count = |period: &TimingPeriod| {
             let after = Timestamp(range.from.0 - 1).max(period.began);
             let until = Timestamp(range.until.0 - 1).min(period.ended.unwrap_or(range.until));
-            if after < until { period.timetable.count(after.utc(), until.utc()) } else { 0 }
+            period.timetable.count(after.utc(), until.utc())
         };
         let counts = self.periods.iter().map(count);
         counts.fold(0, u64::saturating_add)
