@@ -58,7 +58,7 @@ impl Call {
 
 impl Commands {
     /// The answer to an earlier call with the same key. If this returns `None`, the key is taken,
-    /// and [`Commands::remember`] must follow in the same transaction.
+    /// and [`Commands::remember`] or [`Commands::release_key`] must follow in the same transaction.
     pub(crate) async fn recall<A: DeserializeOwned>(
         &self,
         tx: &DatabaseTransaction,
@@ -86,6 +86,18 @@ impl Commands {
         let Some(key) = &call.key else { return Ok(None) };
         let earlier = idempotency::peek(self.store.read(), &who.id.to_string(), key).await?;
         earlier.map_or(Ok(None), |earlier| answer_of(key, call, earlier))
+    }
+
+    /// Frees the key again before a commit after which the call continues in another transaction:
+    /// a key is committed only together with its answer.
+    pub(crate) async fn release_key(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        call: &Call,
+    ) -> Result<(), CommandError> {
+        let Some(key) = &call.key else { return Ok(()) };
+        Ok(idempotency::release(tx, &who.id.to_string(), key).await?)
     }
 
     /// Stores the answer for callers that repeat the call.

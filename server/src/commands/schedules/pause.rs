@@ -90,7 +90,8 @@ impl Commands {
         // Checked only here, because a repeated call must get its answer even if `until` has
         // passed.
         if let Some(until) = until {
-            not_past(until, now)?;
+            let help = "give an instant in the future, or leave it out to pause for good";
+            not_past(until, now, help)?;
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
         // Pausing a paused schedule changes the reason and the end of the pause, but not its
@@ -140,6 +141,7 @@ impl Commands {
             let row = self.permitted(&tx, right.permit(), id).await?;
             let saved = self.resume_in(&tx, right.who(), &row, missed, foreseen.as_ref());
             let Some(saved) = saved.await? else {
+                self.release_key(&tx, right.who(), call).await?;
                 self.store.commit(tx).await?;
                 continue;
             };
@@ -204,11 +206,14 @@ impl Commands {
 }
 
 /// Refuses an end of a pause that is not in the future.
-pub(super) fn not_past(until: DateTime<Utc>, now: DateTime<Utc>) -> Result<(), BadInput> {
+pub(super) fn not_past(
+    until: DateTime<Utc>,
+    now: DateTime<Utc>,
+    help: &str,
+) -> Result<(), BadInput> {
     if until > now {
         return Ok(());
     }
-    let help = "give an instant in the future, or leave it out to pause for good";
     Err(BadInput::new("until", until.to_rfc3339(), "is past", help))
 }
 

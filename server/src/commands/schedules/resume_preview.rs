@@ -96,7 +96,7 @@ impl Commands {
     ) -> Result<ResumePreview, CommandError> {
         let now = self.clock.now();
         let row = self.readable(right, id).await?;
-        not_past(until, now)?;
+        not_past(until, now, "give an instant in the future")?;
         within_reach("until", until, None, now)?;
         if row.enabled && row.next_scheduled_at.is_none() {
             return Ok(ResumePreview { at: until, paused: false, choices: vec![] });

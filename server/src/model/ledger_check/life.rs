@@ -224,6 +224,7 @@ mod tests {
             paused_by: None,
             paused_at: None,
             paused_until: None,
+            paused_missed: None,
             next_scheduled_at: None,
             next_fire_at: None,
             last_fire_at: None,

@@ -56,6 +56,16 @@ pub async fn peek<C: ConnectionTrait>(
     Ok(query.one(connection).await?)
 }
 
+/// Frees an idempotency key that this transaction has taken.
+pub async fn release<C: ConnectionTrait>(tx: &C, actor: &str, key: &str) -> Result<(), StoreError> {
+    Entity::delete_many()
+        .filter(Column::Actor.eq(actor))
+        .filter(Column::Key.eq(key))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
 /// Stores the answer for an idempotency key that was taken.
 pub async fn answer<C: ConnectionTrait>(
     tx: &C,

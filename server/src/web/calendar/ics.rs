@@ -85,14 +85,15 @@ impl CalendarLines {
     }
 
     fn pause(&mut self, schedule: &FeedSchedule, pause: &FeedPause, link: Option<&str>) {
-        let FeedSchedule { id, name, description, .. } = schedule;
+        let FeedSchedule { id, name, description, updated_at, .. } = schedule;
         let FeedPause { from, until, has_end, reason, by } = pause;
         self.raw(&format!("UID:{id}-pause-{}@carillon", from.timestamp()));
         self.raw(&format!("DTSTART:{}", instant(*from)));
         self.raw(&format!("DTEND:{}", instant(*until)));
         let end = if *has_end { "" } else { " until it is resumed" };
         self.text("SUMMARY", &format!("{name}: paused{end}"));
-        self.raw(&format!("DTSTAMP:{}", instant(*from)));
+        // A change of the pause's end or reason changes the schedule, too, but not the UID.
+        self.raw(&format!("DTSTAMP:{}", instant(updated_at.utc())));
         self.text("DESCRIPTION", &format!("{reason} ({by})\n\n{description}"));
         self.categories("pause", &schedule.tags);
         self.link(link, "schedules", *id);

@@ -1,4 +1,4 @@
-//! A month without a claim, before a deployment that ends a schedule's timing.
+//! A month without a claim, before a deployment that ends a schedule's timing or a resume.
 
 use std::sync::{
     Arc,
@@ -17,7 +17,10 @@ use serde_json::json;
 use super::desk::{Desk, noon};
 use crate::support::{TestDatabase, on_both};
 
-on_both!(a_deployment_accounts_step_by_step_for_what_is_far_behind);
+on_both!(
+    a_deployment_accounts_step_by_step_for_what_is_far_behind,
+    a_resume_of_many_transactions_can_be_repeated,
+);
 
 const DEPLOY: &str = "mutation($source: String!, $dryRun: Boolean! = false) {
     deployModule(source: $source, dryRun: $dryRun) { changes { action kind name } } }";
@@ -87,4 +90,21 @@ async fn a_deployment_accounts_step_by_step_for_what_is_far_behind(database: Tes
     assert_eq!(cursor(&desk).await, now + TimeDelta::seconds(2));
     let instants: i64 = ledger(&desk).await.iter().map(|row| row.count).sum();
     assert_eq!(instants, TimeDelta::days(30).num_seconds());
+}
+
+async fn a_resume_of_many_transactions_can_be_repeated(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask(DEPLOY, json!({ "source": source("* * * * * *", "") })).await;
+    let row = schedule::Entity::find().one(desk.database.store.read()).await.unwrap().unwrap();
+    let pause =
+        "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": row.id })).await;
+    desk.clock.set(noon() + TimeDelta::days(30));
+    let resume = "mutation($id: UUID!) {
+        resumeSchedule(id: $id, missed: SKIP, idempotencyKey: \"once\") { schedule { state } } }";
+    for _ in 0..2 {
+        let answer = desk.ask(resume, json!({ "id": row.id })).await;
+        assert_eq!(answer["resumeSchedule"]["schedule"]["state"], "ACTIVE");
+    }
+    assert!(ledger(&desk).await.len() > 2_000, "one transaction writes about a thousand");
 }

@@ -140,6 +140,7 @@ async fn closed(mut connection: TcpStream) {
 async fn a_task_runs_the_program_that_the_machine_defines(database: TestDatabase) {
     let setup = Setup::open(&database).await;
     let script = r#"cat; echo; echo "of $CARILLON_SCHEDULE, attempt $CARILLON_ATTEMPT"
+        echo "version $CARILLON_SCHEDULE_VERSION of ${CARILLON_SCHEDULE_ID:+an id}"
         echo "token:$CARILLON_TOKEN." >&2
         echo '{ "rows": 7 }' > "$CARILLON_OUTPUT""#;
     let agent = setup.start(&[("report", script)], &["--name", "reporter"]);
@@ -151,6 +152,7 @@ async fn a_task_runs_the_program_that_the_machine_defines(database: TestDatabase
     for (stream, text) in [
         ("STDOUT", r#"{"day":"friday"}"#),
         ("STDOUT", "of report, attempt 1"),
+        ("STDOUT", "version 1 of an id"),
         ("STDERR", "token:."),
         ("STDERR", "[carillon] the program exited with code 0"),
     ] {

@@ -54,7 +54,8 @@ impl Claimer {
         let candidates = batch.candidates();
         match claim_locked(core, now, batch).await {
             Err(error) if error.is_refusal() => self.claim_by_halves(core, now, &candidates).await,
-            answer => Ok(answer?.unwrap_or_default()),
+            // Others have locked all of them meanwhile. Those that are due later were not examined.
+            answer => Ok(answer?.unwrap_or(Claimed { more_is_due: true, ..Claimed::default() })),
         }
     }
 

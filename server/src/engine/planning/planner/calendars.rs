@@ -43,7 +43,9 @@ pub(super) async fn claim_locked(
     let LockedSchedules { tx, due, more_is_due, .. } = batch;
     tx.rollback().await?;
     let (ready, are_left) = ready(core, &due, &found.unknown, &since, &mut held).await?;
-    let Some(batch) = lock_these(core, now, &ready, more_is_due || are_left).await? else {
+    // A full batch stays one even if others lock some of its schedules meanwhile.
+    let more_is_due = more_is_due || are_left || due.len() as u64 >= core.settings.batch;
+    let Some(batch) = lock_these(core, now, &ready, more_is_due).await? else {
         return Ok(None);
     };
     let since = first_cursors(&batch.due);
