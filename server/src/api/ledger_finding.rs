@@ -23,7 +23,7 @@ pub(super) struct LedgerFinding {
 
 /// What is wrong with an instant of the ledger.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
-#[graphql(name = "LedgerFault", remote = "ledger_check::LedgerFault")]
+#[graphql(name = "LedgerFault", remote = "LedgerFault")]
 pub(super) enum FaultCode {
     /// The schedule was due, and no row accounts for it.
     NoRow,

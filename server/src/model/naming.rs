@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// The names that differ between surfaces.
-const NAMES: [Name; 40] = [
+const NAMES: [Name; 41] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
