@@ -40,8 +40,9 @@ pub(super) struct ReadingProblems;
 impl ReadingProblems {
     /// Schedules that fail, lose fires or skip them for load, one entry per schedule and error, the
     /// latest first. Based on the newest 2,000 failed runs, 2,000 lost fires and 100,000 skipped
-    /// fires. A schedule that skips fires has at least three of them, and one of 100 that were due;
-    /// of such schedules, the 50 that skip most.
+    /// fires. A schedule that skips fires has at least three of them, and one of 100 that were due:
+    /// 15 of them, if it has more than 1,500 rows in the range. Of such schedules, the 20 that skip
+    /// most.
     #[graphql(complexity = "LOOKED_AT + cost(Some(first), None, child_complexity)")]
     async fn problems(
         &self,
@@ -195,7 +196,7 @@ pub(crate) struct Problem {
     /// The number of runs or instants.
     count: Long,
     /// For skipped fires, the number of instants in the range at which the schedule was due; null
-    /// if it has more than 5,000 rows in the ledger, and for other problems.
+    /// if it has more than 1,500 rows in the ledger, and for other problems.
     expected: Option<Long>,
     /// When the first of these runs or fires in the range occurred.
     since: Instant,

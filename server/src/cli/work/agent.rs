@@ -14,7 +14,7 @@ use crate::{
     clock::Clock,
     target::{
         Command, CommandPolicy, Executor, Invocation, Line, Outcome, Policy, Stream, Target,
-        result_of,
+        programs_user, result_of,
     },
 };
 
@@ -44,6 +44,8 @@ impl Agent {
         ending: CancellationToken,
     ) -> Result<Self, CliError> {
         let command = CommandPolicy {
+            // Like a server, an agent of root starts no program as root.
+            user: programs_user(None).map_err(AppError::from)?,
             users: tasks.values().filter_map(|task| task.user.clone()).collect(),
             is_apart: true,
             ..CommandPolicy::default()

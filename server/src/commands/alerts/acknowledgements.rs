@@ -271,7 +271,8 @@ impl Commands {
         now: DateTime<Utc>,
     ) -> Result<ProblemGroup, CommandError> {
         let within = Within::One(schedule.namespace_id);
-        let all = problems::since(&self.store, &within, (now - LOOKED_BACK).into()).await?;
+        let since = (now - LOOKED_BACK).into();
+        let all = problems::groups_since(&self.store, &within, since).await?;
         let mut all = all.into_iter();
         let found = all.find(|one| one.schedule_id == schedule.id && one.key() == id);
         found.ok_or_else(|| CommandError::not_found("problem", id))

@@ -1,6 +1,7 @@
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use entity::schedule::Model;
 use timetable::{Fire, Timetable};
+use uuid::Uuid;
 
 use super::{
     FeedContent, OpenFeed,
@@ -15,7 +16,7 @@ use crate::{
     },
     search::List,
     store::{
-        PageWindow,
+        PageWindow, calendars as store_calendars,
         reads::{self, within::Within},
         schedules,
     },
@@ -43,12 +44,16 @@ pub async fn events(
     content: FeedContent,
 ) -> Result<(Vec<FeedEvent>, bool), CommandError> {
     let now = commands.clock.now();
-    let FoundSchedules { active: rows, paused } = schedules_of(commands, opened).await?;
+    let FoundSchedules { active: rows, paused } = schedules_of(commands, opened, content).await?;
     let named = calendars::named(rows.iter().map(|row| &row.calendars));
     let current = commands.calendars.current(commands.store.read(), &named, calendars::NOW).await?;
+    let ids: Vec<Uuid> = named.into_iter().collect();
+    let changed = store_calendars::versions(commands.store.read(), &ids).await?;
+    let changed = changed.into_iter().map(|(id, _, at)| (id, at.utc())).collect();
     let cache = commands.cache.clone();
     let work = move || {
-        let (mut found, mut is_whole) = ahead(rows, &cache, &current, now, content);
+        let suppressed = SuppressedDays::new(&current, &changed);
+        let (mut found, mut is_whole) = ahead(rows, &cache, &current, suppressed, now, content);
         if content.pauses {
             is_whole &= paused.len() <= OTHERS;
             found.extend(paused.iter().take(OTHERS).filter_map(|row| pause_of(row, &cache, now)));
@@ -64,12 +69,14 @@ fn ahead(
     rows: Vec<Model>,
     cache: &timetable::Cache,
     current: &CurrentCalendars,
+    mut suppressed: SuppressedDays,
     now: DateTime<Utc>,
     content: FeedContent,
 ) -> (Vec<FeedEvent>, bool) {
     let mut is_whole = rows.len() < usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
     let (mut found, mut looks) = (Vec::new(), LOOKS);
-    let mut suppressed = SuppressedDays::new(current);
+    // Days without fires must not cost a later schedule its runs.
+    let mut suppressed_looks = LOOKS;
     for row in rows {
         let definition = Spec::of(&row).timing.definition(row.id, row.anchor_at.utc());
         let plain = cache.timetable(&definition);
@@ -83,7 +90,8 @@ fn ahead(
         if content.calendars && timetable.has_calendars() {
             let until = midnight_after(now.date_naive(), DAYS) - MOMENT;
             let (after, left) = (cursor(&row, now), fires_left(&row));
-            is_whole &= suppressed.add(&row, &timetable, after, until, left, &mut looks);
+            let looks = &mut suppressed_looks;
+            is_whole &= suppressed.add(&row, &timetable, after, until, left, looks);
         }
     }
     found.sort_by_key(|event| (event.begins(), event.id()));
@@ -121,12 +129,14 @@ struct FoundSchedules {
 async fn schedules_of(
     commands: &Commands,
     opened: &OpenFeed,
+    content: FeedContent,
 ) -> Result<FoundSchedules, CommandError> {
     let rows = shown(commands, opened).await?;
     let rows = rows.into_iter().filter(|row| row.deleted_at.is_none());
     let (mut active, mut paused): (Vec<_>, Vec<_>) = rows.partition(|row| row.enabled);
     active.retain(|row| row.next_scheduled_at.is_some());
-    if opened.feed.schedule_id.is_none() && opened.feed.search.is_none() {
+    let is_of_namespace = opened.feed.schedule_id.is_none() && opened.feed.search.is_none();
+    if content.pauses && is_of_namespace {
         // The feed of a namespace finds the schedules that fire next, so none that is paused.
         let within = Within::One(opened.feed.namespace_id);
         let standing = Some(reads::schedules::ScheduleStatus::Paused);

@@ -33,7 +33,7 @@ pub struct SuppressedDay {
     pub schedules: usize,
     /// The names of the first of these schedules.
     pub named: Vec<String>,
-    /// When one of these schedules was last changed.
+    /// When the calendar or one of these schedules was last changed.
     pub updated_at: DateTime<Utc>,
     /// The schedule that was counted last.
     last: Uuid,
@@ -41,16 +41,18 @@ pub struct SuppressedDay {
 
 /// The suppressed days of a feed.
 pub(super) struct SuppressedDays {
-    keys: HashMap<Arc<str>, Uuid>,
+    /// The key of each calendar, and when it was last changed, by its name.
+    known: HashMap<Arc<str>, (Uuid, DateTime<Utc>)>,
     days: BTreeMap<(NaiveDate, Arc<str>), SuppressedDay>,
 }
 
 impl SuppressedDays {
-    pub(super) fn new(current: &CurrentCalendars) -> Self {
-        let key = |(id, compiled): (&Uuid, &Result<Arc<timetable::Calendar>, _>)| {
-            Some((compiled.as_ref().ok()?.name().clone(), *id))
+    /// `changed` says when each calendar was last changed.
+    pub(super) fn new(current: &CurrentCalendars, changed: &HashMap<Uuid, DateTime<Utc>>) -> Self {
+        let one = |(id, compiled): (&Uuid, &Result<Arc<timetable::Calendar>, _>)| {
+            Some((compiled.as_ref().ok()?.name().clone(), (*id, *changed.get(id)?)))
         };
-        Self { keys: current.iter().filter_map(key).collect(), days: BTreeMap::new() }
+        Self { known: current.iter().filter_map(one).collect(), days: BTreeMap::new() }
     }
 
     /// Adds the suppressed fires of a schedule strictly after `after`, up to and including `until`,
@@ -105,7 +107,7 @@ impl SuppressedDays {
     }
 
     fn note(&mut self, row: &Model, calendar: &Arc<str>, date: NaiveDate, fires: u64) {
-        let Some(key) = self.keys.get(calendar) else { return };
+        let Some((key, changed_at)) = self.known.get(calendar) else { return };
         let day = self.days.entry((date, calendar.clone())).or_insert_with(|| SuppressedDay {
             calendar: *key,
             name: calendar.to_string(),
@@ -113,7 +115,7 @@ impl SuppressedDays {
             fires: 0,
             schedules: 0,
             named: Vec::new(),
-            updated_at: row.updated_at.utc(),
+            updated_at: *changed_at,
             last: Uuid::nil(),
         });
         day.fires += fires;

@@ -98,7 +98,7 @@ pub async fn counting_of(
         open.push(*is_open);
         then.push(ProblemGroup { what, last: row.last_at, ..(*one).clone() });
     }
-    let was_over = problems::over(store, &then).await?;
+    let was_over = problems::over_since(store, &then).await?;
     let counts =
         (0_i64..).zip(open).map(|(place, is_open)| !(is_open && was_over.contains(&place)));
     let rows = rows.into_iter().zip(counts).filter(|(_, counts)| *counts);

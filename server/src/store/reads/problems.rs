@@ -21,7 +21,7 @@ use uuid::{Builder, Uuid};
 
 use super::{
     runs::ended_badly,
-    skipped::{SKIPPED_FOR_LOAD, resuming},
+    skipped::{SKIPPED_FOR_LOAD, has_resumed_since, resuming},
     within::Within,
 };
 use crate::store::{Store, StoreError, db::bulk::Bulk};
@@ -34,9 +34,9 @@ const MAX_SKIPPED: u64 = 100_000;
 const MIN_SKIPPED: i64 = 3;
 const ONE_IN: i64 = 100;
 /// Maximum number of schedules whose due fires are counted: those that skip most.
-const MAX_SKIPPING: usize = 50;
-/// Maximum number of rows of a schedule's due fires that are counted.
-const MAX_EXPECTED: i64 = 5_000;
+const MAX_SKIPPING: usize = 20;
+/// Maximum number of rows of a schedule's due fires that are counted: a fire a minute for a day.
+const MAX_EXPECTED: i64 = 1_500;
 /// Number of characters of an error that are compared.
 const COMPARED: i32 = 500;
 
@@ -109,8 +109,22 @@ pub async fn since(
 ) -> Result<Vec<ProblemGroup>, StoreError> {
     let mut all = failing(store, within, since).await?;
     all.extend(losing(store, within, since).await?);
-    all.extend(skipping(store, within, since).await?);
+    let skipped = skipping(store, within, since).await?;
+    all.extend(noteworthy(store, skipped, since).await?);
     all.sort_by_key(|one| (Reverse(one.last), one.schedule_id));
+    Ok(all)
+}
+
+/// All groups of failures since an instant, in no order: also fires that were skipped for load in
+/// too small a number to be a problem of this range. They may be one of a shorter range.
+pub async fn groups_since(
+    store: &Store,
+    within: &Within,
+    since: Timestamp,
+) -> Result<Vec<ProblemGroup>, StoreError> {
+    let mut all = failing(store, within, since).await?;
+    all.extend(losing(store, within, since).await?);
+    all.extend(skipping(store, within, since).await?);
     Ok(all)
 }
 
@@ -219,6 +233,7 @@ async fn losing(
     Ok(groups.into_values().collect())
 }
 
+/// The fires that were skipped for load, by schedule and reason.
 async fn skipping(
     store: &Store,
     within: &Within,
@@ -251,9 +266,26 @@ async fn skipping(
         .group_by_columns(["schedule_id", "reason"]);
     let rows: Vec<SkippedFires> =
         store.found(store.dialect().backend().build(&query), true).await?;
+    let group = |row: SkippedFires| ProblemGroup {
+        schedule_id: row.schedule_id,
+        what: What::Skipping { reason: row.reason, expected: None },
+        count: row.fires,
+        since: row.first_at,
+        last: row.last_at,
+    };
+    Ok(rows.into_iter().map(group).collect())
+}
+
+/// Those groups of skipped fires that are problems, with the number of instants at which their
+/// schedules were due.
+async fn noteworthy(
+    store: &Store,
+    groups: Vec<ProblemGroup>,
+    since: Timestamp,
+) -> Result<Vec<ProblemGroup>, StoreError> {
     let mut skipped: HashMap<Uuid, i64> = HashMap::new();
-    for row in &rows {
-        *skipped.entry(row.schedule_id).or_default() += row.fires;
+    for group in &groups {
+        *skipped.entry(group.schedule_id).or_default() += group.count;
     }
     let mut most: Vec<(Uuid, i64)> =
         skipped.into_iter().filter(|(_, fires)| *fires >= MIN_SKIPPED).collect();
@@ -262,22 +294,20 @@ async fn skipping(
     let schedules: Vec<Uuid> = most.iter().map(|(schedule, _)| *schedule).collect();
     let mut expected = expected(store, &schedules, since).await?;
     for (schedule, fires) in most {
-        let due = expected.get(&schedule).copied().flatten().unwrap_or(MAX_EXPECTED);
-        if fires.saturating_mul(ONE_IN) < due {
+        // Fires that were due before the range may have been skipped within it.
+        let due = expected.get(&schedule).copied().flatten().map(|due| due.max(fires));
+        if fires.saturating_mul(ONE_IN) < due.unwrap_or(MAX_EXPECTED) {
             expected.remove(&schedule);
+        } else {
+            expected.insert(schedule, due);
         }
     }
-    let group = |row: SkippedFires| {
-        let expected = *expected.get(&row.schedule_id)?;
-        Some(ProblemGroup {
-            schedule_id: row.schedule_id,
-            what: What::Skipping { reason: row.reason, expected },
-            count: row.fires,
-            since: row.first_at,
-            last: row.last_at,
-        })
+    let counted = |group: ProblemGroup| {
+        let expected = *expected.get(&group.schedule_id)?;
+        let What::Skipping { reason, .. } = group.what else { return None };
+        Some(ProblemGroup { what: What::Skipping { reason, expected }, ..group })
     };
-    Ok(rows.into_iter().filter_map(group).collect())
+    Ok(groups.into_iter().filter_map(counted).collect())
 }
 
 /// The number of instants at which each schedule was due since then; `None` if they have more than
@@ -297,7 +327,7 @@ async fn expected(
     }
     let sql = format!(
         "SELECT v.id, (SELECT CASE WHEN count(*) <= {MAX_EXPECTED} \
-             THEN CAST(sum(due.count) AS bigint) END \
+             THEN coalesce(CAST(sum(due.count) AS bigint), 0) END \
            FROM (SELECT fire.count FROM fire WHERE fire.schedule_id = v.id \
              AND fire.scheduled_at >= {{0}} LIMIT {MAX_EXPECTED} + 1) due) AS expected FROM v"
     );
@@ -313,6 +343,24 @@ async fn expected(
 /// The indexes of the problems that are over: a later run of the schedule has succeeded, a later
 /// fire of it has started, or it starts its fires again without skipping any.
 pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
+    over_by(store, problems, &format!("EXISTS ({})", resuming("1"))).await
+}
+
+/// The same for problems as they were when they were acknowledged, which may be long ago. A
+/// schedule that has started 10,000 fires since then counts as recovered: to search them would take
+/// long.
+pub async fn over_since(
+    store: &Store,
+    problems: &[ProblemGroup],
+) -> Result<HashSet<i64>, StoreError> {
+    over_by(store, problems, &has_resumed_since()).await
+}
+
+async fn over_by(
+    store: &Store,
+    problems: &[ProblemGroup],
+    has_resumed: &str,
+) -> Result<HashSet<i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct ProblemPlace {
         place: i64,
@@ -358,7 +406,7 @@ pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i6
         found.extend(rows.into_iter().map(|row| row.place));
     }
     if !skipped.is_empty() {
-        let sql = format!("SELECT v.place AS place FROM v WHERE EXISTS ({})", resuming("1"));
+        let sql = format!("SELECT v.place AS place FROM v WHERE {has_resumed}");
         let statement = Bulk::default()
             .int("place", skipped.iter().map(|one| one.0))
             .uuid("schedule_id", skipped.iter().map(|one| one.1))

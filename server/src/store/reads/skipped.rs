@@ -11,6 +11,20 @@ pub const SKIPPED_FOR_LOAD: &str = "fire.verdict = 'skipped' \
 /// milliseconds. A schedule that skips every other fire does not recover with each one that starts.
 pub const CALM_MS: i64 = 3_600_000;
 
+/// Maximum number of started fires that are searched for a recovery since long ago.
+const MAX_STARTED: i64 = 10_000;
+
+/// The condition that a schedule of the table `v` has started its fires again since `v.last_at`,
+/// as [`resuming`] finds it, or has started so many that this would take long to find.
+pub(in crate::store) fn has_resumed_since() -> String {
+    format!(
+        "(SELECT count(*) FROM (SELECT 1 FROM fire s WHERE s.schedule_id = v.schedule_id \
+            AND s.scheduled_at > v.last_at + {CALM_MS} AND s.verdict = 'started' \
+            LIMIT {MAX_STARTED}) started) = {MAX_STARTED} OR EXISTS ({})",
+        resuming("1")
+    )
+}
+
 /// The first fire by which a schedule of the table `v` starts its fires again, as a query of its
 /// columns `what`: it was due more than an hour after `v.last_at`, it started, and no fire was
 /// skipped for load in the hour before it. `v.schedule_id` is the schedule.

@@ -190,6 +190,18 @@ async fn many_skipped_fires_are_a_problem_until_the_schedule_starts_them_again(
         found["acknowledgement"].clone()
     };
     assert_eq!(acknowledged().await, json!({ "by": "ada" }));
+    // A schedule that fires often is a problem of today, although it skipped hardly any fire of the
+    // month.
+    let often = desk.schedule("often", "* * * * * *").await;
+    let rows = [
+        fire::Model { count: 1_000_000, ..planted_fire(&often, home, 20 * 1_440, started) },
+        fire::Model { count: 9, ..planted_fire(&often, home, 15, overlap) },
+    ];
+    plant(&desk, rows).await;
+    let problems = desk.ask(query, json!({})).await["problems"].clone();
+    let mut all = problems.as_array().unwrap().iter();
+    let today = all.find(|one| one["schedule"]["name"] == "often").unwrap();
+    desk.ask(acknowledge, json!({ "schedule": often, "id": today["id"] })).await;
     // The schedule starts its fires for a while, and then skips them again.
     desk.clock.pass(Duration::from_secs(3 * 3_600));
     plant(&desk, [-90, -120].map(|minutes| planted_fire(&busy, home, minutes, started))).await;

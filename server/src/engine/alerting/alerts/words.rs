@@ -295,7 +295,10 @@ mod tests {
             (alert(Kind::Stalled, 1), "schedules/00000000-0000-0000-0000-000000000004"),
             (alert(Kind::NodeLost, 1), "cluster"),
         ] {
-            assert_eq!(url("https://cron.example/", &alert), format!("https://cron.example/{path}"));
+            assert_eq!(
+                url("https://cron.example/", &alert),
+                format!("https://cron.example/{path}")
+            );
         }
     }
 
