@@ -82,7 +82,7 @@ pub(super) const GUIDE: &[CommandGroup] = &[
         title: "Run a server, and look after its database",
         commands: &[
             ("serve", "carillon serve --init-admin"),
-            ("work", "carillon work --queue reports --run 'report=/usr/local/bin/report --daily'"),
+            ("work", "carillon work --queue reports --run 'report=/usr/local/bin/report daily'"),
             ("doctor", "carillon doctor --config /etc/carillon/carillon.toml"),
             ("upgrade", "carillon upgrade --check"),
             ("migrate", "carillon migrate --status"),

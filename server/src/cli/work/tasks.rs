@@ -30,7 +30,7 @@ struct TaskFile {
 
 /// A task as a flag gives it: `NAME=PROGRAM ARG...`.
 pub(super) fn named(text: &str) -> Result<NamedTask, String> {
-    let shape = || "write TASK=COMMAND, such as 'report=/usr/local/bin/report --daily'".to_owned();
+    let shape = || "write TASK=COMMAND, such as 'report=/usr/local/bin/report daily'".to_owned();
     let (name, line) = text.split_once('=').ok_or_else(shape)?;
     check_name(name)?;
     let words = words::split(line).ok_or("close the quote of the command, or write \\\\ for \\")?;
