@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::{
     Action, Actions, Subject,
     effect::{self, CHOICES, Lines, OF_EACH, comes_to, pause_effect},
-    form::{Plan, form, of},
+    form::{Plan, form},
     note::note,
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     components::{Field, Look, live},
     data::{self, Load, use_load},
     model::{CatchUp, Failure, ResumeEffect},
+    pages::kit::of,
     route::Route,
     state::{Said, use_zone},
     time::{Moment, Wall},

@@ -64,8 +64,3 @@ pub(super) fn form(
     };
     form_view(open, (look, label), wrong, busy, fields, submit)
 }
-
-/// The error that belongs to a field.
-pub(super) fn of(wrong: Wrong, field: &'static str) -> Signal<Option<Failure>> {
-    Signal::derive(move || wrong.get().filter(|f| f.field.as_deref() == Some(field)))
-}

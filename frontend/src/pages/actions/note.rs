@@ -4,11 +4,12 @@ use leptos::prelude::*;
 
 use super::{
     Action, Actions,
-    form::{Plan, form, of},
+    form::{Plan, form},
 };
 use crate::{
     api,
     components::{Field, Look},
+    pages::kit::of,
     state::Said,
 };
 
