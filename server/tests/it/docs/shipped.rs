@@ -108,8 +108,15 @@ fn the_packages_are_reproducible_and_contain_what_a_server_needs() {
     assert!(parts.contains("tokio") && parts.contains("leptos") && parts.contains("timetable"));
     assert!(!parts.contains("proptest"), "what only tests need is not shipped");
     for component in components {
-        let is_ours = ["timetable", "entity", "migration", "frontend"]
-            .contains(&component["name"].as_str().unwrap());
+        let is_ours = [
+            "timetable",
+            "entity",
+            "migration",
+            "frontend",
+            "carillon-worker",
+            "carillon-worker-macros",
+        ]
+        .contains(&component["name"].as_str().unwrap());
         assert!(is_ours || component["hashes"][0]["alg"] == "SHA-256", "{component}");
         assert!(component["licenses"][0]["expression"].is_string(), "{component}");
     }
