@@ -87,7 +87,7 @@ mod world;
 use self::{database::Kind, runner::live_all, scenario::Scenario};
 
 /// The number of seeds by default.
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 120;
 
 /// The seeds that `SIM_SEED` or `SIM_SEEDS` names.
 fn wanted() -> Option<Vec<u64>> {
