@@ -446,15 +446,15 @@ test("a token is shown once, works, and is revoked", async ({ page, admin, serve
 });
 
 test("a namespace leads to its pages, and its numbers to what they count", async ({ page, server, admin }) => {
-  server.cli(["namespace", "create", "harbour"]);
+  server.cli(["namespace", "create", "lagoon"]);
   const tide = `tide: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`;
-  deploy(server, "harbour", `module: harbour\nnamespace: harbour\nschedules:\n  ${tide}\n`);
+  deploy(server, "lagoon", `module: lagoon\nnamespace: lagoon\nschedules:\n  ${tide}\n`);
   await page.goto("/ns/default/settings/namespaces");
   await signIn(page, admin);
-  const row = page.getByTestId("namespace-row").filter({ hasText: "harbour" });
-  await expect(row.getByRole("link", { name: "harbour" })).toHaveAttribute("href", /^\/ns\/harbour\/?$/);
+  const row = page.getByTestId("namespace-row").filter({ hasText: "lagoon" });
+  await expect(row.getByRole("link", { name: "lagoon" })).toHaveAttribute("href", /^\/ns\/lagoon\/?$/);
   await row.getByRole("link", { name: "1", exact: true }).click();
-  await expect(page).toHaveURL(/\/ns\/harbour\/schedules$/);
+  await expect(page).toHaveURL(/\/ns\/lagoon\/schedules$/);
   await expect(page.getByTestId("schedule-row").filter({ hasText: "tide" })).toBeVisible();
 });
 

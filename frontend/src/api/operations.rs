@@ -102,7 +102,7 @@ operations! {
     Metrics = "graphql/metrics.graphql", "/metrics" => crate::model::Metrics;
     ScheduleFigures = "graphql/schedule_figures.graphql", "/schedules/nodes" => Vec<crate::model::ScheduleFigures>;
     Ledger = "graphql/ledger.graphql", "/ledger" => Page<LedgerRow>;
-    LedgerFire = "graphql/ledger_fire.graphql", "/fire" => Option<LedgerRow>;
+    LedgerFire = "graphql/ledger_fire.graphql", "/fire" => LedgerRow;
     LedgerTotals = "graphql/ledger_totals.graphql", "/ledgerTotals" => crate::model::LedgerTotals;
     Problems = "graphql/problems.graphql", "/problems" => Vec<WorkProblem>;
     Health = "graphql/health.graphql", "" => HealthReport;

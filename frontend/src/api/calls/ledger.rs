@@ -67,8 +67,8 @@ pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
     Ask::new::<operations::Ledger>(variables)
 }
 
-/// One row of the ledger; `None` if its retention is over, or in a namespace that the user may not see.
-pub(crate) fn fire(id: String) -> Ask<Option<LedgerRow>> {
+/// One row of the ledger. It is not found once its retention is over, nor in a namespace that the user may not see.
+pub(crate) fn fire(id: String) -> Ask<LedgerRow> {
     Ask::new::<operations::LedgerFire>(operations::ledger_fire::Variables { id })
 }
 

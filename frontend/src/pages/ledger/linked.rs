@@ -4,8 +4,9 @@ use leptos::prelude::*;
 
 use crate::{
     api,
+    components::live,
     data::{Load, use_load},
-    model::LedgerRow,
+    model::{Code, LedgerRow},
     state::Address,
 };
 
@@ -15,12 +16,12 @@ pub(super) fn use_linked(
     address: Address,
     open: RwSignal<bool>,
     meant: RwSignal<Option<LedgerRow>>,
-) -> Load<Option<LedgerRow>> {
+) -> Load<LedgerRow> {
     let id = Memo::new(move |_| address.query("fire"));
     let linked = use_load(move || Some(api::fire(id.get())).filter(|_| !id.get().is_empty()));
     Effect::new(move |_| {
-        if let Some(Some(fire)) = linked.get().map(|fire| Option::clone(&fire)) {
-            meant.set(Some(fire));
+        if let Some(fire) = linked.get() {
+            meant.set(Some(LedgerRow::clone(&fire)));
             open.set(true);
         }
     });
@@ -34,11 +35,18 @@ pub(super) fn use_linked(
     linked
 }
 
-pub(super) fn gone() -> AnyView {
-    view! {
-        <p class="panel-note" data-testid="fire-gone">
-            "The fire of this link is no longer kept, or it is in a namespace that you may not see."
-        </p>
-    }
-    .into_any()
+/// Says that the fire of the link is not found, if so.
+pub(super) fn gone(linked: Load<LedgerRow>) -> AnyView {
+    live(move || {
+        let failure = linked.loading.failure();
+        if !failure.is_some_and(|f| matches!(f.code, Code::NotFound | Code::BadUserInput)) {
+            return ().into_any();
+        }
+        view! {
+            <p class="panel-note" data-testid="fire-gone">
+                "The fire of this link is no longer kept, or it is in a namespace that you may not see."
+            </p>
+        }
+        .into_any()
+    })
 }

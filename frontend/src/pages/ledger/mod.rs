@@ -90,7 +90,7 @@ pub(crate) fn Ledger() -> impl IntoView {
     view! {
         {head(filters, live(backfill_all))}
         {sums.draw(move |sums| totals::totals(sums, filters))}
-        {linked.draw(|fire| if fire.is_none() { linked::gone() } else { ().into_any() })}
+        {linked::gone(linked)}
         {paused.draw(move |count| paused_note(*count, &paused_search(filters)))}
         {query::bar(fires, filters, narrowing)}
         <AsyncView
