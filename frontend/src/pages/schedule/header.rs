@@ -3,16 +3,34 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Glyph, Look, Mark, When, badge, button, expressions, icon, menu, tags, when},
-    model::{Pause, ScheduleDetail, ScheduleState},
+    components::{
+        Glyph, Look, Mark, When, badge, button, expressions, icon, live, menu, tags, when,
+    },
+    data::Load,
+    model::{Pause, ScheduleDetail, ScheduleRow, ScheduleState},
     pages::actions::{Action, Actions, effect::afterwards},
     route::Route,
     state::Session,
 };
 
-/// The head of the page.
-pub(super) fn header(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
-    let row = &schedule.row;
+/// The head of the page. It shows nothing of the fires, which may change the schedule every second, and is only drawn
+/// again if something else has changed: a menu that is open in it stays open.
+pub(super) fn header(load: Load<ScheduleDetail>, session: Session, actions: Actions) -> AnyView {
+    let row = Memo::new(move |_| load.with(without_fires));
+    live(move || row.get().map_or_else(|| ().into_any(), |row| head(&row, session, actions)))
+}
+
+fn without_fires(schedule: &ScheduleDetail) -> ScheduleRow {
+    ScheduleRow {
+        next_fire_at: None,
+        last_fire_at: None,
+        last_run: None,
+        module: schedule.more.module.clone(),
+        ..schedule.row.clone()
+    }
+}
+
+fn head(row: &ScheduleRow, session: Session, actions: Actions) -> AnyView {
     let pause = row.pause.as_ref().map(|pause| pause_note(pause, row.zone()));
     let note =
         (!row.note.is_empty()).then(|| view! { <p class="note">{row.note.clone()}</p> }.into_any());
@@ -23,7 +41,7 @@ pub(super) fn header(schedule: &ScheduleDetail, session: Session, actions: Actio
                 <span role="status" data-testid="schedule-state" data-state=Mark::Schedule(row.state).state()>
                     {badge(Mark::Schedule(row.state))}
                 </span>
-                {buttons(schedule, session, actions)}
+                {buttons(row, session, actions)}
             </div>
             <p class="lede">
                 {expressions(&row.timing.expressions)}
@@ -55,14 +73,13 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
 }
 
 /// The buttons that the user's role allows: run now, pause or resume, edit, delete.
-fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
-    let row = &schedule.row;
+fn buttons(row: &ScheduleRow, session: Session, actions: Actions) -> AnyView {
     let duplicate = session.edits().then(|| {
         let href = Route::NewSchedule.narrowed(&[("from", &row.id)]);
         view! { <a class="button" href=href>"Duplicate"</a> }.into_any()
     });
     // The name of a schedule that a module declares comes from the module's file.
-    let rename = (session.edits() && schedule.more.module.is_none())
+    let rename = (session.edits() && row.module.is_none())
         .then(|| button(Look::Plain, None, "Rename …", actions.ask(Action::Rename, row)));
     let operating = session.operates().then(move || {
         let other = match row.state {
@@ -95,7 +112,7 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
         }
         .into_any()
     });
-    let editing = session.edits().then(|| match &schedule.more.module {
+    let editing = session.edits().then(|| match &row.module {
         // A schedule that a module declares can only be changed and deleted by deploying the
         // module.
         Some(module) => {

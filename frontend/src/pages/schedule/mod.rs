@@ -115,7 +115,7 @@ fn Known(id: String) -> impl IntoView {
     };
     view! {
         <AsyncView loading=load.loading what="the schedule">
-            {load.draw(move |schedule| header::header(schedule, session, actions))}
+            {header::header(load, session, actions)}
             {load.draw(|schedule| warning_list(schedule.row.timing.warnings.iter()))}
             {tabs("Parts of the schedule", &TABS, tab.into(), href)}
             {content()}
