@@ -167,6 +167,7 @@ fn every_answer_that_the_schema_promises_is_read() {
         operations::alerts::ALL,
         operations::planning::ALL,
         operations::settings::ALL,
+        operations::workers::ALL,
     ];
     for (file, at, read) in all.into_iter().flatten() {
         let text = kept(fs::read_to_string(file).expect("the operation is there"));
