@@ -15,7 +15,10 @@ export default defineConfig({
   timeout: 180_000,
   expect: { timeout: 30_000 },
   use: {
-    trace: "retain-on-failure",
+    // Without the film of a test, which costs as much as the test: its snapshots show the same pages.
+    trace: { mode: "retain-on-failure", screenshots: false, snapshots: true, sources: true },
+    // Endless animations are painted without a graphics card here; print.spec.ts looks at them.
+    contextOptions: { reducedMotion: "reduce" },
     screenshot: "only-on-failure",
     viewport: { width: 1440, height: 900 },
     launchOptions: {
