@@ -1,12 +1,9 @@
 //! The schedule of a function, checked by the same calculator that the server uses.
 
-use std::time::Duration;
-
-use chrono::DateTime;
 use proc_macro2::Span;
 use serde_json::{Map, Value, json};
 use syn::LitStr;
-use timetable::{Definition, DstPolicy, Timetable};
+use timetable::{Definition, Timetable};
 
 use crate::arguments::Arguments;
 
@@ -106,16 +103,7 @@ fn check_timing(cron: &[LitStr], zone: Option<&LitStr>) -> syn::Result<()> {
 }
 
 fn timing(expressions: Vec<String>, zone: &str) -> Result<(), String> {
-    let definition = Definition {
-        expressions,
-        zone: zone.to_owned(),
-        dst: DstPolicy::default(),
-        anchor: DateTime::UNIX_EPOCH,
-        start: None,
-        end: None,
-        jitter: Duration::ZERO,
-        seed: [0; 16],
-    };
+    let definition = Definition::new(expressions, zone);
     Timetable::new(&definition).map(drop).map_err(|error| error.to_string())
 }
 

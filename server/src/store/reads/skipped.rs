@@ -14,8 +14,8 @@ pub const CALM_MS: i64 = 3_600_000;
 /// Maximum number of started fires that are searched for a recovery since long ago.
 const MAX_STARTED: i64 = 10_000;
 
-/// The condition that a schedule of the table `v` has started its fires again since `v.last_at`,
-/// as [`resuming`] finds it, or has started so many that this would take long to find.
+/// The condition that a schedule of the table `v` has recovered since `v.last_at`: [`resuming`]
+/// finds a fire, or the schedule has started `MAX_STARTED` fires, which are too many to search.
 pub(in crate::store) fn has_resumed_since() -> String {
     format!(
         "(SELECT count(*) FROM (SELECT 1 FROM fire s WHERE s.schedule_id = v.schedule_id \
