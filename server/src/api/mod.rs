@@ -26,6 +26,7 @@
 //!   whether they account for every instant
 //! - `fire_day`: how often a schedule fires on each of the coming days
 //! - `frequent`: schedules that start as often in each hour
+//! - `timeline`: what schedules did and will do in a range of time, side by side
 //! - `clock_changes`: the clock changes that affect schedules
 //! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
 //!   and of an edit
@@ -120,6 +121,7 @@ mod target;
 mod task_input;
 mod task_run;
 mod tenants;
+mod timeline;
 mod timing;
 mod timing_preview;
 mod upcoming;

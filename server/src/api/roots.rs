@@ -28,6 +28,7 @@ use super::{
     schedule_group::ReadingScheduleGroups,
     secret::{OrderingSecrets, ReadingSecrets},
     subscription::Following,
+    timeline::ReadingTimeline,
     upcoming::ReadingAhead,
     watching::Watching,
     worker::{OrderingWorkers, ReadingWorkers},
@@ -58,7 +59,7 @@ struct PreviewQueries(
 struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
 
 #[derive(MergedObject, Default)]
-struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers);
+struct FleetQueries(ReadingFigures, ReadingTimeline, FeedQuery, ReadingGlobally, ReadingWorkers);
 
 /// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
 /// same arguments returns the first answer and changes nothing. With other arguments it fails with

@@ -190,11 +190,11 @@ async fn page_by_p95(
     Ok(window.page(shown.collect()).counted(|| Total::Known(total)))
 }
 
-fn number_cursor((number, id): sorted::Key) -> String {
+pub(super) fn number_cursor((number, id): sorted::Key) -> String {
     format!("{number}.{}", id.simple())
 }
 
-fn number_key(text: &str) -> Option<sorted::Key> {
+pub(super) fn number_key(text: &str) -> Option<sorted::Key> {
     let (number, id) = text.split_once('.')?;
     Some((number.parse().ok()?, Uuid::try_parse(id).ok()?))
 }

@@ -161,7 +161,7 @@ fn is_work_requested(cx: &Context<'_>) -> bool {
 
 /// How long the runs of each schedule usually take, in milliseconds: the median of its newest runs
 /// that succeeded. A schedule without such a run is left out.
-async fn usual_durations(
+pub(super) async fn usual_durations(
     cx: &Context<'_>,
     rows: &[Model],
     now: DateTime<Utc>,

@@ -4,13 +4,14 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 22] = [
+const FIELDS: [&str; 23] = [
     "schedulePreview",
     "lint",
     "nextFires",
     "fireDays",
     "upcoming",
     "upcomingByMinute",
+    "timeline",
     "clockChanges",
     "ledgerCheck",
     "pausePreview",

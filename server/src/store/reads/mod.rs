@@ -13,6 +13,8 @@
 //! - `batches`: rows by many keys at once
 //! - `schedule_stats`: figures about the runs of schedules
 //! - `tally`: fires counted by outcome; `skipped`: fires that were skipped for load
+//! - `timeline`: the schedules that have something in a range of time; `lane_history`: what each of
+//!   them did
 //! - `overview`: counts of schedules and runs, and the next fires
 //! - `stats`: roll-ups, added up for charts; `run_series`: the same figures for a tag or a schedule
 //! - `canary`: the server's own schedule
@@ -30,6 +32,7 @@ pub mod feed;
 pub mod fires;
 pub mod health;
 pub mod health_causes;
+pub mod lane_history;
 pub mod ledger;
 pub mod ledger_check;
 pub mod logs;
@@ -48,5 +51,6 @@ pub mod skipped;
 pub mod sorted;
 pub mod stats;
 pub mod tally;
+pub mod timeline;
 
 pub use super::db::within;

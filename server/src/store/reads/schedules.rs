@@ -113,10 +113,21 @@ pub async fn page(
     descending: bool,
     window: &PageWindow<Key>,
 ) -> Result<Page<Model>, StoreError> {
-    let (forward, backward) =
-        if descending { (Order::Desc, Order::Asc) } else { (Order::Asc, Order::Desc) };
-    let order = if window.from_end { backward.clone() } else { forward.clone() };
+    let forward = if descending { Order::Desc } else { Order::Asc };
     let list = matching(store, within, filter);
+    page_of(store, list, forward, filter.search.is_some(), window).await
+}
+
+/// A page of these schedules, sorted by name. For a search, the time limit of searches applies.
+pub(super) async fn page_of(
+    store: &Store,
+    list: Select<Entity>,
+    forward: Order,
+    is_search: bool,
+    window: &PageWindow<Key>,
+) -> Result<Page<Model>, StoreError> {
+    let backward = if matches!(forward, Order::Desc) { Order::Asc } else { Order::Desc };
+    let order = if window.from_end { backward.clone() } else { forward.clone() };
     let query = list
         .clone()
         .apply_if(window.after.as_ref(), |query, key| query.filter(beyond(key, forward)))
@@ -124,7 +135,6 @@ pub async fn page(
         .order_by(folded(), order.clone())
         .order_by(Column::Id, order)
         .limit(window.reach());
-    let is_search = filter.search.is_some();
     let rows = store.found(query.build(store.dialect().backend()), is_search);
     Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
