@@ -145,6 +145,12 @@ const LISTS: &[(&str, Bound)] = &[
     ("Task.needs", Limit(20)),
     ("Task.retryOn", Limit(32)),
     ("TestCallPayload.log", Limit(200)),
+    ("TimelineLane.folds", Limit(120)),
+    ("TimelineLane.marks", Limit(1_000)),
+    ("TimelineLane.overlaps", Limit(220)),
+    ("TimelineLane.planned", Limit(200)),
+    ("TimelineLane.runs", Limit(220)),
+    ("TimelineLoad.peaks", Limit(400)),
     ("Timing.expressions", Limit(16)),
     ("Timing.warnings", Own),
     // The rights that the configuration derives from a person's groups.

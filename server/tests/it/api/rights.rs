@@ -75,6 +75,8 @@ fn queries() -> Vec<(&'static str, String)> {
         ("shards", "shards { number }".into()),
         ("pausePreview", format!("pausePreview(ids: [{ID}]) {{ fires }}")),
         ("upcomingByMinute", "upcomingByMinute { starts }".into()),
+        ("timeline", format!("timeline({WINDOW}) {{ nodes {{ isComplete }} }}")),
+        ("timelineLoad", format!("timelineLoad({WINDOW}) {{ isComplete }}")),
         ("clockChanges", "clockChanges { isComplete }".into()),
         (
             "definitionEffect",
