@@ -9,6 +9,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_page_costs_the_same_number_of_statements_however_long_it_is,
     a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is,
+    a_page_of_lanes_costs_the_same_number_of_statements_however_long_it_is,
     objects_cost_the_same_number_of_statements_however_many_they_are,
     namespaces_are_compared_by_the_same_number_of_statements_however_many_they_are,
     a_page_that_holds_all_of_a_list_is_not_counted,
@@ -90,6 +91,39 @@ async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database:
     let (few, many) = (cost(10).await, cost(100).await);
     assert_eq!(few, many, "a hop costs a statement a row");
     assert!((1..=16).contains(&many.len()), "{many:#?}");
+}
+
+async fn a_page_of_lanes_costs_the_same_number_of_statements_however_long_it_is(
+    database: TestDatabase,
+) {
+    let (desk, statements) = observed(database).await;
+    for number in 0..41 {
+        let id = desk.schedule(&format!("s-{number:03}"), "@hourly").await;
+        desk.trigger(&id).await;
+    }
+    let cost = async |sort: &str, first: usize| {
+        let query = "query($sort: TimelineSort!, $first: Int!) {
+            timeline(from: \"2026-03-01T11:00:00Z\", to: \"2026-03-01T14:00:00Z\", sort: $sort,
+                first: $first) { nodes {
+                schedule { id name namespace timing { zone } } usualMs overlaps isComplete
+                runs { id state } folds { runs } marks { verdict } planned { at to } } } }";
+        statements.lock().unwrap().clear();
+        let answer = desk.ask_in_place(query, json!({ "sort": sort, "first": first })).await;
+        let nodes = answer["timeline"]["nodes"].as_array().unwrap();
+        assert_eq!(nodes.len(), first);
+        let has_both = |node: &serde_json::Value| {
+            node["runs"][0]["state"] == "QUEUED" && node["planned"][0]["at"].is_string()
+        };
+        assert!(nodes.iter().all(has_both), "{answer}");
+        let mut seen = statements.lock().unwrap().clone();
+        seen.sort();
+        seen
+    };
+    for sort in ["NAME", "BUSIEST"] {
+        let (few, many) = (cost(sort, 4).await, cost(sort, 40).await);
+        assert_eq!(few, many, "a lane costs a statement");
+        assert!((1..=40).contains(&many.len()), "{many:#?}");
+    }
 }
 
 async fn objects_cost_the_same_number_of_statements_however_many_they_are(database: TestDatabase) {

@@ -54,6 +54,7 @@ mod secrets_kept;
 mod settings;
 mod skipping;
 mod sorting;
+mod timeline;
 mod trying;
 mod undeleting;
 mod walk;
