@@ -92,6 +92,7 @@ macro_rules! routes {
 // The first match wins, so fixed words precede parameters.
 routes! {
     Overview [];
+    Timeline ["timeline"];
     Runs ["runs"];
     Run(id) ["runs" id] in Runs;
     Schedules ["schedules"];

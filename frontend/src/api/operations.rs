@@ -47,7 +47,7 @@ macro_rules! operations {
                     "OverlapPolicy", "PingEvent", "ProblemKind", "ReasonCode", "Role", "RunState",
                     "RunTaskState", "RunSortField", "RunTrigger", "ScheduleGrouping", "ScheduleSortField",
                     "ScheduleState", "SecretUserKind",
-                    "TaskRunState", "Verdict", "ViewerKind", "Weekday"
+                    "TaskRunState", "TimelineSort", "Verdict", "ViewerKind", "Weekday"
                 )
             )]
             pub(crate) struct $name;

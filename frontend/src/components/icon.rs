@@ -19,6 +19,7 @@ pub(crate) enum Glyph {
     Grid,
     Key,
     Keyboard,
+    Lanes,
     Layers,
     Lock,
     Minus,
@@ -68,6 +69,7 @@ impl Glyph {
             Self::Key => {
                 "M10.500 2.500a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8.300 7.700 3 13M4.500 11.500 6 13"
             }
+            Self::Lanes => "M2.500 3.500h5M6.500 8h7M4 12.500h4.500M2 1.500v13",
             Self::Layers => "M8 2.500 14 6 8 9.500 2 6zM2.500 9.500 8 12.700l5.500-3.200",
             Self::Lock => "M3.500 7h9v6.500h-9zM5.500 7V5a2.500 2.500 0 0 1 5 0v2",
             Self::People => {

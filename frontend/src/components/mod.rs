@@ -84,7 +84,8 @@ pub(crate) use save::{copy_text, save_text};
 pub(crate) use selection::Selection;
 pub(crate) use shapes::{
     Band, BarColumn, Chosen, DagNode, DagView, Drag, GanttBar, GanttRow, SparkBar, TrendLayer,
-    Week, band_chart, dag, gantt, heat_map, sparkline, stacked_bars, trend, use_dag_view, use_drag,
+    Week, band_chart, dag, gantt, heat_map, peak_bars, sparkline, stacked_bars, trend,
+    use_dag_view, use_drag,
 };
 pub(crate) use switches::ThemeSwitch;
 pub(crate) use table::{Column, Kept, RowName, Table};

@@ -13,6 +13,7 @@
 //! - `viewer`: the signed-in user
 //! - `ping`: the watchdog of a schedule
 //! - `workers`: worker programs and their queues
+//! - `timeline`: what schedules did and will do, side by side
 //! - `timing`: previews, warnings, problems
 //! - `many`: the outcome of a bulk action
 //! - `audit`: the audit log
@@ -50,6 +51,7 @@ mod states;
 mod tallies;
 mod task;
 mod test_call;
+mod timeline;
 mod timing;
 mod usual;
 mod viewer;
@@ -115,11 +117,13 @@ pub(crate) use states::{
     FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
     NotificationState, OverlapHourPolicy, OverlapPolicy, PingEvent, ProblemKind, ReasonCode, Role,
     RunSortField, RunState, RunTaskState, RunTrigger, ScheduleGrouping, ScheduleSortField,
-    ScheduleState, SecretUserKind, TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
+    ScheduleState, SecretUserKind, TaskCondition, TaskRunState, TimelineSort, Verdict, ViewerKind,
+    Weekday,
 };
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use test_call::TestCall;
+pub(crate) use timeline::{Lane, LaneFold, LaneMark, LanePlan, LaneRun, RunsAtOnce};
 pub(crate) use timing::{
     Candidate, DefinitionEffect, FireDay, Preview, PreviewFire, Problem, QuieterShift, Warning,
 };

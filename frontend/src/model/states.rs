@@ -21,6 +21,7 @@ states! {
     TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost, Skipped }
     RunSortField { Started, Duration }
     ScheduleSortField { Name, Next, Last, P95 }
+    TimelineSort { Name, Busiest }
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }

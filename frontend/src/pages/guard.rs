@@ -24,6 +24,7 @@ pub(crate) fn needed_role(route: &Route) -> Option<Role> {
         Route::NewBackfill => Some(Role::Operator),
         Route::Overview
         | Route::Runs
+        | Route::Timeline
         | Route::Run(_)
         | Route::Schedules
         | Route::Schedule(_)

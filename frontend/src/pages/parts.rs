@@ -101,6 +101,7 @@ pages! {
     overview { Overview }
     schedules { Schedules }
     runs { Runs }
+    timeline { Timeline }
     ledger { Ledger }
     audit { Audit }
     schedule { Schedule(id) }

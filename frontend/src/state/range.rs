@@ -37,6 +37,9 @@ const fn last(name: &'static str, words: &'static str, length: i64) -> Preset {
 
 /// The default preset of a page; `None` for a page without a range.
 fn usual(route: &Route) -> Option<&'static str> {
+    if matches!(route, Route::Timeline) {
+        return Some("6h");
+    }
     if matches!(route, Route::Overview | Route::Ledger | Route::Metrics) {
         return Some("24h");
     }

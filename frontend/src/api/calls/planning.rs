@@ -10,9 +10,9 @@ use crate::{
     },
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
-        Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
-        SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowReading,
-        WorkflowRow,
+        Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Lane, Module, Page, Place, Plan,
+        SavedWorkflow, ScheduleName, TimelineSort, Took, Workflow, WorkflowDefinition,
+        WorkflowReading, WorkflowRow,
     },
     time::Moment,
 };
@@ -305,4 +305,33 @@ pub(crate) fn work_ahead(
 /// The clock changes of the coming year that affect schedules.
 pub(crate) fn clock_changes(namespace: String) -> Ask<crate::model::ClockChanges> {
     Ask::new::<ClockChanges>(clock_changes::Variables { namespace: within(namespace) })
+}
+
+/// Which lanes of the timeline to load.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LaneQuery {
+    pub(crate) namespace: String,
+    pub(crate) search: Option<String>,
+    pub(crate) from: Moment,
+    pub(crate) to: Moment,
+    pub(crate) sort: TimelineSort,
+    pub(crate) place: Place,
+}
+
+/// What the schedules did and will do in a range of time. The list can only be read forward.
+pub(crate) fn lanes(query: LaneQuery, size: usize) -> Ask<Page<Lane>> {
+    let LaneQuery { namespace, search, from, to, sort, place } = query;
+    let (namespace, (first, after)) = (within(namespace), place.forward(size));
+    Ask::new::<Lanes>(lanes::Variables { namespace, search, from, to, sort, first, after })
+}
+
+/// How many runs of the schedules that match the search were executed at once.
+pub(crate) fn runs_at_once(
+    namespace: String,
+    search: Option<String>,
+    from: Moment,
+    to: Moment,
+) -> Ask<crate::model::RunsAtOnce> {
+    let namespace = within(namespace);
+    Ask::new::<RunsAtOnce>(runs_at_once::Variables { namespace, search, from, to })
 }

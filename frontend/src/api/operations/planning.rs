@@ -7,7 +7,8 @@ use crate::model::{
     Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
     BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, ChangeAction,
     Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, Group, GroupRun, HttpAnswer,
-    Module, Page, Plan, RunState, ScheduleName, Took, Weekday, Workflow, WorkflowRow,
+    Module, Page, Plan, ReasonCode, RunState, ScheduleName, TimelineSort, Took, Verdict, Weekday,
+    Workflow, WorkflowRow,
 };
 
 operations! {
@@ -45,5 +46,7 @@ operations! {
     DeployModule = "graphql/deploy_module.graphql", "/deployModule/module" => String;
     Forecast = "graphql/upcoming.graphql", "/upcoming" => ForecastAnswer;
     WorkAhead = "graphql/work_ahead.graphql", "/upcoming/hours" => Vec<crate::model::HourWork>;
+    Lanes = "graphql/lanes.graphql", "/timeline" => Page<crate::model::Lane>;
+    RunsAtOnce = "graphql/runs_at_once.graphql", "/timelineLoad" => crate::model::RunsAtOnce;
     ClockChanges = "graphql/clock_changes.graphql", "/clockChanges" => crate::model::ClockChanges;
 }

@@ -32,5 +32,5 @@ pub(crate) use gantt::{Chosen, GanttBar, GanttRow, gantt};
 pub(crate) use heat_map::{Week, heat_map};
 pub(super) use sparkline::{HEIGHT, outlines, slots, view_box};
 pub(crate) use sparkline::{SparkBar, sparkline};
-pub(crate) use stacked_bars::{BarColumn, stacked_bars};
+pub(crate) use stacked_bars::{BarColumn, peak_bars, stacked_bars};
 pub(crate) use trend::{TrendLayer, trend};

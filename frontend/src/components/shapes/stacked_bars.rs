@@ -35,6 +35,32 @@ pub(crate) fn stacked_bars(
     drag: Drag,
     chosen: Callback<(usize, usize)>,
 ) -> AnyView {
+    let summary = summary(what, &parts, &columns);
+    drawn(what, summary, parts, columns, axis, drag, chosen)
+}
+
+/// Draws columns with a single part, whose numbers are levels and not counts: they are not added up.
+pub(crate) fn peak_bars(
+    what: &'static str,
+    part: (&'static str, &'static str),
+    columns: Vec<BarColumn>,
+    axis: Vec<String>,
+    drag: Drag,
+    chosen: Callback<(usize, usize)>,
+) -> AnyView {
+    let summary = peak(what, &columns);
+    drawn(what, summary, vec![part], columns, axis, drag, chosen)
+}
+
+fn drawn(
+    what: &'static str,
+    summary: String,
+    parts: Parts,
+    columns: Vec<BarColumn>,
+    axis: Vec<String>,
+    drag: Drag,
+    chosen: Callback<(usize, usize)>,
+) -> AnyView {
     let top = ceiling(columns.iter().map(|column| column.counts.iter().sum()).max().unwrap_or(0));
     let width = LENGTH / columns.len().max(1) as f64;
     let gap = if columns.len() > 200 { 0.0 } else { width * 0.14 };
@@ -62,7 +88,6 @@ pub(crate) fn stacked_bars(
     let readout = columns.iter().map(|column| said(column, &parts)).collect();
     let mut headings = vec!["When"];
     headings.extend(parts.iter().map(|(_, words)| *words));
-    let summary = summary(what, &parts, &columns);
     let row = |column: BarColumn| TwinRow {
         name: column.name,
         href: column.href,
@@ -107,6 +132,17 @@ fn said(column: &BarColumn, parts: &Parts) -> String {
         counts.map(|(count, (_, word))| format!("{count} {}", word.to_ascii_lowercase())).collect();
     let words = if words.is_empty() { "nothing".to_owned() } else { words.join(", ") };
     format!("{}: {words}", column.name)
+}
+
+/// The highest column in words: `Runs at once: at most 7, first at Wed 25 Nov 14:00`.
+fn peak(what: &str, columns: &[BarColumn]) -> String {
+    let level = |column: &BarColumn| column.counts.iter().sum::<i64>();
+    let top = columns.iter().map(level).max().unwrap_or_default();
+    let first = columns.iter().find(|column| top > 0 && level(column) == top);
+    match first {
+        Some(column) => format!("{what}: at most {top}, first at {}", column.name),
+        None => format!("{what}: none"),
+    }
 }
 
 fn summary(what: &str, parts: &Parts, columns: &[BarColumn]) -> String {
@@ -155,5 +191,7 @@ mod tests {
         let columns = [column(&[12, 1]), column(&[3, 0])];
         assert_eq!(summary("Runs", &parts, &columns), "Runs: 15 succeeded, 1 failed");
         assert_eq!(summary("Runs", &parts, &[]), "Runs: none");
+        assert_eq!(peak("Runs at once", &columns), "Runs at once: at most 13, first at 02:00");
+        assert_eq!(peak("Runs at once", &[column(&[0])]), "Runs at once: none");
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Column {
     pub(super) sort: Option<&'static str>,
     is_head: bool,
     pub(super) is_extra: bool,
+    /// Drawn in the heading below its words.
+    below: Option<Arc<dyn Fn() -> AnyView + Send + Sync>>,
     cell: Part<AnyView>,
 }
 
@@ -49,6 +51,7 @@ impl Column {
             sort: None,
             is_head: false,
             is_extra: false,
+            below: None,
             cell: of_row(cell, || ().into_any()),
         }
     }
@@ -73,10 +76,16 @@ impl Column {
         Self { is_extra: true, ..self }
     }
 
+    /// Draws something in the heading below its words, such as an axis.
+    pub(crate) fn below_heading(self, view: impl Fn() -> AnyView + Send + Sync + 'static) -> Self {
+        Self { below: Some(Arc::new(view)), ..self }
+    }
+
     pub(super) fn heading(&self, sort: Option<Kept>) -> AnyView {
         let (words, class) = (self.words, self.class);
         let (Some(sort), Some(by)) = (sort, self.sort) else {
-            return view! { <th scope="col" class=class>{words}</th> }.into_any();
+            let below = self.below.as_ref().map(|below| below());
+            return view! { <th scope="col" class=class>{words}{below}</th> }.into_any();
         };
         let order = Memo::new(move |_| Order::of(&sort.value.get(), by));
         let turn = move |_| sort.change.run(order.get_untracked().turned(by));
