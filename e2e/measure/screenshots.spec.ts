@@ -16,6 +16,7 @@ const pages: Record<string, string> = {
   schedules: "/ns/default/schedules",
   "new-schedule": "/ns/default/schedules/new",
   runs: "/ns/default/runs",
+  timeline: "/ns/default/timeline",
   ledger: "/ns/default/ledger",
   alerts: "/ns/default/alerts",
   upcoming: "/ns/default/upcoming",

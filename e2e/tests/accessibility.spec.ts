@@ -116,6 +116,10 @@ for (const theme of themes) {
         await expect(page.getByRole("link", { name: /breaks/ }).first()).toBeVisible();
         await hasNoViolations(page, `overview, ${look}`);
 
+        await page.goto("/timeline");
+        await expect(page.getByTestId("lane-bar").first()).toBeVisible();
+        await hasNoViolations(page, `timeline, ${look}`);
+
         await page.goto("/cluster");
         await expect(page.getByTestId("node-row")).toBeVisible();
         await hasNoViolations(page, `cluster, ${look}`);
@@ -134,7 +138,7 @@ test("empty pages have no violation", async ({ page }) => {
   try {
     await page.goto(server.url);
     await signIn(page, server.addPerson("eve", "admin"));
-    for (const path of ["/", "/schedules", "/runs"]) {
+    for (const path of ["/", "/schedules", "/runs", "/timeline"]) {
       await page.goto(server.url + path);
       await expect(page.locator(".empty").first()).toBeVisible();
       await hasNoViolations(page, `${path}, empty`);

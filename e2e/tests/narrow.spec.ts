@@ -50,6 +50,9 @@ for (const width of [390, 320]) {
       await page.goto("/runs");
       await expect(page.getByTestId("run-row").first()).toBeVisible();
       await fits("runs");
+      await page.goto("/timeline");
+      await expect(page.getByTestId("lane").first()).toBeVisible();
+      await fits("timeline");
       await page.goto("/schedules/new");
       await expect(page.getByTestId("preview").locator("tbody tr").first()).toBeVisible();
       await fits("form");

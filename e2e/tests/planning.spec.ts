@@ -478,6 +478,8 @@ const PAGES: [string, string][] = [
   ["/calendars/new", "New calendar"],
   ["/backfills", "Backfills"],
   ["/backfills/new", "New backfill"],
+  ["/timeline", "Timeline"],
+  ["/timeline?range=1h&sort=busiest", "Timeline"],
   ["/upcoming", "Upcoming"],
   ["/upcoming?measure=work", "Upcoming"],
   ["/upcoming?view=day", "Upcoming"],

@@ -76,7 +76,7 @@ pub(crate) fn Overview() -> impl IntoView {
                     {panel("Runs that ended", metrics(range), ended_runs(day))}
                 </div>
                 <div class="overview-side">
-                    {panel("Live runs", view! { <a href=Route::Runs.narrowed(&[("state", "live")])>"All"</a> }, alive.draw(|runs| live_runs::live_runs(runs)))}
+                    {panel("Live runs", live_links(), alive.draw(|runs| live_runs::live_runs(runs)))}
                     {panel("Next hour", (), view! { {next_minutes(minutes)}{next.draw(|next| next_hour::schedules(next))} })}
                 </div>
             </div>
@@ -200,6 +200,15 @@ fn metrics(range: Range) -> AnyView {
     let address = use_address();
     let href = move || ranged_path(address, &Route::Metrics);
     view! { {extent(range, "In the range")}<a href=href>"Metrics"</a> }.into_any()
+}
+
+/// The links from the live runs: to their list, and to the timeline of the range.
+fn live_links() -> AnyView {
+    let address = use_address();
+    let timeline = move || ranged_path(address, &Route::Timeline);
+    let runs = Route::Runs.narrowed(&[("state", "live")]);
+    view! { <span class="panel-aside"><a href=timeline>"Timeline"</a><a href=runs>"All"</a></span> }
+        .into_any()
 }
 
 /// The problems of the range. Those of the last day are already loaded.

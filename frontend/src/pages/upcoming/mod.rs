@@ -52,7 +52,10 @@ pub(crate) fn Upcoming() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Upcoming"</h1>
-            <p class="actions"><a class="button" href=Route::Feeds.path()>"Calendar feed"</a></p>
+            <p class="actions">
+                <a class="button" href=timeline()>"Timeline"</a>
+                <a class="button" href=Route::Feeds.path()>"Calendar feed"</a>
+            </p>
         </header>
         {kit::tabs("Upcoming", TABS)}
         {live(move || match (tab.get().as_str(), span.get().as_str()) {
@@ -62,6 +65,13 @@ pub(crate) fn Upcoming() -> impl IntoView {
             _ => view! { {spans()}<Load/> }.into_any(),
         })}
     }
+}
+
+/// The address of the timeline of the next 24 hours.
+fn timeline() -> String {
+    let now = Moment::now();
+    let (from, until) = (now.to_rfc3339(), now.later(24 * HOUR_MS).to_rfc3339());
+    Route::Timeline.narrowed(&[("from", &from), ("until", &until)])
 }
 
 /// The choice of the span.
