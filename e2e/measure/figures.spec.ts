@@ -25,6 +25,7 @@ const pages = [
   ["Schedules", "/all/schedules"],
   ["Runs", "/all/runs"],
   ["New schedule", "/ns/default/schedules/new"],
+  ["Timeline", "/ns/default/timeline"],
   ["Upcoming", "/ns/default/upcoming"],
   ["Metrics", "/ns/default/metrics"],
   ["Secrets", "/ns/default/settings/secrets"],

@@ -43,8 +43,8 @@ fn name(lane: &Lane) -> AnyView {
 fn axis(window: Memo<Window>) -> AnyView {
     let zone = use_zone();
     live(move || {
-        let Window { from, to } = window.get();
         let zone = zone.get().zone(None);
+        let Window { from, to } = window.get();
         let label = |words: String| view! { <span>{words}</span> }.into_any();
         let labels: Vec<_> = steps::axis(from, to, &zone).into_iter().map(label).collect();
         view! {
@@ -58,7 +58,8 @@ fn axis(window: Memo<Window>) -> AnyView {
 fn drawn(lane: &Lane, window: Memo<Window>) -> AnyView {
     let clock = use_zone();
     // Tracked by the row, which is drawn again when the window or the clock changes.
-    let (shown, zone) = (window.get(), clock.get().zone(None));
+    let zone = clock.get().zone(None);
+    let shown = window.get();
     let all = bars(lane, Moment::now(), &zone);
     let all: Vec<_> = all.into_iter().filter_map(|bar| one(bar, shown)).collect();
     let overlaps: Vec<_> =
@@ -108,7 +109,8 @@ fn present(window: Memo<Window>) -> AnyView {
     let now = use_now();
     // Moves only when its place has changed.
     let place = Memo::new(move |_| {
-        let (window, now) = (window.get(), now.get());
+        let now = now.get();
+        let window = window.get();
         (now >= window.from && now < window.to).then(|| window.thousandth(now))
     });
     let left = move || place.get().map(percent).unwrap_or_default();

@@ -64,8 +64,9 @@ pub(crate) fn Timeline() -> impl IntoView {
     });
     let lanes = use_lanes(filters, window);
     let at_once = use_load(move || {
+        let (namespace, search) = (address.namespace(), filters.some("q"));
         let Window { from, to } = window.get();
-        Some(api::planning::runs_at_once(address.namespace(), filters.some("q"), from, to))
+        Some(api::planning::runs_at_once(namespace, search, from, to))
     });
     use_updates(lanes, at_once, range, tick);
     let go = move |place: Place| {
@@ -105,16 +106,12 @@ pub(crate) fn Timeline() -> impl IntoView {
 fn use_lanes(filters: Filters, window: Memo<Window>) -> Listing<Lane> {
     let address = filters.address();
     use_listing(SIZE, move || {
-        let Window { from, to } = window.get();
+        let (namespace, search) = (address.namespace(), filters.some("q"));
         let is_busiest = filters.get("sort") == "busiest";
-        let query = LaneQuery {
-            namespace: address.namespace(),
-            search: filters.some("q"),
-            from,
-            to,
-            sort: if is_busiest { TimelineSort::Busiest } else { TimelineSort::Name },
-            place: place(address),
-        };
+        let sort = if is_busiest { TimelineSort::Busiest } else { TimelineSort::Name };
+        let place = place(address);
+        let Window { from, to } = window.get();
+        let query = LaneQuery { namespace, search, from, to, sort, place };
         api::planning::lanes(query, SIZE)
     })
 }

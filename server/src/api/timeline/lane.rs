@@ -293,9 +293,9 @@ mod tests {
         };
         let runs = [run(100, Some(150)), run(200, Some(200)), run(300, Some(450)), run(900, None)];
         let at = |at: i64| Instant::from(Timestamp(at));
-        assert_eq!(overlaps(&runs, &[skipped.clone()], &RANGE), [at(400)]);
+        assert_eq!(overlaps(&runs, std::slice::from_ref(&skipped), &RANGE), [at(400)]);
         let runs = [run(100, Some(250)), run(200, Some(210)), run(300, None)];
-        assert_eq!(overlaps(&runs, &[skipped], &RANGE), [at(200), at(400)]);
+        assert_eq!(overlaps(&runs, std::slice::from_ref(&skipped), &RANGE), [at(200), at(400)]);
         assert!(overlaps(&[], &[], &RANGE).is_empty());
     }
 }
