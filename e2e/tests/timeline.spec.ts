@@ -81,7 +81,7 @@ test("the timeline is reached from where its parts are shown, and zoomed by drag
   // Two an hour for a day.
   await expect(lane(page, "often").locator("[data-kind=plan]")).toHaveCount(48);
 
-  await page.goto("/ns/zoom/?range=1h");
+  await page.goto("/ns/zoom?range=1h");
   await main.getByRole("link", { name: "Timeline" }).click();
   await expect(page).toHaveURL(/\/timeline\?range=1h$/);
   const plot = page.locator(".chart-plot");
