@@ -249,7 +249,8 @@ async fn lanes_of_other_namespaces_are_not_seen(database: TestDatabase) {
     desk.trigger(&id).await;
     desk.ask("mutation { createNamespace(name: \"other\") { __typename } }", json!({})).await;
     let stranger = member_of(namespace(&desk, "other").await, Role::Viewer);
-    let range = |place: Value| json!({ "in": place, "from": "2026-03-01T11:00:00Z", "to": "2026-03-01T14:00:00Z" });
+    let (from, to) = ("2026-03-01T11:00:00Z", "2026-03-01T14:00:00Z");
+    let range = |place: Value| json!({ "in": place, "from": from, "to": to });
     let seen = desk.send_as(&stranger, TIMELINE, range(Value::Null)).await;
     assert_eq!(seen.data.into_json().unwrap()["timeline"]["nodes"], json!([]));
     assert_eq!(desk.code_for(&stranger, TIMELINE, range(json!("default"))).await, "NOT_FOUND");
