@@ -29,7 +29,8 @@
 //! - `timeline`: what schedules did and will do in a range of time, side by side
 //! - `clock_changes`: the clock changes that affect schedules
 //! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
-//!   and of an edit
+//!   and of an edit; `outage_preview`, `outage`: what each catch-up
+//!   policy does about an outage
 //! - `timing_preview`: the instants at which a timing fires
 //! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
 //!   resume; `backfill_preview`: what a backfill would run
@@ -84,6 +85,8 @@ mod module;
 mod mutation;
 mod namespace_stats;
 mod node;
+mod outage;
+mod outage_preview;
 mod overview;
 mod page;
 mod pause_preview;

@@ -21,6 +21,7 @@ use super::{
         Operating, OrderingMany, OrderingNodes, OrderingPast, OrderingRuns, OrderingSchedules,
         OrderingShared, OrderingTests,
     },
+    outage_preview::ReadingOutages,
     pause_preview::ReadingPauses,
     people::{FeedMutation, FeedQuery, PeopleMutation, PeopleQuery, SettingsMutation},
     problem::{OrderingProblems, ReadingProblems},
@@ -51,6 +52,7 @@ struct PreviewQueries(
     ReadingMinutes,
     ReadingClockChanges,
     ReadingPauses,
+    ReadingOutages,
     ReadingEffects,
     ReadingTexts,
 );

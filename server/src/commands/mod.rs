@@ -92,6 +92,7 @@ pub use schedules::{Edit, NewSchedule, Saved};
 pub use schedules::{
     buffer::Rearranged,
     many_edit::ManyEdit,
+    outage_preview::{OutageEffect, ScheduleOutage},
     pause::AutomaticEnd,
     resume_preview::{ForeseenRows, MAX_FORESEEN, ResumeChoice, ResumePreview},
     rollback::Rollback,

@@ -15,6 +15,7 @@ const FIELDS: [&str; 23] = [
     "clockChanges",
     "ledgerCheck",
     "pausePreview",
+    "outagePreview",
     "pausedFires",
     "definitionEffect",
     "readWorkflow",

@@ -11,6 +11,7 @@
 //! - `rollback`: restoring an earlier definition; `undelete`: restoring a deleted schedule
 //! - `pause`: pause and resume; `resume_preview`: previews of the end of a pause; `skip`: skipping
 //!   the next fires
+//! - `outage_preview`: what each catch-up policy does about an outage
 //! - `suppression`: the calendars that a schedule names
 //! - `buffer`: reordering and purging waiting fires
 //! - `cursor`: the next fire after an edit; `foreseen`: timings that are worked out before a
@@ -24,6 +25,7 @@ pub(super) mod create;
 pub(super) mod cursor;
 pub(super) mod foreseen;
 pub(super) mod many_edit;
+pub(crate) mod outage_preview;
 pub(super) mod pause;
 mod prepared;
 pub(super) mod resume_preview;

@@ -12,6 +12,7 @@
 //! - `backfills`: backfills and their progress
 //! - `batches`: rows by many keys at once
 //! - `schedule_stats`: figures about the runs of schedules
+//! - `outcomes`: the fires of schedules in a period, by verdict
 //! - `tally`: fires counted by outcome; `skipped`: fires that were skipped for load
 //! - `timeline`: the schedules that have something in a range of time; `lane_history`: what each of
 //!   them did
@@ -38,6 +39,7 @@ pub mod ledger_check;
 pub mod logs;
 mod matching;
 pub mod modules;
+pub mod outcomes;
 pub mod overview;
 pub mod placement;
 pub mod problems;

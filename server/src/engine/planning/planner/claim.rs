@@ -211,7 +211,7 @@ pub(crate) fn advance(
 
 /// The position of the cursor after a plan that is already cut
 /// off; `cut` is the first fire beyond the limit.
-fn behind(
+pub(super) fn behind(
     schedule: &DueSchedule,
     decided: &[NewFire],
     cut: Option<NewFire>,
@@ -258,17 +258,17 @@ fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
 }
 
 /// A schedule whose due instants have been planned.
-struct Planned {
+pub(super) struct Planned {
     schedule: DueSchedule,
     timetable: Timetable,
-    plan: misfire::Plan,
+    pub(super) plan: misfire::Plan,
     /// The last instant that will have a row once this plan is written.
-    last: Option<Timestamp>,
+    pub(super) last: Option<Timestamp>,
 }
 
 impl Planned {
     /// Plans the due instants from the schedule's cursor on.
-    fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
+    pub(super) fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
         let cursor = schedule.next_scheduled_at.utc();
         let plan = misfire::plan(&timetable, cursor, now, &plan_policy(&schedule));
         let last = plan.entries.last().map(|entry| entry.last.into());

@@ -17,6 +17,7 @@
 //!   leaves out those that other nodes are claiming
 //! - `calendars`: compiles the calendars of a batch before the transaction that claims it
 //! - `timing`: converts a row to its timetable and policies
+//! - `outage`: previews the claims after an outage; no IO
 
 mod apart;
 mod calendars;
@@ -24,6 +25,7 @@ mod claim;
 mod decision;
 mod first;
 mod lock;
+mod outage;
 mod over_quota;
 mod quarantine;
 mod timing;
@@ -36,11 +38,14 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
-pub(crate) use self::decision::kind;
 use self::{apart::Claimer, claim::Claimed};
 pub(in crate::engine) use self::{
     claim::advance,
     timing::{catch_up_of, definition, plan_policy},
+};
+pub(crate) use self::{
+    decision::kind,
+    outage::{OutageEnd, after_outage},
 };
 use super::buffer;
 use crate::{
