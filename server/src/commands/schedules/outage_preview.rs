@@ -154,11 +154,12 @@ fn check_outage(
     Ok(())
 }
 
-/// A schedule at a time in the past: it had not decided about the instants from there on. How many
-/// fires it had left then is unknown, so a limit of them does not count.
+/// A schedule at a time in the past: it had not decided about the instants from there on. Its first
+/// instant is after its creation. How many fires it had left then is unknown, so a limit of them
+/// does not count.
 fn at_the_time(schedule: DueSchedule, from: DateTime<Utc>) -> DueSchedule {
     let reach = Timestamp::from(from - TimeDelta::milliseconds(schedule.jitter_ms));
-    let next_scheduled_at = reach.max(schedule.created_at);
+    let next_scheduled_at = reach.max(Timestamp(schedule.created_at.0.saturating_add(1)));
     DueSchedule { next_scheduled_at, max_fires: None, ..schedule }
 }
 

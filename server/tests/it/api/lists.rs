@@ -89,6 +89,11 @@ const LISTS: &[(&str, Bound)] = &[
     ("NamespaceRetention.schedules", Limit(1_000)),
     // The steps of the range, and a part of one at each end.
     ("NamespaceStats.points", Limit(62)),
+    ("OutagePolicy.instants", Asked("first", 200)),
+    ("OutagePreview.schedules", Asked("first", 100)),
+    // One for each policy.
+    ("OutagePreview.totals", Own),
+    ("OutageSchedule.policies", Own),
     ("Overview.failures", Asked("first", 200)),
     ("Overview.nodes", Limit(1_000)),
     ("Overview.upcoming", Asked("first", 200)),
@@ -192,6 +197,7 @@ async fn every_list_is_bounded() {
             "Forecast.",
             "LedgerCheck.",
             "NamespaceComparison.",
+            "OutagePreview.",
             "SchedulePreview.",
         ];
         let of_parent = parents.iter().any(|of| list.name.starts_with(of));
@@ -203,12 +209,22 @@ async fn every_list_is_bounded() {
 }
 
 /// A query for each list that has an argument for the number of items.
-const REACHED: [(&str, &str); 17] = [
+const REACHED: [(&str, &str); 19] = [
     ("ClockChange.schedules", "{ clockChanges(first: N) { isComplete } }"),
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
     ("LedgerCheck.schedules", "{ ledgerCheck(first: N) { expected } }"),
     ("NamespaceComparison.namespaces", "{ namespaceStats(first: N) { isCut } }"),
+    (
+        "OutagePolicy.instants",
+        "{ outagePreview(from: \"2026-02-01T00:00:00Z\", to: \"2026-02-02T00:00:00Z\", first: 1)
+            { schedules { policies { instants(first: N) { count } } } } }",
+    ),
+    (
+        "OutagePreview.schedules",
+        "{ outagePreview(from: \"2026-02-01T00:00:00Z\", to: \"2026-02-02T00:00:00Z\", first: N)
+            { hasMore } }",
+    ),
     ("Overview.failures", "{ overview { failures(first: N) { id } } }"),
     ("Overview.upcoming", "{ overview { upcoming(first: N) { at } } }"),
     (

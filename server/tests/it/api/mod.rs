@@ -31,6 +31,7 @@ mod nodes;
 mod numbers;
 mod one_time_passwords;
 mod ordering_many;
+mod outages;
 mod paging;
 mod pausing;
 mod people;

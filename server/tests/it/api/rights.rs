@@ -73,6 +73,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("ledgerCheck", "ledgerCheck { expected }".into()),
         ("problems", "problems { count }".into()),
         ("shards", "shards { number }".into()),
+        ("outagePreview", format!("outagePreview({WINDOW}) {{ hasMore }}")),
         ("pausePreview", format!("pausePreview(ids: [{ID}]) {{ fires }}")),
         ("upcomingByMinute", "upcomingByMinute { starts }".into()),
         ("timeline", format!("timeline({WINDOW}) {{ nodes {{ isComplete }} }}")),

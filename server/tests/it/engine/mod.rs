@@ -39,6 +39,7 @@ mod membership;
 mod misfire;
 mod nesting;
 mod ordered_again;
+mod outage_holds;
 mod overlap;
 mod partitions;
 mod past;

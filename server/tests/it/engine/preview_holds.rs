@@ -29,7 +29,7 @@ const CASES: u64 = 48;
 /// The number of cases with live runs, calendars, jitter and spacing.
 const CASES_BESIDE_RUNS: u64 = 32;
 
-const OVERLAPS: [Overlap; 6] = [
+pub(super) const OVERLAPS: [Overlap; 6] = [
     Overlap::Skip,
     Overlap::BufferOne,
     Overlap::BufferAll,
@@ -37,18 +37,18 @@ const OVERLAPS: [Overlap; 6] = [
     Overlap::TerminateOther,
     Overlap::Allow,
 ];
-const CATCH_UPS: [CatchUp; 3] = [CatchUp::Skip, CatchUp::Latest, CatchUp::All];
+pub(super) const CATCH_UPS: [CatchUp; 3] = [CatchUp::Skip, CatchUp::Latest, CatchUp::All];
 
 /// A small generator: the cases are the same in each run.
-struct Seeded(u64);
+pub(super) struct Seeded(pub(super) u64);
 
 impl Seeded {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
         (self.0 >> 33) % limit
     }
 
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(super) fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[usize::try_from(self.below(all.len() as u64)).unwrap()]
     }
 }
