@@ -15,6 +15,7 @@ pub(super) const GUIDE: &[CommandGroup] = &[
             ("schedules", "carillon schedules --search 'state:paused tag:billing'"),
             ("show", "carillon show nightly"),
             ("upcoming", "carillon upcoming --for 8h"),
+            ("what-if", "carillon what-if --from 'tomorrow 01:00' --to 'tomorrow 03:30'"),
             ("fires", "carillon fires --verdict missed --since 'yesterday 00:00'"),
             ("explain", "carillon explain nightly --at 'yesterday 02:00'"),
             ("verify", "carillon verify --search tag:billing --since 7d"),

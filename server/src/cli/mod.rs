@@ -102,6 +102,7 @@ mod user;
 mod user_sessions;
 mod verify;
 mod versions;
+mod what_if;
 mod when;
 mod why;
 mod work;
@@ -182,6 +183,7 @@ enum Command {
     Verify(verify::Verify),
     Show(show::Show),
     Upcoming(upcoming::Upcoming),
+    WhatIf(what_if::WhatIf),
     Logs(run::Logs),
     Feeds(feeds::Feeds),
     Login(login::Login),
@@ -260,6 +262,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Verify(verify) => offline::on_a_runtime(verify.run()),
         Command::Show(show) => offline::on_a_runtime(show.run()),
         Command::Upcoming(upcoming) => offline::on_a_runtime(upcoming.run()),
+        Command::WhatIf(outage) => offline::on_a_runtime(outage.run()),
         Command::Logs(logs) => offline::on_a_runtime(logs.run()),
         Command::Feeds(feeds) => offline::on_a_runtime(feeds.run()),
         Command::Login(login) => offline::on_a_runtime(login.run()),

@@ -13,6 +13,7 @@ use crate::support::{Command, Server, TestDatabase, on_both};
 on_both!(
     the_ledger_is_filtered_explained_and_followed,
     a_schedule_is_shown_with_what_comes_next,
+    an_outage_is_tried_on_all_schedules_and_on_one,
     a_run_is_waited_for_and_its_log_followed,
 );
 
@@ -140,6 +141,26 @@ async fn a_schedule_is_shown_with_what_comes_next(database: TestDatabase) {
     desk.said(&["pause", "tick", "--reason", "x", "--until", "in 2h"]);
     let bad = desk.command(&["pause", "tick", "--reason", "x", "--until", "2h ago"]).run();
     assert!(bad.refused(1).contains("until"));
+}
+
+async fn an_outage_is_tried_on_all_schedules_and_on_one(database: TestDatabase) {
+    let desk = desk(&database);
+    let outage = ["what-if", "--from", "tomorrow", "--to", "tomorrow 00:01"];
+    let all = desk.said(&outage);
+    assert!(all.starts_with("SCHEDULE  POLICY") && all.contains("\nnightly   paused"), "{all}");
+    assert_eq!(all.lines().filter(|line| line.starts_with("tick  ")).count(), 3, "{all}");
+    assert_eq!(all.lines().filter(|line| line.contains(" * ")).count(), 3, "one a schedule: {all}");
+    let one = desk.said(&[&outage[..], &["tick", "--policy", "all"]].concat());
+    assert!(one.contains("\nall:\nAT ") && one.contains("runs late"), "{one}");
+    let told = desk.json(&[&outage[..], &["tick"]].concat());
+    // 60 instants of the minute, and the one at its end.
+    assert_eq!(told["expected"], 61);
+    assert_eq!(told["totals"][0]["counts"]["onTime"], 1);
+    assert_eq!(told["totals"][0]["counts"]["missed"], 60);
+    let both = desk.command(&[&outage[..], &["tick", "--search", "tick"]].concat()).run();
+    assert_eq!(both.code, 2, "{both:?}");
+    let backward = desk.command(&["what-if", "--from", "tomorrow", "--to", "today"]).run();
+    assert!(backward.refused(1).contains("is not after 'from'"));
 }
 
 async fn a_run_is_waited_for_and_its_log_followed(database: TestDatabase) {
