@@ -106,6 +106,7 @@ routes! {
     Audit ["audit"];
     Alerts ["alerts"];
     Upcoming ["upcoming"];
+    WhatIf ["what-if"];
     Backfills ["backfills"];
     NewBackfill ["backfills" "new"] in Backfills;
     Backfill(id) ["backfills" id] in Backfills;

@@ -57,6 +57,7 @@ pub(super) const PAGES: &[Entry] = &[
     counting(page(Group::Now, Route::Alerts, "Alerts", Glyph::Alert, "a"), Counted::OpenAlerts),
     page(Group::Plan, Route::Schedules, "Schedules", Glyph::Clock, "s"),
     page(Group::Plan, Route::Upcoming, "Upcoming", Glyph::Grid, "u"),
+    page(Group::Plan, Route::WhatIf, "What if", Glyph::Search, "q"),
     page(Group::Plan, Route::Backfills, "Backfills", Glyph::Back, "b"),
     page(Group::Plan, Route::Calendars, "Calendars", Glyph::Calendar, "k"),
     page(Group::Build, Route::Workflows, "Workflows", Glyph::Flow, "w"),

@@ -18,6 +18,7 @@
 //! - `many`: the outcome of a bulk action
 //! - `audit`: the audit log
 //! - `page`: one page of a list
+//! - `outage`: what each catch-up policy would do about an outage
 //! - `history`: the recent fires of schedules, which a list loads after its rows
 //! - `full`: a row together with the fields that only the object's own page shows
 
@@ -39,6 +40,7 @@ mod ledger;
 mod many;
 mod metrics;
 mod namespace;
+mod outage;
 mod overview;
 mod page;
 mod people;
@@ -90,6 +92,9 @@ pub(crate) use metrics::{
 };
 pub(crate) use namespace::{
     Figure, Namespace, NamespaceTargets, Quota, Retention, RetentionPreview,
+};
+pub(crate) use outage::{
+    Outage, OutageFire, OutageFires, OutagePolicy, OutageSchedule, PolicyFires,
 };
 pub(crate) use overview::{
     Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen,

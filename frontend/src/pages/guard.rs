@@ -35,6 +35,7 @@ pub(crate) fn needed_role(route: &Route) -> Option<Role> {
         | Route::Audit
         | Route::Alerts
         | Route::Upcoming
+        | Route::WhatIf
         | Route::Backfills
         | Route::Backfill(_)
         | Route::Calendars

@@ -47,6 +47,7 @@ mod tokens;
 mod upcoming;
 mod views;
 mod watch;
+mod what_if;
 mod workflows;
 
 pub(crate) use alert_rules::{AlertRules, EditAlertRule, NewAlertRule};
@@ -81,6 +82,7 @@ pub(crate) use sign_in::sign_in;
 pub(crate) use timeline::Timeline;
 pub(crate) use tokens::Tokens;
 pub(crate) use upcoming::Upcoming;
+pub(crate) use what_if::WhatIf;
 pub(crate) use workflows::{EditWorkflow, NewWorkflow, Workflow, Workflows};
 
 use leptos::prelude::*;

@@ -107,6 +107,7 @@ pages! {
     schedule { Schedule(id) }
     run { Run(id) }
     upcoming { Upcoming }
+    what_if { WhatIf }
     backfills { Backfills, NewBackfill, Backfill(id) }
     calendars { Calendars, NewCalendar, EditCalendar(id) }
     form { NewSchedule }

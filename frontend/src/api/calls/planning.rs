@@ -1,4 +1,4 @@
-//! Calendars, backfills, groups, workflows, modules, and upcoming fires.
+//! Calendars, backfills, groups, workflows, modules, upcoming fires, and outages.
 
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ use crate::{
     },
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
-        Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Lane, Module, Page, Place, Plan,
-        SavedWorkflow, ScheduleName, TimelineSort, Took, Workflow, WorkflowDefinition,
-        WorkflowReading, WorkflowRow,
+        Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Lane, Module, Outage,
+        OutageFires, Page, Place, Plan, SavedWorkflow, ScheduleName, TimelineSort, Took, Workflow,
+        WorkflowDefinition, WorkflowReading, WorkflowRow,
     },
     time::Moment,
 };
@@ -300,6 +300,25 @@ pub(crate) fn work_ahead(
     zone: Option<String>,
 ) -> Ask<Vec<crate::model::HourWork>> {
     Ask::new::<WorkAhead>(work_ahead::Variables { namespace: within(namespace), zone })
+}
+
+/// What each catch-up policy would do about the instants of schedules in an outage: of those that a search finds, of
+/// one, or of all.
+pub(crate) fn outage(
+    namespace: String,
+    search: Option<String>,
+    schedule_id: Option<String>,
+    from: Moment,
+    to: Moment,
+    first: i64,
+) -> Ask<Outage> {
+    let variables = outage_preview::Variables { namespace, search, schedule_id, from, to, first };
+    Ask::new::<OutagePreview>(variables)
+}
+
+/// The instants of one schedule in an outage, under each policy.
+pub(crate) fn outage_fires(schedule_id: String, from: Moment, to: Moment) -> Ask<Vec<OutageFires>> {
+    Ask::new::<operations::OutageFires>(outage_fires::Variables { schedule_id, from, to })
 }
 
 /// The clock changes of the coming year that affect schedules.

@@ -5,10 +5,10 @@ use graphql_client::GraphQLQuery;
 use super::{DateTime, JSON, Long, Operation, UUID};
 use crate::model::{
     Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
-    BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, ChangeAction,
-    Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, Group, GroupRun, HttpAnswer,
-    Module, Page, Plan, ReasonCode, RunState, ScheduleName, TimelineSort, Took, Verdict, Weekday,
-    Workflow, WorkflowRow,
+    BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, CatchUp,
+    ChangeAction, Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, Group,
+    GroupRun, HttpAnswer, Module, Page, Plan, ReasonCode, RunState, ScheduleName, TimelineSort,
+    Took, Verdict, Weekday, Workflow, WorkflowRow,
 };
 
 operations! {
@@ -49,4 +49,6 @@ operations! {
     Lanes = "graphql/lanes.graphql", "/timeline" => Page<crate::model::Lane>;
     RunsAtOnce = "graphql/runs_at_once.graphql", "/timelineLoad" => crate::model::RunsAtOnce;
     ClockChanges = "graphql/clock_changes.graphql", "/clockChanges" => crate::model::ClockChanges;
+    OutagePreview = "graphql/outage_preview.graphql", "/outagePreview" => crate::model::Outage;
+    OutageFires = "graphql/outage_fires.graphql", "/outagePreview/schedules" => Vec<crate::model::OutageFires>;
 }

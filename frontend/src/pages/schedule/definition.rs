@@ -95,7 +95,10 @@ fn policies(schedule: &ScheduleDetail, changes: &Changes) -> AnyView {
         OverlapHourPolicy::Both => "times in the repeated hour fire both times",
     };
     let mut facts = vec![
-        fact("After an outage", misfire_words(more.misfire)),
+        fact("After an outage", {
+            let href = Route::WhatIf.narrowed(&[("schedule", &schedule.row.id)]);
+            view! { {misfire_words(more.misfire)}" "<a href=href>"Try an outage"</a> }
+        }),
         fact("Still running", overlap_words(more.on_overlap, more.buffer_limit)),
     ];
     let next = changes.clone().map(|day| day.map(|day| format!(", next on {day}")));

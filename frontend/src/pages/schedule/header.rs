@@ -99,6 +99,7 @@ fn buttons(row: &ScheduleRow, session: Session, actions: Actions) -> AnyView {
                 {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
                 {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
                 <a class="button" href=Route::NewBackfill.narrowed(&[("schedule", &row.name)])>"Backfill …"</a>
+                <a class="button" href=Route::WhatIf.narrowed(&[("schedule", &row.id)])>"What if …"</a>
                 {button(Look::Plain, None, "Note …", actions.ask(Action::Note, row))}
                 {duplicate}
                 {rename}
