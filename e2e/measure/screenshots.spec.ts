@@ -22,6 +22,7 @@ const pages: Record<string, string> = {
   upcoming: "/ns/default/upcoming",
   "upcoming-day": "/ns/default/upcoming?view=day",
   "upcoming-month": "/ns/default/upcoming?view=month",
+  "what-if": "/ns/default/what-if",
   backfills: "/ns/default/backfills",
   "new-backfill": "/ns/default/backfills/new",
   calendars: "/ns/default/calendars",

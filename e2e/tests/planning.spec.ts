@@ -485,6 +485,7 @@ const PAGES: [string, string][] = [
   ["/upcoming?view=day", "Upcoming"],
   ["/upcoming?view=month", "Upcoming"],
   ["/upcoming?tab=clocks", "Upcoming"],
+  ["/what-if", "What if"],
   ["/groups", "Groups"],
   ["/workflows", "Workflows"],
   ["/workflows/new", "New workflow"],
