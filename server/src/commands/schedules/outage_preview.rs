@@ -96,6 +96,9 @@ impl Commands {
                 ids.push(row.id);
             }
         }
+        if ids.is_empty() {
+            return Ok(outages);
+        }
         let read = self.store.read();
         let found = self.store.schedules_with_cursor(read, &ids).await?;
         let open = |schedule: DueSchedule| match from < now {
