@@ -131,7 +131,7 @@ pub(super) fn form(
         {button(Look::Plain, None, "Next clock change", move || fields.choose(Range::around_clock_change()))}
     };
     let which = live(move || match schedule.get() {
-        None => Field::new("q", "Search", fields.search)
+        None => Field::new("outage-search", "Search", fields.search)
             .error(bad_search)
             .hint("Only these schedules, such as tag:billing. Empty: all.")
             .text(),
@@ -145,8 +145,8 @@ pub(super) fn form(
         <form class="panel" on:submit=kit::on_submit(move || fields.apply()) novalidate data-testid="outage-form">
             <div class="actions" role="group" aria-label="Ranges">{presets}</div>
             <div class="field-grid">
-                {Field::new("from", "No scheduler from (your time)", fields.from).kind("datetime-local").error(of(fields.wrong, "from")).text()}
-                {Field::new("to", "Until, exclusive (your time)", fields.to).kind("datetime-local").error(of(fields.wrong, "to")).text()}
+                {Field::new("outage-from", "No scheduler from (your time)", fields.from).kind("datetime-local").error(of(fields.wrong, "from")).text()}
+                {Field::new("outage-to", "Until, exclusive (your time)", fields.to).kind("datetime-local").error(of(fields.wrong, "to")).text()}
             </div>
             {which}
             <div role="alert">{move || general_error(fields.wrong)}</div>

@@ -40,7 +40,7 @@ async fn an_outage_tells_what_each_policy_does_about_it(database: TestDatabase) 
     };
     let preview = desk.ask(OUTAGE, outage.clone()).await["outagePreview"].clone();
     assert_eq!((&preview["expected"], &preview["hasMore"]), (&json!(3), &json!(false)));
-    let [one, two, three] = [0, 1, 2].map(|index| preview["schedules"][index].clone());
+    let [one, two, three] = [0_usize, 1, 2].map(|index| preview["schedules"][index].clone());
     assert_eq!(one["schedule"]["name"], "hourly");
     let counts = |index: usize| one["policies"][index]["counts"].clone();
     assert_eq!(counts(0), json!({ "late": 0, "collapsed": 0, "missed": 3 }));
