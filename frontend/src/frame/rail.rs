@@ -52,7 +52,7 @@ pub(super) const PAGES: &[Entry] = &[
         Counted::SchedulesInTrouble,
     ),
     counting(page(Group::Now, Route::Runs, "Runs", Glyph::Play, "r"), Counted::LiveRuns),
-    page(Group::Now, Route::Timeline, "Timeline", Glyph::Lanes, "v"),
+    page(Group::Now, Route::Timeline, "Timeline", Glyph::Lanes, "y"),
     page(Group::Now, Route::Ledger, "Ledger", Glyph::List, "j"),
     counting(page(Group::Now, Route::Alerts, "Alerts", Glyph::Alert, "a"), Counted::OpenAlerts),
     page(Group::Plan, Route::Schedules, "Schedules", Glyph::Clock, "s"),
