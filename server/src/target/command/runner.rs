@@ -143,7 +143,7 @@ impl Runner {
             Ok(files) => files,
             Err(error) => return failed(format!("could not share its files: {}", words(&error))),
         };
-        let program = match self.spawner.start(&launch, files).await {
+        let program = match self.spawner.start(&launch, &context, files).await {
             Ok(program) => program,
             Err(reason) => return failed(reason),
         };
@@ -182,7 +182,11 @@ impl Runner {
                 ending
             },
             // Processes that outlive the program get no more input.
-            async { ended.run_until_cancelled(feed(stdin, context)).await.unwrap_or_default() },
+            async {
+                if let Some(stdin) = stdin {
+                    ended.run_until_cancelled(feed(stdin, context)).await.unwrap_or_default();
+                }
+            },
             capture.read(stdout, stderr, log, gone),
         );
         if !whole {

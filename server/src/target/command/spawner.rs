@@ -1,5 +1,5 @@
 use std::{
-    io,
+    io::{self, Write},
     os::{fd::OwnedFd, unix::process::ExitStatusExt},
     process::ExitStatus,
     sync::{Arc, Mutex, PoisonError},
@@ -23,6 +23,10 @@ use super::{
 /// are in the socket, and the system limits these to the number that one process may have open.
 const AT_ONCE: usize = 16;
 
+/// Maximum size of an input that is written before the program starts. An empty pipe has room for at
+/// least one page, so writing does not block.
+const MAX_EARLY_INPUT_BYTES: usize = 4 * 1024;
+
 /// A handle to the starter of programs, which ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Spawner {
@@ -35,7 +39,8 @@ pub(super) struct Spawner {
 /// A program that was started. Dropping it kills its group.
 #[derive(Debug)]
 pub(super) struct Program {
-    pub(super) stdin: pipe::Sender,
+    /// The standard input, unless all input is already in it and it is closed.
+    pub(super) stdin: Option<pipe::Sender>,
     pub(super) stdout: pipe::Receiver,
     pub(super) stderr: pipe::Receiver,
     pub(super) group: ProcessGroup,
@@ -72,17 +77,19 @@ impl Spawner {
         Self { socket: Mutex::default(), turns: Arc::new(Semaphore::new(AT_ONCE)), is_apart }
     }
 
-    /// Starts a program with its files. Returns the reason if the start fails.
+    /// Starts a program with its files. A small `input` is written at once; a larger one is left to
+    /// the caller. Returns the reason if the start fails.
     pub(super) async fn start(
         &self,
         launch: &Launch,
+        input: &str,
         files: [OwnedFd; 2],
     ) -> Result<Program, String> {
         let program = &launch.invoked.program;
         let failed = |error: io::Error| format!("could not start {program}: {}", words(&error));
         let turn = self.turns.clone().acquire_owned().await;
         let ((stdin, stdout, stderr, mut exit), [first, second, third, told]) =
-            pipes().map_err(failed)?;
+            pipes(input).map_err(failed)?;
         let [given, offered] = files;
         self.send(launch, [first, second, third, told, given, offered]).map_err(failed)?;
         // If the attempt is dropped meanwhile, the started program is dropped, which kills it.
@@ -140,18 +147,23 @@ fn connect(is_apart: bool) -> io::Result<OwnedFd> {
     Ok(near)
 }
 
-type Ends = (pipe::Sender, pipe::Receiver, pipe::Receiver, Exit);
+type Ends = (Option<pipe::Sender>, pipe::Receiver, pipe::Receiver, Exit);
 
 /// The pipes of a program: the server's ends, and the ends for the starter.
-fn pipes() -> io::Result<(Ends, [OwnedFd; 4])> {
-    let (stdin, feed) = io::pipe()?;
+fn pipes(input: &str) -> io::Result<(Ends, [OwnedFd; 4])> {
+    let (stdin, mut feed) = io::pipe()?;
     let receiver = || -> io::Result<(pipe::Receiver, OwnedFd)> {
         let (ours, theirs) = io::pipe()?;
         Ok((pipe::Receiver::from_owned_fd(ours.into())?, theirs.into()))
     };
     let ((stdout, out), (stderr, err)) = (receiver()?, receiver()?);
     let (told, telling) = receiver()?;
-    let feed = pipe::Sender::from_owned_fd(feed.into())?;
+    let feed = if input.len() <= MAX_EARLY_INPUT_BYTES {
+        feed.write_all(input.as_bytes())?;
+        None
+    } else {
+        Some(pipe::Sender::from_owned_fd(feed.into())?)
+    };
     let exit = Exit(BufReader::new(told).lines());
     Ok(((feed, stdout, stderr, exit), [stdin.into(), out, err, telling]))
 }
