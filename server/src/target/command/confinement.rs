@@ -1,4 +1,7 @@
-#![expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
+#![expect(
+    unsafe_code,
+    reason = "what a process does before it executes a program has no safe form"
+)]
 
 use std::{
     ffi::CString,
@@ -6,8 +9,17 @@ use std::{
     os::unix::{ffi::OsStrExt, process::CommandExt},
     path::Path,
     process::Command,
+    ptr,
 };
 
+#[cfg(not(any(target_arch = "arm", target_arch = "x86")))]
+use nix::libc::{
+    SYS_setgroups as SETGROUPS, SYS_setresgid as SETRESGID, SYS_setresuid as SETRESUID,
+};
+#[cfg(any(target_arch = "arm", target_arch = "x86"))]
+use nix::libc::{
+    SYS_setgroups32 as SETGROUPS, SYS_setresgid32 as SETRESGID, SYS_setresuid32 as SETRESUID,
+};
 use nix::{
     errno::Errno,
     libc,
@@ -16,7 +28,7 @@ use nix::{
         resource::{Resource, getrlimit, rlim_t, setrlimit},
         signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
     },
-    unistd::{Gid, Uid, User, chdir, getpid, getppid, setgroups, setresgid, setresuid},
+    unistd::{Gid, Pid, Uid, User, chdir, getpid, getppid},
 };
 
 use crate::target::CommandLimits;
@@ -47,37 +59,46 @@ impl Confinement {
         })
     }
 
-    /// Applies the confinement to `command`, and ties it to the thread that starts it: the kernel
+    /// Confines this process, and ties it to the thread of `starter` that started it: the kernel
     /// kills the program when that thread ends.
     ///
     /// A change of the user removes the tie, so the tie is made after that. It does not extend to
     /// the program's children.
-    pub(super) fn apply(self, command: &mut Command) {
-        let server = getpid();
-        let hook = move || {
-            if let Some((user, group)) = self.user {
-                give_streams(user, group);
-                setgroups(&[])?;
-                setresgid(group, group, group)?;
-                setresuid(user, user, user)?;
-            }
-            drop_ambient_capabilities()?;
-            set_no_new_privs()?;
-            for (resource, soft, hard) in &self.limits {
-                setrlimit(*resource, *soft, *hard)?;
-            }
-            // The directory is entered as the program's user, because a directory that this user
-            // may not enter cannot be its working directory.
-            chdir(&*self.directory)?;
-            close_descriptors_on_exec();
-            set_pdeathsig(Signal::SIGKILL)?;
-            // If the server died before the tie was made, the tie would never take effect.
-            if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
-        };
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes
-        // plain system calls, allocates nothing, takes no lock and cannot panic.
-        unsafe { command.pre_exec(hook) };
+    ///
+    /// Must only be called in a new process that has not executed its program. It makes plain
+    /// system calls, allocates nothing, takes no lock and cannot panic.
+    pub(super) fn enter(&self, starter: Pid) -> nix::Result<()> {
+        if let Some((user, group)) = self.user {
+            give_streams(user, group);
+            become_user(user, group)?;
+        }
+        drop_ambient_capabilities()?;
+        set_no_new_privs()?;
+        for (resource, soft, hard) in &self.limits {
+            setrlimit(*resource, *soft, *hard)?;
+        }
+        // The directory is entered as the program's user, because a directory that this user may
+        // not enter cannot be its working directory.
+        chdir(&*self.directory)?;
+        close_descriptors_on_exec();
+        set_pdeathsig(Signal::SIGKILL)?;
+        // If the starter died before the tie was made, the tie would never take effect.
+        if getppid() == starter { Ok(()) } else { Err(Errno::ESRCH) }
     }
+}
+
+/// Changes the user and the groups of this process alone. The functions of the C library would also
+/// change the other threads that they find in the memory, which may be the starter's.
+fn become_user(user: Uid, group: Gid) -> nix::Result<()> {
+    const NONE: libc::c_ulong = 0;
+    let (user, group) = (user.as_raw(), group.as_raw());
+    // SAFETY: system calls on integers; the list of groups is empty.
+    unsafe {
+        Errno::result(libc::syscall(SETGROUPS, NONE, ptr::null::<libc::gid_t>()))?;
+        Errno::result(libc::syscall(SETRESGID, group, group, group))?;
+        Errno::result(libc::syscall(SETRESUID, user, user, user))?;
+    }
+    Ok(())
 }
 
 /// Makes the kernel kill `command` when the thread that starts it ends.
@@ -89,7 +110,8 @@ pub(super) fn tie(command: &mut Command) {
         // If the server died before the tie was made, the tie would never take effect.
         if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
     };
-    // SAFETY: the closure makes only plain system calls, as in `apply`.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes
+    // plain system calls, allocates nothing, takes no lock and cannot panic.
     unsafe { command.pre_exec(hook) };
 }
 
@@ -134,7 +156,7 @@ fn set_of(limits: CommandLimits) -> nix::Result<Vec<(Resource, rlim_t, rlim_t)>>
 
 /// Drops capabilities that a service manager gave the server, because they are not meant for
 /// programs of tasks.
-fn drop_ambient_capabilities() -> io::Result<()> {
+fn drop_ambient_capabilities() -> nix::Result<()> {
     // The argument type that the kernel expects.
     const CLEAR_ALL: libc::c_ulong = 4;
     const NONE: libc::c_ulong = 0;
@@ -143,7 +165,7 @@ fn drop_ambient_capabilities() -> io::Result<()> {
     match Errno::result(done) {
         // An old kernel does not have ambient capabilities, so there are none to drop.
         Ok(_) | Err(Errno::EINVAL) => Ok(()),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 
@@ -165,28 +187,5 @@ fn close_descriptors_on_exec() {
     // prevent the program from running.
     unsafe {
         libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{os::unix::process::ExitStatusExt, thread};
-
-    use super::*;
-
-    #[test]
-    fn a_program_dies_with_the_thread_that_started_it() {
-        let start = || {
-            let mut command = Command::new("tail");
-            command.args(["-f", "/dev/null"]);
-            let nobody = Uid::effective().is_root().then(|| User::from_name("nobody"));
-            let nobody = nobody.and_then(|found| found.unwrap());
-            let limits = CommandLimits::default();
-            let confinement = Confinement::new(nobody.as_ref(), Path::new("/"), limits);
-            confinement.unwrap().apply(&mut command);
-            command.spawn().unwrap()
-        };
-        let mut child = thread::spawn(start).join().unwrap();
-        assert_eq!(child.wait().unwrap().signal(), Some(9));
     }
 }

@@ -1,21 +1,25 @@
 use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
     io,
-    os::{
-        fd::OwnedFd,
-        unix::{fs::fchown, process::CommandExt},
-    },
+    os::{fd::OwnedFd, unix::fs::fchown},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
 };
 
 use nix::{
     errno::Errno,
     sys::resource::{Resource, getrlimit},
-    unistd::{Uid, User},
+    unistd::{Pid, Uid, User},
 };
 use serde::{Deserialize, Serialize};
 
-use super::{confinement::Confinement, prepare::Invoked, user::check_account};
+use super::{
+    accounts::Accounts,
+    confinement::Confinement,
+    prepare::Invoked,
+    process::{Image, ProcessStarter},
+    user::check_account,
+};
 use crate::target::{CommandLimits, text::WithSeparators};
 
 /// A program to start, with everything that it needs except its files.
@@ -32,30 +36,20 @@ pub(super) struct Launch {
 impl Launch {
     /// Starts the program in its own process group, and gives `files` to its user. Returns the
     /// reason if the start fails.
-    pub(super) fn start(&self, streams: [OwnedFd; 3], files: &[OwnedFd]) -> Result<Child, String> {
+    pub(super) fn start(
+        &self,
+        starter: &ProcessStarter,
+        accounts: &Accounts,
+        streams: [OwnedFd; 3],
+        files: &[OwnedFd],
+    ) -> Result<Pid, String> {
         let program = &self.invoked.program;
         let failed = |reason: String| format!("could not start {program}: {reason}");
-        let account = self.account().map_err(failed)?;
+        let account = self.account(accounts).map_err(failed)?;
         let directory = self.directory(account.as_ref());
         let other = account.as_ref().filter(|_| self.user.is_some());
         let confinement = Confinement::new(other, &directory, self.limits).map_err(failed)?;
 
-        let [stdin, stdout, stderr] = streams;
-        let mut command = Command::new(program);
-        command
-            .args(&self.invoked.args)
-            .env_clear()
-            .stdin(Stdio::from(stdin))
-            .stdout(Stdio::from(stdout))
-            .stderr(Stdio::from(stderr))
-            .process_group(0);
-        if let Some(account) = &account {
-            command
-                .env("HOME", &account.dir)
-                .env("SHELL", &account.shell)
-                .env("USER", &account.name)
-                .env("LOGNAME", &account.name);
-        }
         if let Some(other) = other {
             let (user, group) = (other.uid.as_raw(), other.gid.as_raw());
             for file in files {
@@ -63,18 +57,32 @@ impl Launch {
                     .map_err(|error| failed(format!("its files: {error}")))?;
             }
         }
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        confinement.apply(&mut command);
         let user = other.map(|user| &*user.name);
-        command.spawn().map_err(|error| failed(reason(&error, &directory, user)))
+        Image::new(program, &self.invoked.args, &self.environment(account.as_ref()))
+            .and_then(|image| starter.start(&image, streams, &confinement))
+            .map_err(|error| failed(reason(&error, &directory, user)))
+    }
+
+    /// The program's complete environment.
+    fn environment<'a>(&'a self, account: Option<&'a User>) -> BTreeMap<&'a OsStr, &'a OsStr> {
+        let mut all = BTreeMap::new();
+        if let Some(account) = account {
+            all.insert(OsStr::new("HOME"), account.dir.as_os_str());
+            all.insert(OsStr::new("SHELL"), account.shell.as_os_str());
+            all.insert(OsStr::new("USER"), OsStr::new(&account.name));
+            all.insert(OsStr::new("LOGNAME"), OsStr::new(&account.name));
+        }
+        let own = self.variables.iter().map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
+        all.extend(own);
+        all
     }
 
     /// The user to run as; `None` if the server's own user has no account.
-    fn account(&self) -> Result<Option<User>, String> {
+    fn account(&self, accounts: &Accounts) -> Result<Option<User>, String> {
         let Some(name) = &self.user else {
-            return User::from_uid(Uid::effective()).map_err(|error| error.to_string());
+            return accounts.find(None).map_err(|error| error.to_string());
         };
-        match User::from_name(name) {
+        match accounts.find(Some(name)) {
             Ok(Some(account)) => {
                 check_account(&account, Uid::effective())?;
                 Ok(Some(account))

@@ -18,9 +18,10 @@
 //! - `definition`: the definition that a user writes
 //! - `prepare`: validates a definition, or names the wrong field
 //! - `environment`: the environment variables of a program; pure
-//! - `launch`: starts a program
+//! - `launch`: starts a program; `process`: starts its process without a copy of the memory
+//! - `accounts`: the accounts of users
 //! - `spawner`: requests the start of programs; `starter`: the process or thread that starts them;
-//!   `wire`: the socket between them
+//!   `wire`: the socket between them; `waiter`: waits for the ends of programs
 //! - `confinement`: the restrictions of a program, and its tie to its starter
 //! - `user`: the user that programs run as
 //! - `programs`: which programs tasks may start
@@ -34,6 +35,7 @@
 //! - `runner`: runs a program to its end
 //! - `ending`: how a program ended, and the outcome of the attempt
 
+mod accounts;
 mod attempt_file;
 mod capture;
 mod code_variables;
@@ -47,11 +49,13 @@ mod group;
 mod launch;
 mod lines;
 mod prepare;
+mod process;
 mod programs;
 mod runner;
 mod spawner;
 mod starter;
 mod user;
+mod waiter;
 mod wire;
 
 pub use confinement::drop_dumpable;

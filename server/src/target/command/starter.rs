@@ -9,25 +9,26 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{self, Write},
+    num::NonZero,
+    ops::RangeInclusive,
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
-        unix::process::{CommandExt, ExitStatusExt},
+        unix::process::CommandExt,
     },
     process::{Child, Command, ExitCode, Stdio},
     thread,
 };
 
-use nix::{
-    sys::{
-        signal::{Signal, killpg},
-        socket::{Shutdown, shutdown},
-        wait::{Id, WaitPidFlag, waitid},
-    },
-    unistd::Pid,
+use nix::sys::{
+    signal::{Signal, killpg},
+    socket::{Shutdown, shutdown},
 };
 use serde::{Deserialize, Serialize};
 
-use super::{confinement, launch::Launch, wire};
+use super::{
+    accounts::Accounts, confinement, launch::Launch, process::ProcessStarter, waiter::Waiter, wire,
+};
+use crate::clock::Clock;
 
 /// The argument that makes the server's executable the starter.
 pub(super) const WORD: &str = "start-programs";
@@ -80,14 +81,19 @@ pub(super) fn process(socket: OwnedFd) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Number of threads that start programs. Each waits for the kernel until its program is executed;
-/// meanwhile the others can start programs.
-const THREADS: usize = 4;
+/// Bounds for the number of threads that start programs. Each waits for the kernel until its
+/// program is executed; meanwhile the others can start programs.
+const THREADS: RangeInclusive<usize> = 4..=16;
 
 /// Starts the programs requested on `socket`, until the other end is gone.
 pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let count = processors.clamp(*THREADS.start(), *THREADS.end());
+    let accounts = Accounts::new(Clock::system());
+    // The waiter's thread ends after `_open` is dropped, when no thread starts programs any more.
+    let (waiter, _open) = Waiter::start()?;
     let take = || {
-        let taken = take_launches(socket);
+        let taken = take_launches(socket, &accounts, &waiter);
         // If one thread fails, the others end as well, and another starter replaces this one.
         let _ = shutdown(socket.as_raw_fd(), Shutdown::Both);
         taken
@@ -95,7 +101,7 @@ pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
     thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().name("starter".to_owned()).spawn_scoped(scope, take);
         // If the system allows no further thread, fewer threads do the same work.
-        let threads: Vec<_> = (1..THREADS).filter_map(|number| spawn(number).ok()).collect();
+        let threads: Vec<_> = (1..count).filter_map(|number| spawn(number).ok()).collect();
         let panicked = |_| Err(io::Error::other("a thread that starts programs panicked"));
         let own = take();
         threads
@@ -104,48 +110,27 @@ pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
     })
 }
 
-fn take_launches(socket: &OwnedFd) -> io::Result<()> {
+fn take_launches(socket: &OwnedFd, accounts: &Accounts, waiter: &Waiter) -> io::Result<()> {
+    let starter = ProcessStarter::new()?;
     while let Some((launch, files)) = wire::receive::<6, Launch>(socket)? {
         let [stdin, stdout, stderr, told, given, offered] = files;
-        start(&launch, [stdin, stdout, stderr], &[given, offered], File::from(told));
+        let mut told = File::from(told);
+        match launch.start(&starter, accounts, [stdin, stdout, stderr], &[given, offered]) {
+            Ok(program) => {
+                if tell(&mut told, &StarterReport::Started(program.as_raw())).is_err() {
+                    let _ = killpg(program, Signal::SIGKILL);
+                }
+                waiter.watch(program, told);
+            }
+            // Telling fails if the requester is gone.
+            Err(reason) => drop(tell(&mut told, &StarterReport::Failed(reason))),
+        }
     }
     Ok(())
 }
 
-fn start(launch: &Launch, streams: [OwnedFd; 3], files: &[OwnedFd], mut told: File) {
-    let child = match launch.start(streams, files) {
-        Ok(child) => child,
-        Err(reason) => {
-            // Telling fails if the requester is gone.
-            let _ = tell(&mut told, &StarterReport::Failed(reason));
-            return;
-        }
-    };
-    let group = Pid::from_raw(child.id().cast_signed());
-    if tell(&mut told, &StarterReport::Started(group.as_raw())).is_err() {
-        let _ = killpg(group, Signal::SIGKILL);
-    }
-    let await_end = move || await_end(child, group, told);
-    let waiter = thread::Builder::new().name("program".to_owned()).stack_size(64 * 1024);
-    if let Err(error) = waiter.spawn(await_end) {
-        // The end cannot be reported, but the server sees that the pipe is closed.
-        eprintln!("could not wait for a program: {error}");
-        let _ = killpg(group, Signal::SIGKILL);
-    }
-}
-
-fn await_end(mut child: Child, group: Pid, mut told: File) {
-    // Kills the rest of the group before reaping the leader: until then, the group's number cannot
-    // be reused.
-    let ended = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-    while waitid(Id::Pid(group), ended) == Err(nix::errno::Errno::EINTR) {}
-    let _ = killpg(group, Signal::SIGKILL);
-    if let Ok(status) = child.wait() {
-        let _ = tell(&mut told, &StarterReport::Ended(status.into_raw()));
-    }
-}
-
-fn tell(told: &mut File, what: &StarterReport) -> io::Result<()> {
+/// Sends a report about a program.
+pub(super) fn tell(told: &mut File, what: &StarterReport) -> io::Result<()> {
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');
     told.write_all(&line)
