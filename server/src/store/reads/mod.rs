@@ -21,7 +21,7 @@
 //! - `canary`: the server's own schedule
 //! - `health`: the figures that the health checks judge
 //! - `health_causes`: the schedules that cause a bad figure;
-//!   `problems`: schedules that fail, lose fires or skip them
+//!   `problems`: schedules that fail, lose fires or skip them; `recovered`: which of them are over
 //! - `modules`: the deployed modules
 //! - `placement`: runs that wait for nodes with certain tags
 //! - `feed`: the rows that have changed since a cursor
@@ -43,6 +43,7 @@ pub mod outcomes;
 pub mod overview;
 pub mod placement;
 pub mod problems;
+mod recovered;
 pub mod run_series;
 pub mod runs;
 pub mod schedule_groups;

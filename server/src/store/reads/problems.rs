@@ -3,12 +3,12 @@
 
 use std::{
     cmp::Reverse,
-    collections::{HashMap, HashSet, hash_map::Entry},
+    collections::{HashMap, hash_map::Entry},
 };
 
 use entity::{
     Timestamp,
-    fire::{self, Reason, Verdict},
+    fire::{self, Reason},
     run,
 };
 use sea_orm::{
@@ -19,11 +19,8 @@ use sea_orm::{
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
-use super::{
-    runs::ended_badly,
-    skipped::{SKIPPED_FOR_LOAD, has_resumed_since, resuming},
-    within::Within,
-};
+pub use super::recovered::{over, over_since};
+use super::{runs::ended_badly, skipped::SKIPPED_FOR_LOAD, within::Within};
 use crate::store::{Store, StoreError, db::bulk::Bulk};
 
 /// Maximum number of runs, and of fires, that are examined: the newest ones.
@@ -338,82 +335,4 @@ async fn expected(
     );
     let rows: Vec<DueFires> = store.found(statement, true).await?;
     Ok(rows.into_iter().map(|row| (row.id, row.expected)).collect())
-}
-
-/// The indexes of the problems that are over: a later run of the schedule has succeeded, a later
-/// fire of it has started, or it starts its fires again without skipping any.
-pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
-    over_by(store, problems, &format!("EXISTS ({})", resuming("1"))).await
-}
-
-/// The same for problems as they were when they were acknowledged, which may be long ago. A
-/// schedule that has started 10,000 fires since then counts as recovered: to search them would take
-/// long.
-pub async fn over_since(
-    store: &Store,
-    problems: &[ProblemGroup],
-) -> Result<HashSet<i64>, StoreError> {
-    over_by(store, problems, &has_resumed_since()).await
-}
-
-async fn over_by(
-    store: &Store,
-    problems: &[ProblemGroup],
-    has_resumed: &str,
-) -> Result<HashSet<i64>, StoreError> {
-    #[derive(FromQueryResult)]
-    struct ProblemPlace {
-        place: i64,
-    }
-    let numbered = || (0_i64..).zip(problems);
-    let (mut runs, mut fires, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
-    for (place, problem) in numbered() {
-        match &problem.what {
-            What::Failing { last_run, .. } => runs.push((place, problem.schedule_id, *last_run)),
-            What::Losing { .. } => fires.push((place, problem.schedule_id, problem.last.0)),
-            What::Skipping { .. } => skipped.push((place, problem.schedule_id, problem.last.0)),
-        }
-    }
-    let mut found = HashSet::new();
-    if !runs.is_empty() {
-        let statement = Bulk::default()
-            .int("place", runs.iter().map(|one| one.0))
-            .uuid("id", runs.iter().map(|one| one.1))
-            .uuid("last", runs.iter().map(|one| one.2))
-            .statement(
-                store.dialect(),
-                "SELECT v.place AS place FROM v WHERE EXISTS (SELECT 1 FROM run \
-                   WHERE run.schedule_id = v.id AND run.id > v.last AND run.state = 'succeeded')",
-                vec![],
-            );
-        let rows = ProblemPlace::find_by_statement(statement).all(store.read()).await?;
-        found.extend(rows.into_iter().map(|row| row.place));
-    }
-    if !fires.is_empty() {
-        let started = Verdict::Started;
-        let statement = Bulk::default()
-            .int("place", fires.iter().map(|one| one.0))
-            .uuid("id", fires.iter().map(|one| one.1))
-            .int("last", fires.iter().map(|one| one.2))
-            .statement(
-                store.dialect(),
-                "SELECT v.place AS place FROM v WHERE EXISTS (SELECT 1 FROM fire \
-                   WHERE fire.schedule_id = v.id AND fire.scheduled_at > v.last \
-                     AND fire.verdict = {0})",
-                vec![started.to_value().into()],
-            );
-        let rows = ProblemPlace::find_by_statement(statement).all(store.read()).await?;
-        found.extend(rows.into_iter().map(|row| row.place));
-    }
-    if !skipped.is_empty() {
-        let sql = format!("SELECT v.place AS place FROM v WHERE {has_resumed}");
-        let statement = Bulk::default()
-            .int("place", skipped.iter().map(|one| one.0))
-            .uuid("schedule_id", skipped.iter().map(|one| one.1))
-            .int("last_at", skipped.iter().map(|one| one.2))
-            .statement(store.dialect(), &sql, vec![]);
-        let rows = ProblemPlace::find_by_statement(statement).all(store.read()).await?;
-        found.extend(rows.into_iter().map(|row| row.place));
-    }
-    Ok(found)
 }

@@ -271,5 +271,8 @@ fn settled(definition: &Definition, standings: &[TaskProgress]) -> NextStep {
 }
 
 #[cfg(test)]
+#[path = "plan_properties.rs"]
+mod properties;
+#[cfg(test)]
 #[path = "plan_tests.rs"]
 mod tests;
