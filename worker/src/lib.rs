@@ -85,10 +85,12 @@
 //!
 //! - `task`: the code that the attributes generate for a function
 //! - `program`: the declarations as one module of the server
-//! - `worker`: the settings of a worker; `loops`: pull jobs and renew their leases
+//! - `worker`: the settings of a worker; `loops`: pull jobs and renew their leases;
+//!   `answers`: what the server answers
 //! - `job`, `joblog`: a job in progress, and its log lines
 //! - `http`: requests, with retries after errors that may be temporary
 
+mod answers;
 mod error;
 mod http;
 mod job;

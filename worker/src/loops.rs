@@ -7,7 +7,6 @@ use std::{
 };
 
 use reqwest::StatusCode;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -17,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Error,
+    answers::{Registered, read},
     http::{Http, delay_after, pause},
     job::{Given, Job},
     task::Handler,
@@ -34,29 +34,6 @@ const REPORT_PATIENCE: Duration = Duration::from_secs(1);
 /// Jobs that the server handed out before arrive in this time.
 const END_OF_POLL: Duration = Duration::from_millis(100);
 const LATEST_END_OF_POLL: Duration = Duration::from_secs(2);
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Registered {
-    worker_id: String,
-    heartbeat_seconds: f64,
-    max_wait_seconds: u64,
-}
-
-impl Registered {
-    fn heartbeat(&self) -> Duration {
-        Duration::try_from_secs_f64(self.heartbeat_seconds).unwrap_or(Duration::from_secs(10))
-    }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Polled {
-    jobs: Vec<Value>,
-    stop: Vec<String>,
-    lost: Vec<String>,
-    drain: bool,
-}
 
 pub(crate) struct Loops {
     http: Http,
@@ -387,11 +364,6 @@ impl Loops {
     fn fatal(&self) -> MutexGuard<'_, Option<Error>> {
         self.fatal.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Parses the answer to a poll or a heartbeat.
-fn read(answer: Value) -> Result<Polled, Error> {
-    serde_json::from_value(answer).map_err(|error| Error::Unreadable(error.to_string()))
 }
 
 /// The slot that a job takes, until it is dropped.

@@ -1,5 +1,6 @@
 //! The objects that people and modules create: schedules, workflows and related objects.
 //!
+//! `schedule_versions` has the history of their definitions.
 //! `many` writes the rows of several objects in one statement.
 //! `expected` has the assumptions under which a schedule was composed.
 //! `audit` is the log of all changes. `idempotency` stores answers for repeated calls.
@@ -12,6 +13,7 @@ pub(super) mod many;
 pub mod modules;
 pub mod namespaces;
 pub mod quotas;
+mod schedule_versions;
 pub mod schedules;
 pub mod secret_users;
 pub mod secrets;

@@ -18,13 +18,14 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+pub use super::schedule_versions::{insert_version, version, versions, versions_of};
 use super::{
     expected::Expected,
     many::{self, InsertOptions, Things},
 };
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, page::page_descending},
+    db::{bulk::Bulk, lookups::lookups},
 };
 
 lookups!("schedule", kept: by_ids, of_module, lock);
@@ -316,47 +317,6 @@ pub async fn undelete<C: ConnectionTrait>(
         .exec(tx)
         .await?;
     Ok(())
-}
-
-/// Adds a definition to the history.
-pub async fn insert_version<C: ConnectionTrait>(
-    tx: &C,
-    row: schedule_version::ActiveModel,
-) -> Result<(), StoreError> {
-    schedule_version::Entity::insert(row).exec_without_returning(tx).await?;
-    Ok(())
-}
-
-/// A single definition from the history.
-pub async fn version<C: ConnectionTrait>(
-    connection: &C,
-    id: Uuid,
-    version: i32,
-) -> Result<Option<schedule_version::Model>, StoreError> {
-    Ok(schedule_version::Entity::find_by_id((id, version)).one(connection).await?)
-}
-
-/// Some definitions from the history, in no particular order.
-pub async fn versions_of<C: ConnectionTrait>(
-    connection: &C,
-    id: Uuid,
-    versions: &[i32],
-) -> Result<Vec<schedule_version::Model>, StoreError> {
-    let query = schedule_version::Entity::find()
-        .filter(schedule_version::Column::ScheduleId.eq(id))
-        .filter(schedule_version::Column::Version.is_in(versions.iter().copied()));
-    Ok(query.all(connection).await?)
-}
-
-/// A page of a schedule's history, newest first. The key of a row is the version.
-pub async fn versions<C: ConnectionTrait>(
-    connection: &C,
-    id: Uuid,
-    window: &PageWindow<i32>,
-) -> Result<Page<schedule_version::Model>, StoreError> {
-    use schedule_version::{Column, Entity};
-    let list = Entity::find().filter(Column::ScheduleId.eq(id));
-    page_descending(connection, list, Column::Version, window).await
 }
 
 /// The schedules with these namespaces and names that are not deleted: key, namespace and name.

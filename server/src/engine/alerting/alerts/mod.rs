@@ -14,7 +14,8 @@
 //!
 //! - `rule`: the checked settings of a rule; `quiet`: its quiet hours
 //! - `scope`: which schedules a rule covers
-//! - `look`: reads failures by cursors; `judge`: decides which alerts follow from them
+//! - `look`: reads failures by cursors; `judge`: decides which alerts follow from them;
+//!   `row`: the rows of new alerts
 //! - `slow`: finds runs that take longer than usual; `clocks`:
 //!   finds schedules that a clock change affects
 //! - `skips`: finds schedules that skip fires for load
@@ -40,6 +41,7 @@ mod notification_sender;
 mod preview;
 mod quiet;
 mod replay;
+mod row;
 mod rule;
 mod scope;
 mod service;

@@ -1,0 +1,47 @@
+//! The history of the definitions of schedules.
+
+use entity::schedule_version::{ActiveModel, Column, Entity, Model};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use uuid::Uuid;
+
+use crate::store::{Page, PageWindow, StoreError, db::page::page_descending};
+
+/// Adds a definition to the history.
+pub async fn insert_version<C: ConnectionTrait>(
+    tx: &C,
+    row: ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// A single definition from the history.
+pub async fn version<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    version: i32,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id((id, version)).one(connection).await?)
+}
+
+/// Some definitions from the history, in no particular order.
+pub async fn versions_of<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    versions: &[i32],
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::ScheduleId.eq(id))
+        .filter(Column::Version.is_in(versions.iter().copied()));
+    Ok(query.all(connection).await?)
+}
+
+/// A page of a schedule's history, newest first. The key of a row is the version.
+pub async fn versions<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    window: &PageWindow<i32>,
+) -> Result<Page<Model>, StoreError> {
+    let list = Entity::find().filter(Column::ScheduleId.eq(id));
+    page_descending(connection, list, Column::Version, window).await
+}
