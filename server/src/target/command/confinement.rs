@@ -59,6 +59,11 @@ impl Confinement {
         })
     }
 
+    /// Whether the program runs as another user than the server.
+    pub(super) fn changes_user(&self) -> bool {
+        self.user.is_some()
+    }
+
     /// Confines this process, and ties it to the thread of `starter` that started it: the kernel
     /// kills the program when that thread ends.
     ///

@@ -33,7 +33,7 @@ use nix::{
     unistd::{Pid, getpid, setpgid},
 };
 
-use super::confinement::Confinement;
+use super::confinement::{Confinement, drop_dumpable};
 
 /// The program that executes files that are neither executables nor name an interpreter.
 const SHELL: &CStr = c"/bin/sh";
@@ -135,6 +135,10 @@ impl ProcessStarter {
             failure,
         };
         let process = self.divide(&child)?;
+        if self.shares_memory && confinement.changes_user() {
+            // The system has replaced this setting of the memory.
+            let _ = drop_dumpable();
+        }
         match failure.load(Ordering::Relaxed) {
             0 => Ok(process),
             code => {
@@ -302,7 +306,7 @@ pub(super) fn wait(process: Pid, options: c_int) -> nix::Result<Option<c_int>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::{
         fs::{File, Permissions},
         io::{PipeReader, Read},
@@ -316,10 +320,11 @@ mod tests {
     use super::*;
     use crate::target::CommandLimits;
 
-    const PATH: &str = "/usr/bin:/bin";
+    /// Where the tests' programs are.
+    pub(in crate::target::command) const PATH: &str = "/usr/bin:/bin";
 
     /// Starts a program, as another user if that is possible, and returns its standard output.
-    fn start(
+    pub(in crate::target::command) fn start(
         shares_memory: bool,
         search: &str,
         program: &str,

@@ -135,3 +135,59 @@ fn wait_apart(program: Pid, mut told: File) {
         let _ = killpg(program, Signal::SIGKILL);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+    use crate::target::command::process::tests::{PATH, start};
+
+    /// Starts a script and waits for it; returns its standard output and the reports.
+    fn watched(waiter: &Waiter, script: &str) -> (PipeReader, PipeReader) {
+        let (program, output) = start(true, PATH, "sh", &["-c", script]).unwrap();
+        let (reports, told) = io::pipe().unwrap();
+        waiter.watch(program, File::from(OwnedFd::from(told)));
+        (output, reports)
+    }
+
+    fn status(mut reports: PipeReader) -> i32 {
+        let mut said = String::new();
+        reports.read_to_string(&mut said).unwrap();
+        let report: StarterReport = serde_json::from_str(said.trim()).unwrap();
+        let StarterReport::Ended(status) = report else { panic!("{said}") };
+        status
+    }
+
+    #[test]
+    fn the_end_of_each_program_is_reported() {
+        let (waiter, opened) = Waiter::start().unwrap();
+        let start = |code: i32| (code, watched(&waiter, &format!("exit {code}")).1);
+        let all: Vec<_> = (0..40).map(start).collect();
+        let (_output, killed) = watched(&waiter, "kill -9 $$");
+        // The thread must not end before all programs have.
+        drop(opened);
+        assert_eq!(status(killed), libc::SIGKILL);
+        for (code, reports) in all {
+            assert_eq!(status(reports), code << 8);
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_group_is_killed() {
+        let (waiter, _opened) = Waiter::start().unwrap();
+        for is_apart in [false, true] {
+            let (program, mut output) =
+                start(true, PATH, "sh", &["-c", "tail -f /dev/null & exit 3"]).unwrap();
+            let (reports, told) = io::pipe().unwrap();
+            let told = File::from(OwnedFd::from(told));
+            match is_apart {
+                true => wait_apart(program, told),
+                false => waiter.watch(program, told),
+            }
+            assert_eq!(status(reports), 3 << 8);
+            // The pipe ends when no process holds it.
+            output.read_to_end(&mut Vec::new()).unwrap();
+        }
+    }
+}
