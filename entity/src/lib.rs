@@ -31,6 +31,7 @@ pub mod job;
 pub mod job_line;
 pub mod known_device;
 pub mod lease;
+pub mod maintenance_window;
 pub mod membership;
 pub mod module;
 pub mod namespace;

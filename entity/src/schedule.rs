@@ -169,6 +169,14 @@ pub struct Model {
     /// Which of the pause's fires run when the schedule resumes automatically; [`CatchUp::Skip`] if
     /// null.
     pub paused_missed: Option<CatchUp>,
+    /// The maintenance window that began the pause, or the last window that paused the schedule;
+    /// null if a user or the server began the pause.
+    pub paused_window_id: Option<Uuid>,
+    /// When a planned pause begins: no instant that is due from here on is claimed.
+    /// Null if none is planned.
+    pub pause_from: Option<Timestamp>,
+    /// The maintenance window that plans that pause.
+    pub pause_window_id: Option<Uuid>,
 
     /// The cursor: the next instant of the timing that has no row in the ledger.
     /// Null if there is none.

@@ -110,8 +110,21 @@ pub fn plan(
     now: DateTime<Utc>,
     policy: &Policy,
 ) -> Plan {
+    plan_before(timetable, cursor, None, now, policy)
+}
+
+/// As [`plan`], for the instants that are due before `end` only: the plan's next instant is the
+/// first of the others, even if it is due by now. How late the instants are still counts from
+/// `now`, and the last one before `end` is the latest.
+pub fn plan_before(
+    timetable: &Timetable,
+    cursor: DateTime<Utc>,
+    end: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+    policy: &Policy,
+) -> Plan {
     let before = cursor - MS;
-    let until = due_until(timetable, before, now);
+    let until = due_until(timetable, before, end.map_or(now, |end| now.min(end - MS)));
     let mut account = Account::new(timetable, before, now, Limit::BeforeRuns);
     if before < until {
         // A fire that is on time is not missed, even with a grace of zero.

@@ -145,6 +145,16 @@ impl Timetable {
         Ok(Timetable(Arc::clone(&self.0), (!calendars.is_empty()).then_some(calendars)))
     }
 
+    /// The same timetable without the fires from `from` (inclusive) to `until` (exclusive): they are
+    /// suppressed by a calendar of this name, which does not count against the limit. If one of the
+    /// timetable's own calendars suppresses a fire as well, that one counts.
+    #[must_use]
+    pub fn without(&self, name: &str, from: DateTime<Utc>, until: DateTime<Utc>) -> Timetable {
+        let pause = Arc::new(Calendar::all_between(name, from, until));
+        let own = self.1.iter().flat_map(|calendars| calendars.iter().cloned());
+        Timetable(Arc::clone(&self.0), Some(own.chain([pause]).collect()))
+    }
+
     /// The fires strictly after `after`, up to and including `until`, in strictly increasing order.
     /// The iterator finds each fire on demand.
     pub fn fires(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Fires<'_> {

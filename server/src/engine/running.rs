@@ -30,6 +30,7 @@ use super::{
     planning::{
         backfill::Backfill,
         planner::Planner,
+        windows::Windows,
         zones::{self, Zones},
     },
     starter::{Starter, Wake},
@@ -142,6 +143,7 @@ impl Engine {
         }
         let backfill = Backfill { core: core.clone() };
         let backfill = start.service_if(schedules, backfill, Wake::Backfill);
+        start.service_if(schedules, Windows::new(core.clone()), Wake::Maintenance);
         start.service_if(schedules, Zones { core: core.clone() }, Wake::Never);
         start.service_if(schedules, Alerts::new(core.clone()), Wake::Never);
         start.service_if(

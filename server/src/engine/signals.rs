@@ -21,6 +21,8 @@ pub(crate) enum SignalKind {
     Dispatcher,
     Canceller,
     Backfill,
+    /// The service of maintenance windows.
+    Maintenance,
     Pulse,
     /// The followers of the change feed.
     Followers,
@@ -29,11 +31,12 @@ pub(crate) enum SignalKind {
 }
 
 impl SignalKind {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Planner,
         Self::Dispatcher,
         Self::Canceller,
         Self::Backfill,
+        Self::Maintenance,
         Self::Pulse,
         Self::Followers,
         Self::Settled,
@@ -46,6 +49,7 @@ impl SignalKind {
             Self::Dispatcher => 'd',
             Self::Canceller => 'c',
             Self::Backfill => 'b',
+            Self::Maintenance => 'm',
             Self::Pulse => 'n',
             Self::Followers => 'f',
             Self::Settled => 's',
@@ -94,6 +98,7 @@ struct Inner {
     dispatcher: Notify,
     canceller: Notify,
     backfill: Notify,
+    maintenance: Notify,
     pulse: Notify,
     /// The wake-ups to send to the other nodes, as bits.
     to_tell: AtomicU8,
@@ -108,6 +113,7 @@ impl Default for Inner {
             dispatcher: Notify::default(),
             canceller: Notify::default(),
             backfill: Notify::default(),
+            maintenance: Notify::default(),
             pulse: Notify::default(),
             to_tell: AtomicU8::default(),
             told: Notify::default(),
@@ -161,6 +167,11 @@ impl Signals {
         self.wake(SignalKind::Backfill);
     }
 
+    /// Called when a maintenance window was planned, changed or cancelled.
+    pub fn wake_maintenance(&self) {
+        self.wake(SignalKind::Maintenance);
+    }
+
     fn wake(&self, kind: SignalKind) {
         self.wake_here(kind);
         self.tell(kind);
@@ -174,6 +185,7 @@ impl Signals {
             SignalKind::Dispatcher => self.inner.dispatcher.notify_one(),
             SignalKind::Canceller => self.inner.canceller.notify_one(),
             SignalKind::Backfill => self.inner.backfill.notify_one(),
+            SignalKind::Maintenance => self.inner.maintenance.notify_one(),
             SignalKind::Pulse => self.inner.pulse.notify_one(),
             // Followers wait for a signal of the store instead.
             SignalKind::Followers => {}
@@ -218,6 +230,10 @@ impl Signals {
 
     pub(crate) fn backfill(&self) -> &Notify {
         &self.inner.backfill
+    }
+
+    pub(crate) fn maintenance(&self) -> &Notify {
+        &self.inner.maintenance
     }
 
     pub(crate) fn pulse(&self) -> &Notify {

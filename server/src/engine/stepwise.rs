@@ -27,7 +27,7 @@ use super::{
     core::{Core, CoreParts, LogMessage, StopReason},
     execution::{dispatcher::Dispatcher, flow, recovery::Recovery, settler},
     maintenance::{HistoryQuotas, Refresh, retention::Keeper, stats::Stats},
-    planning::{backfill::Backfill, planner::Planner, zones::Zones},
+    planning::{backfill::Backfill, planner::Planner, windows::Windows, zones::Zones},
     running::{JoinedNode, join},
     service::{Service, caught},
 };
@@ -69,6 +69,7 @@ impl Stepwise {
             StepwiseService::of(Canceller { core: core.clone() }),
             StepwiseService::of(Backfill { core: core.clone() }),
             StepwiseService::of(Stats::new(core.clone())),
+            StepwiseService::of(Windows::new(core.clone())),
             StepwiseService::of(Zones { core: core.clone() }),
             StepwiseService::of(Refresh::new(core.clone())),
             StepwiseService::of(HistoryQuotas::new(core.clone())),
@@ -118,6 +119,7 @@ impl Stepwise {
             (Dispatcher::NAME, signals.dispatcher()),
             (Canceller::NAME, signals.canceller()),
             (Backfill::NAME, signals.backfill()),
+            (Windows::NAME, signals.maintenance()),
             (Pulse::NAME, signals.pulse()),
         ]
         .into_iter()

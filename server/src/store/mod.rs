@@ -7,6 +7,7 @@
 //! - `people`: users, their sessions and tokens
 //! - `cluster`: nodes, leases, and calls between nodes
 //! - `alerts`: alerts, messages and pings
+//! - `maintenance`: maintenance windows, and the schedules that they pause
 //! - `workers`: workers, and the jobs that they pull
 //! - `reads`: the queries of the API: pages, batches and figures
 //!
@@ -37,6 +38,7 @@ mod catalog;
 mod cluster;
 mod db;
 mod ledger;
+pub mod maintenance;
 mod people;
 pub mod reads;
 pub mod workers;
@@ -73,8 +75,8 @@ pub(crate) use db::days;
 pub use db::{backup, inspect, live, stored};
 pub use ledger::{
     ahead, backfill_runs, backfills, buffers, candidates, claims, clearing, counts, flows, groups,
-    handoffs, history, history_cuts, holds, hours, instants, logs, queue, recount, recoveries,
-    retention, runs, spread, stats, untaken, zone_rules,
+    handoffs, history, history_cuts, holds, hours, instants, logs, pauses, queue, recount,
+    recoveries, retention, runs, spread, stats, untaken, zone_rules,
 };
 pub use people::{devices, feeds, guesses, memberships, sessions, tokens, user_settings, users};
 

@@ -116,6 +116,21 @@ impl Calendar {
         Calendar { past: past.into_boxed_slice(), ..self.clone() }
     }
 
+    /// A calendar that suppresses every fire from one instant (inclusive) to another (exclusive), on
+    /// any clock.
+    pub(crate) fn all_between(name: &str, from: DateTime<Utc>, until: DateTime<Utc>) -> Calendar {
+        let nothing = Calendar {
+            name: name.into(),
+            mode: CalendarMode::Exclude,
+            once: Box::default(),
+            weekly: Box::default(),
+            yearly: [0; 13],
+            past: Box::default(),
+        };
+        let everything = Calendar { weekly: Box::new([(0, WEEK)]), ..nothing.clone() };
+        nothing.with_past([(from, Arc::new(nothing.clone())), (until, Arc::new(everything))])
+    }
+
     /// The version of the calendar in force at an instant, and until when.
     pub(crate) fn in_force(&self, at: DateTime<Utc>) -> (&Calendar, DateTime<Utc>) {
         match self.past.get(self.past.partition_point(|(until, _)| *until <= at)) {

@@ -81,6 +81,7 @@ impl Commands {
             paused_at: Set(Some(now.into())),
             paused_until: Set(until.map(Into::into)),
             paused_missed: Set(end.map(|end| end.missed)),
+            paused_window_id: Set(None),
             ..ActiveModel::default()
         };
         let tx = self.store.begin().await?;

@@ -35,6 +35,7 @@ use crate::{
     store::{
         DatabaseTransaction, Store, StoreError,
         claims::{Advance, DueSchedule, NewFire},
+        pauses::PauseEnding,
     },
 };
 
@@ -86,6 +87,7 @@ pub async fn resume(
             return Ok(done(0));
         }
     };
+    let ending = if catch_up.is_some() { PauseEnding::ByHand } else { PauseEnding::Automatic };
     let catch_up = catch_up.unwrap_or_else(|| automatic_policy(schedule.paused_missed));
     let mut end = PauseEnd::new(schedule, timetable, now);
     let mut rows = 0;
@@ -97,7 +99,7 @@ pub async fn resume(
     if !end.is_done() {
         return Ok(PauseProgress { rows, is_done: false });
     }
-    store.enable(tx, schedule_id, now.into()).await?;
+    store.enable(tx, schedule_id, ending, now.into()).await?;
     Ok(done(rows))
 }
 

@@ -90,6 +90,7 @@ mod tests {
             start_deadline_ms: None,
             paused_until: None,
             paused_missed: None,
+            pause_from: None,
             created_at: Timestamp(0),
             updated_at: Timestamp(0),
             next_scheduled_at: Timestamp(0),

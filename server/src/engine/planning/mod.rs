@@ -8,6 +8,7 @@
 //! - `buffer`: keeps fires that wait for a blocking run,
 //!   and releases the next one when that run has settled
 //! - `backfill`: runs past instants on request
+//! - `windows`: maintenance windows, which pause schedules as planned
 //! - `zones`: recomputes the cursors of schedules when zone rules change
 
 pub mod accounting;
@@ -19,4 +20,5 @@ pub(crate) mod gap;
 pub(crate) mod lateness;
 pub(crate) mod planner;
 pub mod prepared;
+pub(crate) mod windows;
 pub(crate) mod zones;

@@ -55,6 +55,17 @@ pub async fn page<C: ConnectionTrait>(
     page_descending(connection, list, Column::Id, window).await
 }
 
+/// Adds entries to the audit log.
+pub async fn insert_all<C: ConnectionTrait>(
+    tx: &C,
+    rows: Vec<ActiveModel>,
+) -> Result<(), StoreError> {
+    if !rows.is_empty() {
+        Entity::insert_many(rows).exec_without_returning(tx).await?;
+    }
+    Ok(())
+}
+
 /// Adds an entry to the audit log.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;

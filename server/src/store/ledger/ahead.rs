@@ -3,7 +3,7 @@
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
-use super::candidates::{Candidate, but};
+use super::candidates::{BEFORE_PAUSE, Candidate, but};
 use crate::store::{Store, StoreError, db::live::Since};
 
 /// A cursor that will become due, for the planner.
@@ -39,7 +39,7 @@ impl Store {
         let but = but(passed, &mut values);
         let sql = format!(
             "SELECT min(at) AS at FROM (SELECT min(next_fire_at) AS at FROM schedule \
-               WHERE enabled AND next_fire_at IS NOT NULL {but} \
+               WHERE enabled AND next_fire_at IS NOT NULL {but} AND {BEFORE_PAUSE} \
              UNION ALL \
              SELECT min(due_at) FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
                AND queue_position IS NULL{} \
@@ -71,7 +71,7 @@ impl Store {
             format!(
                 "SELECT CAST(shard AS integer) AS shard, at FROM (SELECT shard, next_fire_at AS at \
                    FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
-                     AND next_fire_at {what} $1 {but} \
+                     AND next_fire_at {what} $1 {but} AND {BEFORE_PAUSE} \
                    ORDER BY next_fire_at LIMIT {LOOKED_AT}) near"
             )
         };

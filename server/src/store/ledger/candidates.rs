@@ -10,6 +10,10 @@ use uuid::Uuid;
 use super::claims::{DUE_COLUMNS, DueSchedule, MAX_AHEAD_MS, ShardTurns};
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
+/// The condition that a schedule's cursor is before its planned pause. The instants from there on
+/// are not claimed: the pause accounts for them, even if it begins late.
+pub(in crate::store) const BEFORE_PAUSE: &str = "(pause_from IS NULL OR next_fire_at < pause_from)";
+
 /// A schedule that is due, as a candidate for a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Candidate {
@@ -63,7 +67,7 @@ impl Store {
         let sql = format!(
             "SELECT {columns} FROM schedule \
              WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} {but} \
-               AND $1 <= (SELECT {}) + {MAX_AHEAD_MS} \
+               AND {BEFORE_PAUSE} AND $1 <= (SELECT {}) + {MAX_AHEAD_MS} \
              ORDER BY next_fire_at LIMIT $2 {lock}",
             self.dialect().now()
         );
@@ -80,13 +84,16 @@ impl Store {
         if schedules.is_empty() {
             return Ok(Vec::new());
         }
-        let sql = "SELECT schedule.id, schedule.next_fire_at AS at \
-            FROM v JOIN schedule ON schedule.id = v.candidate \
-            WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {0} \
-            ORDER BY next_fire_at";
+        let sql = format!(
+            "SELECT schedule.id, schedule.next_fire_at AS at \
+             FROM v JOIN schedule ON schedule.id = v.candidate \
+             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {{0}} \
+               AND {BEFORE_PAUSE} \
+             ORDER BY next_fire_at"
+        );
         let statement = Bulk::default().uuid("candidate", schedules.iter().copied()).statement(
             self.dialect(),
-            sql,
+            &sql,
             vec![now.0.into()],
         );
         Ok(Candidate::find_by_statement(statement).all(self.read()).await?)
@@ -106,7 +113,7 @@ impl Store {
         let sql = format!(
             "SELECT {DUE_COLUMNS} FROM v JOIN schedule \
                ON schedule.id = v.candidate AND schedule.next_fire_at = v.cursor_at \
-             WHERE enabled AND {{0}} <= (SELECT {}) + {MAX_AHEAD_MS} \
+             WHERE enabled AND {BEFORE_PAUSE} AND {{0}} <= (SELECT {}) + {MAX_AHEAD_MS} \
              ORDER BY next_fire_at {}",
             self.dialect().now(),
             self.dialect().skip_locked("schedule")

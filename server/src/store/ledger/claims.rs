@@ -75,6 +75,8 @@ pub struct DueSchedule {
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub paused_missed: Option<CatchUp>,
     #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub pause_from: Option<Timestamp>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
     pub created_at: Timestamp,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub updated_at: Timestamp,
@@ -90,8 +92,8 @@ by_place! {
         id, namespace_id, version, expressions, zone, dst_gap, dst_overlap, anchor_at,
         start_at, end_at, jitter_ms, calendars, max_fires, fire_count, catch_up,
         grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap,
-        buffer_limit, start_deadline_ms, paused_until, paused_missed, created_at,
-        updated_at, next_scheduled_at, next_fire_at,
+        buffer_limit, start_deadline_ms, paused_until, paused_missed, pause_from,
+        created_at, updated_at, next_scheduled_at, next_fire_at,
 }
 
 /// A fire that is to be written.

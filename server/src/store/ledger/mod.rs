@@ -33,7 +33,7 @@ pub mod holds;
 pub mod hours;
 pub mod instants;
 pub mod logs;
-pub(super) mod pauses;
+pub mod pauses;
 pub mod queue;
 pub mod recount;
 pub mod recoveries;

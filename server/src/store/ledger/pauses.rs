@@ -13,6 +13,15 @@ use crate::store::{
 /// Beginning of the reason why the server paused a schedule. Health checks recognise it.
 pub(in crate::store) const UNREADABLE: &str = "its timing can no longer be read: ";
 
+/// How a pause ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseEnding {
+    /// At the end that was set for it.
+    Automatic,
+    /// A user resumes the schedule.
+    ByHand,
+}
+
 /// The cursor of a schedule that has no instants left: the end of the year 9999.
 const NEVER: i64 = 253_402_300_799_000;
 
@@ -30,7 +39,7 @@ fn columns_with_cursor() -> String {
 
 /// The time of a change to a schedule. It is later than that of the previous change, even if a
 /// clock was set back, because it shows the instant from which the cursor was computed.
-fn later(now: &str) -> String {
+pub(in crate::store) fn later(now: &str) -> String {
     format!("CASE WHEN updated_at >= {now} THEN updated_at + 1 ELSE {now} END")
 }
 
@@ -45,7 +54,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let sql = format!(
             "UPDATE schedule SET enabled = false, paused_reason = $2, paused_by = 'carillon', \
-               paused_at = $3, paused_until = NULL, paused_missed = NULL, updated_at = {}, \
+               paused_at = $3, paused_until = NULL, paused_missed = NULL, \
+               paused_window_id = NULL, updated_at = {}, \
                changed = {} WHERE id = $1",
             later("$3"),
             self.dialect().stamp("schedule")
@@ -107,17 +117,34 @@ impl Store {
         Ok(DueSchedule::find_by_statement(statement).one(connection).await?)
     }
 
-    /// Ends the pause of a schedule that this transaction has locked.
+    /// Ends the pause of a schedule that this transaction has locked. The maintenance window that
+    /// began the pause stays noted, so that the window does not pause the schedule again.
+    ///
+    /// If another window has begun in the meantime, an automatic end leaves the schedule to it: that
+    /// pause begins where this one ends. A resume by hand is also the end of that window.
     pub async fn enable(
         &self,
         tx: &DatabaseTransaction,
         schedule: Uuid,
+        ending: PauseEnding,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        let planned = match ending {
+            PauseEnding::Automatic => {
+                "pause_from = CASE WHEN pause_from < paused_until THEN paused_until \
+                   ELSE pause_from END"
+            }
+            PauseEnding::ByHand => {
+                "paused_window_id = CASE WHEN pause_from <= $2 THEN pause_window_id \
+                   ELSE paused_window_id END, \
+                 pause_window_id = CASE WHEN pause_from > $2 THEN pause_window_id END, \
+                 pause_from = CASE WHEN pause_from > $2 THEN pause_from END"
+            }
+        };
         let sql = format!(
             "UPDATE schedule SET enabled = true, paused_reason = NULL, paused_by = NULL, \
-               paused_at = NULL, paused_until = NULL, paused_missed = NULL, updated_at = {}, \
-               changed = {} WHERE id = $1",
+               paused_at = NULL, paused_until = NULL, paused_missed = NULL, {planned}, \
+               updated_at = {}, changed = {} WHERE id = $1",
             later("$2"),
             self.dialect().stamp("schedule")
         );

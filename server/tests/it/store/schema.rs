@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 43] = columns![
+    let expected: [(String, BTreeSet<String>); 44] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -52,6 +52,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         job_line,
         known_device,
         lease,
+        maintenance_window,
         membership,
         namespace,
         node,

@@ -128,6 +128,9 @@ impl Commands {
         row.paused_at = Set(paused.then(|| now.into()));
         row.paused_until = Set(None);
         row.paused_missed = Set(None);
+        row.paused_window_id = Set(None);
+        row.pause_from = Set(None);
+        row.pause_window_id = Set(None);
         row.last_fire_at = Set(None);
         row.deleted_at = Set(None);
         cursor::ScheduleCursor::after(&timetable, now).fill(&mut row);

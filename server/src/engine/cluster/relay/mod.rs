@@ -153,6 +153,7 @@ fn rouse(core: &Core, kind: SignalKind) {
         | SignalKind::Dispatcher
         | SignalKind::Canceller
         | SignalKind::Backfill
+        | SignalKind::Maintenance
         | SignalKind::Pulse => {
             core.signals.wake_here(kind);
         }

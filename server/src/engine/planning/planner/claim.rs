@@ -182,7 +182,7 @@ async fn write(
             decide_within(&schedule, plan.entries, there, lateness.as_ref(), moment);
         over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
         let advance = behind(&schedule, &decided, cut, &timetable, plan.next, last);
-        claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
+        claimed.more_is_due |= is_claimed_next(&schedule, &advance, now);
         advances.push(advance);
         fires.extend(decided);
         clearing.add(demand, alive);
@@ -235,6 +235,12 @@ pub(super) fn behind(
     Advance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
 }
 
+/// Whether the next claim can take more instants of the schedule at once.
+fn is_claimed_next(schedule: &DueSchedule, advance: &Advance, now: DateTime<Utc>) -> bool {
+    let is_paused_by = |at: Timestamp| schedule.pause_from.is_some_and(|pause| pause <= at);
+    advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now) && !is_paused_by(at))
+}
+
 /// The time for which a changed schedule's former policies matter: other nodes may have written
 /// rows by them, and this node may not know them.
 const JUST_CHANGED: TimeDelta = TimeDelta::minutes(1);
@@ -269,8 +275,13 @@ pub(super) struct Planned {
 impl Planned {
     /// Plans the due instants from the schedule's cursor on.
     pub(super) fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
+    /// Plans the due instants from the schedule's cursor on, up to the pause that is planned for
+    /// it. A claim may come late, after that pause should have begun.
+    fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
         let cursor = schedule.next_scheduled_at.utc();
-        let plan = misfire::plan(&timetable, cursor, now, &plan_policy(&schedule));
+        let (pause, policy) = (schedule.pause_from, plan_policy(&schedule));
+        let pause = pause.map(Timestamp::utc);
+        let plan = misfire::plan_before(&timetable, cursor, pause, now, &policy);
         let last = plan.entries.last().map(|entry| entry.last.into());
         Self { schedule, timetable, plan, last }
     }

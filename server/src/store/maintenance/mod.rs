@@ -1,0 +1,20 @@
+//! Maintenance windows, and the schedules that they pause.
+//!
+//! A window is written ahead onto the schedules that match it, as a mark: when the pause begins, and
+//! for which window. A claim never takes an instant from there on, so a pause begins exactly even
+//! if the engine turns the mark into a pause late.
+//!
+//! Every write for a window is in a transaction that locks the window's row first. The schedules are
+//! locked in key order.
+//!
+//! - `windows`: the rows of windows; `marks`: sets and removes marks;
+//!   `holds`: turns marks into pauses, changes and ends them, and counts them
+
+mod holds;
+mod marks;
+mod windows;
+
+pub use holds::{HeldSchedule, PauseText, WindowCounts, counts};
+pub use windows::{
+    Filter, WindowOrder, by_id, by_ids, insert, lock, not_over, open, overlapping, page, update,
+};
