@@ -17,6 +17,7 @@
 //! - `runs`: trigger, retry, cancel
 //! - `backfills`: runs for past instants: preview, create, pause, resume, cancel
 //! - `calendars`: calendars that suppress fires, shared by schedules
+//! - `maintenance`: windows during which schedules are paused as planned
 //! - `feeds`: calendars of upcoming runs, and badges
 //! - `groups`: limits that schedules share
 //! - `secrets`: set, deleted and resealed; masked when shown
@@ -42,6 +43,7 @@ mod error;
 pub mod feeds;
 pub(crate) mod groups;
 mod idempotency;
+mod maintenance;
 pub(crate) mod modules;
 mod nodes;
 mod people;
@@ -75,6 +77,7 @@ pub use error::CommandError;
 pub(crate) use error::QUOTA_HELP;
 pub use groups::{GroupEdit, SavedGroup};
 pub use idempotency::Call;
+pub use maintenance::{MaintenanceSpec, PlannedWindow, SavedWindow};
 pub use modules::{
     Deployment, DeploymentSource, Drift, DriftOwner, Drifted, Effect, Exported, FieldChange,
     FileFormat, ObjectChange, PlanAction, ScheduleEffect, TextProblem, WantedExport,

@@ -1,0 +1,228 @@
+//! Maintenance windows: planning, changing and cancelling them.
+//!
+//! A command only writes the window. The engine marks, pauses and releases the schedules
+//! (`engine::planning::windows`), with one exception: a new end of an active window is written to
+//! its pauses in the same transaction, so that none of them ends before.
+//!
+//! - `spec`: what a caller asks for, and its limits
+
+mod spec;
+
+use chrono::{DateTime, Utc};
+use entity::{
+    Timestamp,
+    maintenance_window::{ActiveModel, Model, State},
+};
+use sea_orm::{ActiveEnum, Set};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Call, CommandError, Commands, audit::Entry};
+use crate::{
+    access::{Operator, Permit},
+    engine::planning::windows::pause_text,
+    model::check,
+    random::new_id,
+    store::{DatabaseTransaction, maintenance},
+};
+
+pub use spec::{MaintenanceSpec, PlannedWindow};
+
+/// Maximum number of windows of a namespace that are not over.
+const MAX_WINDOWS: u64 = 100;
+
+/// All pauses of a window, as a limit.
+const ALL: u64 = u64::MAX >> 1;
+
+/// A maintenance window after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedWindow {
+    /// The window.
+    pub id: Uuid,
+}
+
+impl Commands {
+    /// Plans a maintenance window.
+    pub async fn plan_maintenance(
+        &self,
+        right: &Operator,
+        spec: &MaintenanceSpec,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<SavedWindow, CommandError> {
+        check::optional_reason(reason)?;
+        let (who, now) = (right.who(), self.clock.now());
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let namespace_id = self.namespace(&tx, right.permit(), &spec.namespace).await?;
+        let window = spec.planned(&self.clock, None)?;
+        if maintenance::not_over(&tx, namespace_id).await? >= MAX_WINDOWS {
+            let problem = format!("the namespace has {MAX_WINDOWS} windows that are not over");
+            let help = "cancel those that are not needed, or use a calendar for what recurs";
+            return Err(CommandError::conflict(problem, help));
+        }
+        let id = new_id(now);
+        let row = ActiveModel {
+            id: Set(id),
+            namespace_id: Set(namespace_id),
+            state: Set(State::Planned),
+            is_open: Set(true),
+            held: Set(0),
+            planned_by: Set(who.name.clone()),
+            planned_at: Set(now.into()),
+            cancelled_by: Set(None),
+            cancelled_at: Set(None),
+            cancel_reason: Set(None),
+            ..window.columns()
+        };
+        maintenance::insert(&tx, row).await?;
+        let entry = Entry {
+            action: "maintenance.plan",
+            namespace: Some(namespace_id),
+            subject_id: Some(id),
+            subject: &window.title,
+            reason,
+            before: None,
+            after: Some(window.told()),
+        };
+        self.audit(&tx, who, entry).await?;
+        let saved = SavedWindow { id };
+        self.remember(&tx, who, call, &saved).await?;
+        self.store.commit(tx).await?;
+        self.signals.wake_maintenance();
+        Ok(saved)
+    }
+
+    /// Changes a maintenance window: all of one that has not begun; title, ticket and end of an
+    /// active one.
+    pub async fn change_maintenance(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        spec: &MaintenanceSpec,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<SavedWindow, CommandError> {
+        check::optional_reason(reason)?;
+        let (who, now) = (right.who(), self.clock.now());
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let row = self.changeable_window(&tx, right.permit(), id, "plan another one").await?;
+        let namespace_id = self.namespace(&tx, right.permit(), &spec.namespace).await?;
+        if namespace_id != row.namespace_id {
+            let problem = "a window cannot move to another namespace";
+            return Err(CommandError::conflict(problem, "cancel it, and plan another one there"));
+        }
+        let window = spec.planned(&self.clock, Some(&row))?;
+        if row.state == State::Active && !window.has_same_beginning(&row) {
+            let problem = "the window has begun: only its title, its ticket and its end can change";
+            return Err(CommandError::conflict(problem, "cancel it, and plan another one"));
+        }
+        maintenance::update(&tx, id, window.columns()).await?;
+        if row.state == State::Active {
+            let (title, ticket) = (window.title.clone(), window.ticket.clone());
+            let changed = Model { title, ticket, ends_at: window.ends_at, ..row.clone() };
+            let text = pause_text(&changed);
+            self.store.change_pauses(&tx, id, &text, now.into(), ALL).await?;
+        }
+        let entry = Entry {
+            action: "maintenance.change",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(id),
+            subject: &window.title,
+            reason,
+            before: Some(PlannedWindow::of(&row).told()),
+            after: Some(window.told()),
+        };
+        self.audit(&tx, who, entry).await?;
+        let saved = SavedWindow { id };
+        self.remember(&tx, who, call, &saved).await?;
+        self.store.commit(tx).await?;
+        self.signals.wake_maintenance();
+        self.signals.wake_planner();
+        Ok(saved)
+    }
+
+    /// Cancels a maintenance window. The pauses of an active one end now.
+    pub async fn cancel_maintenance(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        reason: &str,
+        call: &Call,
+    ) -> Result<SavedWindow, CommandError> {
+        check::reason("reason", reason)?;
+        let (who, now) = (right.who(), self.clock.now());
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let row = self.changeable_window(&tx, right.permit(), id, "it needs no cancelling").await?;
+        let columns = ActiveModel {
+            state: Set(State::Cancelled),
+            is_open: Set(true),
+            cancelled_by: Set(Some(who.name.clone())),
+            cancelled_at: Set(Some(now.into())),
+            cancel_reason: Set(Some(reason.trim().to_owned())),
+            ..ActiveModel::default()
+        };
+        maintenance::update(&tx, id, columns).await?;
+        let entry = Entry {
+            action: "maintenance.cancel",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(id),
+            subject: &row.title,
+            reason: Some(reason),
+            before: Some(state_of(&row)),
+            after: Some(json!({ "state": State::Cancelled.to_value() })),
+        };
+        self.audit(&tx, who, entry).await?;
+        let saved = SavedWindow { id };
+        self.remember(&tx, who, call, &saved).await?;
+        self.store.commit(tx).await?;
+        self.signals.wake_maintenance();
+        Ok(saved)
+    }
+
+    /// The window that a caller would plan, if it may be planned.
+    pub fn check_maintenance(
+        &self,
+        spec: &MaintenanceSpec,
+        current: Option<&Model>,
+    ) -> Result<PlannedWindow, CommandError> {
+        spec.planned(&self.clock, current)
+    }
+
+    /// The window, locked. Fails if it is over.
+    async fn changeable_window(
+        &self,
+        tx: &DatabaseTransaction,
+        permit: Permit<'_>,
+        id: Uuid,
+        help: &str,
+    ) -> Result<Model, CommandError> {
+        let row = maintenance::lock(tx, id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("maintenance window", id))?;
+        permit.over(row.namespace_id, "maintenance window", id)?;
+        let over = match row.state {
+            State::Planned | State::Active => return Ok(row),
+            State::Ended => "is over",
+            State::Cancelled => "is cancelled already",
+        };
+        Err(CommandError::conflict(format!("the window {:?} {over}", row.title), help))
+    }
+}
+
+fn state_of(row: &Model) -> Value {
+    json!({ "state": row.state.to_value() })
+}
+
+/// An instant as the table keeps it.
+fn stored(at: DateTime<Utc>) -> Timestamp {
+    at.into()
+}
