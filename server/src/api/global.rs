@@ -13,9 +13,10 @@ use super::{
     fire::Fire,
     group::ConcurrencyGroup,
     loaders::{
-        AlertChannelRow, AlertRuleRow, BackfillRow, CalendarRow, FireRow, GroupRow, RunRow,
-        ScheduleRow, WorkflowRow,
+        AlertChannelRow, AlertRuleRow, BackfillRow, CalendarRow, FireRow, GroupRow, MaintenanceRow,
+        RunRow, ScheduleRow, WorkflowRow,
     },
+    maintenance::MaintenanceWindow,
     page::cost_by,
     run::Run,
     schedule::Schedule,
@@ -55,6 +56,8 @@ pub(crate) enum Global {
     AlertRule(AlertRule),
     /// An alert channel.
     AlertChannel(AlertChannel),
+    /// A maintenance window.
+    MaintenanceWindow(MaintenanceWindow),
 }
 
 /// Queries for objects by their id alone.
@@ -135,5 +138,6 @@ async fn load(cx: &Context<'_>, ids: &[ID]) -> Result<Vec<Option<Global>>> {
     look!(GroupRow, |row| Some(Global::ConcurrencyGroup(ConcurrencyGroup(row))));
     look!(AlertRuleRow, |row| Some(Global::AlertRule(AlertRule(row))));
     look!(AlertChannelRow, |row| Some(Global::AlertChannel(AlertChannel(row))));
+    look!(MaintenanceRow, |row| Some(Global::MaintenanceWindow(MaintenanceWindow(row))));
     Ok(found)
 }

@@ -15,8 +15,9 @@ use std::{
 use async_graphql::dataloader::{DataLoader, Loader};
 use chrono::TimeDelta;
 use entity::{
-    Timestamp, alert_channel, alert_rule, backfill, calendar, concurrency_group, fire, membership,
-    node, ping, run, schedule, task_run, user, user_setting, workflow,
+    Timestamp, alert_channel, alert_rule, backfill, calendar, concurrency_group, fire,
+    maintenance_window, membership, node, ping, run, schedule, task_run, user, user_setting,
+    workflow,
 };
 use uuid::Uuid;
 
@@ -24,7 +25,8 @@ use crate::{
     clock::Clock,
     model::SecretUsers,
     store::{
-        Store, StoreError, alerts, buffers, calendars, groups, memberships, namespaces, pings,
+        Store, StoreError, alerts, buffers, calendars, groups, maintenance, memberships,
+        namespaces, pings,
         reads::{
             backfills, batches,
             schedule_stats::{self, RunFigures},
@@ -121,6 +123,15 @@ loaders! {
     /// How many schedules refer to a calendar; no entry if there are none.
     CalendarUsers -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
         calendars::user_counts(&rows.store, &ids).await
+    };
+    /// A maintenance window.
+    MaintenanceRow -> maintenance_window::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = maintenance::by_ids(rows.store.read(), &ids).await?;
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// How many schedules a maintenance window has marked, and how many it holds.
+    MaintenanceCounts -> maintenance::WindowCounts, async |rows: &Rows, ids: Vec<Uuid>| {
+        KeyedRows::Ok(maintenance::counts(&rows.store, &ids).await?.into_iter().collect())
     };
     /// An alert rule.
     AlertRuleRow -> alert_rule::Model, async |rows: &Rows, ids: Vec<Uuid>| {

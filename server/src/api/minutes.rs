@@ -9,11 +9,12 @@ use uuid::Uuid;
 use super::{
     context::ContextExt,
     error::Result,
+    maintenance,
     page::{bounded_by, search_cost},
     payload::schedule,
     query::{usual, within},
     scalar::Instant,
-    timing::{Timing, TimingInput, TimingProblem, compile_with},
+    timing::{TimingInput, TimingProblem, compile_with},
     upcoming::{FiresLeft, begin, count, soonest_rows},
 };
 use crate::commands::modules::instants;
@@ -70,9 +71,8 @@ impl ReadingMinutes {
         rows.retain(|row| Some(row.id) != schedule_id);
         let mut grid = Grid::new(from, minutes);
         grid.is_complete = is_all;
-        let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All timetables at once, so that their calendars are read together.
-        let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
+        // All timetables at once, so that their calendars and windows are read together.
+        let timetables = join_all(rows.iter().map(|row| maintenance::timetable(cx, row))).await;
         let mut schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
             if let Ok(timetable) = timetable? {

@@ -32,6 +32,7 @@
 //!   and of an edit; `outage_preview`, `outage`: what each catch-up
 //!   policy does about an outage
 //! - `timing_preview`: the instants at which a timing fires
+//! - `maintenance`: maintenance windows, and the pauses that they plan
 //! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
 //!   resume; `backfill_preview`: what a backfill would run
 //! - `health_finding`, `problem`: what is wrong, and what to do about it
@@ -79,6 +80,7 @@ mod ledger_finding;
 mod limits;
 mod loaders;
 mod log;
+mod maintenance;
 mod metrics;
 mod minutes;
 mod module;

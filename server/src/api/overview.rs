@@ -8,13 +8,13 @@ use super::{
     calm::Calm,
     context::ContextExt,
     error::Result,
+    maintenance,
     metrics::Executions,
     node::{NODES, Node},
     page::{bounded, cost},
     run::Run,
     scalar::{Instant, Long},
     schedule::Schedule,
-    timing::Timing,
 };
 use crate::store::reads::{overview, stats, within::Within};
 
@@ -84,9 +84,9 @@ impl Overview {
         let mut heads = std::collections::BinaryHeap::new();
         let mut tables = Vec::with_capacity(rows.len());
         for (index, row) in rows.iter().enumerate() {
-            let table = Timing::of(row).timetable(cx).await?.ok();
+            let table = maintenance::timetable(cx, row).await?.ok();
             let next = row.next_scheduled_at.and_then(|cursor| match &table {
-                Some(table) if row.calendars.is_some() => {
+                Some(table) if table.has_calendars() => {
                     let before = cursor.utc() - TimeDelta::milliseconds(1);
                     table.next_allowed(before).map(|fire| fire.at)
                 }

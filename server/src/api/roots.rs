@@ -14,6 +14,7 @@ use super::{
     global::ReadingGlobally,
     ledger::ReadingLedger,
     ledger_check::CheckingLedger,
+    maintenance::{OrderingMaintenance, ReadingMaintenance},
     metrics::ReadingFigures,
     minutes::ReadingMinutes,
     module::ReadingDeployed,
@@ -51,6 +52,7 @@ struct PreviewQueries(
     ReadingAhead,
     ReadingMinutes,
     ReadingClockChanges,
+    ReadingMaintenance,
     ReadingPauses,
     ReadingOutages,
     ReadingEffects,
@@ -74,7 +76,7 @@ pub struct Mutation(WorkMutations, BulkMutations, GovernanceMutations, FleetMuta
 struct WorkMutations(OrderingSchedules, Operating, OrderingRuns, OrderingShared);
 
 #[derive(MergedObject, Default)]
-struct BulkMutations(OrderingPast, OrderingMany, OrderingDeployed);
+struct BulkMutations(OrderingPast, OrderingMany, OrderingDeployed, OrderingMaintenance);
 
 #[derive(MergedObject, Default)]
 struct GovernanceMutations(PeopleMutation, OrderingSecrets, AlertMutation, OrderingProblems);

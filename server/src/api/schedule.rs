@@ -11,6 +11,7 @@ use super::{
     fire_day::{self, Coming, FireDay},
     group::group_name,
     loaders::{BufferSize, CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName, NewestFires},
+    maintenance::{self, PlannedPause},
     page::{Connection, DECLARED, Paging, bounded_by, connection, cost, cost_by},
     people::settings::favourites,
     ping::Ping,
@@ -73,6 +74,11 @@ impl Schedule {
     /// Null unless the schedule is paused.
     async fn pause(&self) -> Option<Pause> {
         Pause::of(&self.0)
+    }
+
+    /// The pause that the next maintenance window will begin; null if none is planned for it.
+    async fn planned_pause(&self, cx: &Context<'_>) -> Result<Option<PlannedPause>> {
+        PlannedPause::of(cx, &self.0).await
     }
 
     /// When it is due.
@@ -216,7 +222,7 @@ impl Schedule {
         let now = cx.commands().clock.now();
         let left = fires_left(&self.0).filter(|_| from.is_none());
         let from = from.map_or_else(|| self.decided_until(now), |from| from.0);
-        match Timing::of(&self.0).timetable(cx).await? {
+        match maintenance::timetable(cx, &self.0).await? {
             Ok(timetable) => {
                 let fires = timing_preview::next(&timetable, from, count)?;
                 Ok(match left {
@@ -244,7 +250,7 @@ impl Schedule {
         let count = bounded_by("count", count, fire_day::MAX_DAYS)?;
         let now = cx.commands().clock.now();
         // If it cannot be compiled, the warnings explain the failure.
-        let Ok(timetable) = Timing::of(&self.0).timetable(cx).await? else { return Ok(vec![]) };
+        let Ok(timetable) = maintenance::timetable(cx, &self.0).await? else { return Ok(vec![]) };
         let coming = Coming {
             timetable: &timetable,
             zone: &self.0.zone,
@@ -347,11 +353,11 @@ impl Schedule {
         let Some(cursor) = self.0.next_scheduled_at.filter(|_| self.0.enabled) else {
             return Ok(None);
         };
-        if self.0.calendars.is_none() {
+        if self.0.calendars.is_none() && self.0.pause_from.is_none() {
             return Ok(Some(cursor.utc()));
         }
         let before = cursor.utc() - TimeDelta::milliseconds(1);
-        let timetable = Timing::of(&self.0).timetable(cx).await?;
+        let timetable = maintenance::timetable(cx, &self.0).await?;
         let next = timetable.ok().and_then(|timetable| timetable.next_allowed(before));
         Ok(next.map(|fire| fire.at))
     }

@@ -1,9 +1,12 @@
 //! Whether a schedule will fire, and if not, why.
 
-use async_graphql::{Enum, SimpleObject};
+use async_graphql::{ComplexObject, Context, Enum, SimpleObject};
 use entity::schedule;
+use uuid::Uuid;
 
-use super::{scalar::Instant, schedule_policy::CatchUp};
+use super::{
+    error::Result, maintenance::MaintenanceWindow, scalar::Instant, schedule_policy::CatchUp,
+};
 use crate::store::reads::schedules::ScheduleStatus;
 
 /// The state of a schedule.
@@ -35,6 +38,7 @@ impl ScheduleState {
 
 /// Who paused a schedule, and why.
 #[derive(SimpleObject)]
+#[graphql(complex)]
 pub(crate) struct Pause {
     /// The reason that they gave.
     reason: String,
@@ -47,6 +51,17 @@ pub(crate) struct Pause {
     /// What becomes of the fires that fell into the pause when the schedule resumes automatically;
     /// null if it does not.
     missed: Option<CatchUp>,
+    #[graphql(skip)]
+    window_id: Option<Uuid>,
+}
+
+/// Who paused a schedule, and why.
+#[ComplexObject]
+impl Pause {
+    /// The maintenance window that began the pause; null if a user did.
+    async fn window(&self, cx: &Context<'_>) -> Result<Option<MaintenanceWindow>> {
+        MaintenanceWindow::load(cx, self.window_id).await
+    }
 }
 
 impl Pause {
@@ -60,6 +75,7 @@ impl Pause {
             at: at.into(),
             until: schedule.paused_until.map(Into::into),
             missed: schedule.paused_until.map(|_| missed.map_or(CatchUp::Skip, Into::into)),
+            window_id: schedule.paused_window_id,
         })
     }
 }

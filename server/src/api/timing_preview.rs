@@ -37,7 +37,8 @@ pub(crate) struct PreviewFire {
     offset: String,
     /// How a clock change affects the instant.
     kind: FireKind,
-    /// The name of the calendar that suppresses the fire, if one does: then it does not run.
+    /// The name of the calendar that suppresses the fire, if one does: then it does not run. For a
+    /// fire in a maintenance window, the reason of the pause: `Maintenance: ` and the title.
     suppressed_by: Option<String>,
 }
 

@@ -19,12 +19,12 @@ use super::{
     error::Result,
     filters::sought,
     frequent::is_frequent,
+    maintenance,
     overview::Upcoming,
     page::{bounded, bounded_by, cost, search_cost},
     query::{usual, within},
     scalar::{Instant, Long},
     schedule::Schedule,
-    timing::Timing,
 };
 use crate::{
     commands::BadInput,
@@ -97,9 +97,8 @@ impl ReadingAhead {
         // The list needs one call for each schedule and one for each fire.
         grid.looks = grid.looks.saturating_sub(rows.len() + wanted);
         let mut ahead = Vec::with_capacity(rows.len());
-        let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All timetables at once, so that their calendars are read together.
-        let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
+        // All timetables at once, so that their calendars and windows are read together.
+        let timetables = join_all(rows.iter().map(|row| maintenance::timetable(cx, row))).await;
         let mut frequent_schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
             if let Ok(timetable) = timetable? {

@@ -11,7 +11,7 @@ use crate::{
 
 /// The minimum cost of a root field, which needs a statement or a search of its own. Without it, a
 /// request could contain the same field a thousand times under a thousand names.
-pub(super) const ROOT: usize = 100;
+pub(crate) const ROOT: usize = 100;
 
 /// How an object is identified.
 pub(super) enum IdOrName {
