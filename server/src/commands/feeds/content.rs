@@ -3,7 +3,7 @@
 pub struct FeedContent {
     /// Upcoming runs.
     pub runs: bool,
-    /// Current pauses of schedules.
+    /// Current pauses of schedules, and maintenance windows.
     pub pauses: bool,
     /// Days on which calendars suppress fires.
     pub calendars: bool,

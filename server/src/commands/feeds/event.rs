@@ -1,5 +1,5 @@
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use entity::{Timestamp, schedule::Model};
+use entity::{Timestamp, maintenance_window, schedule::Model};
 use uuid::Uuid;
 
 use super::SuppressedDay;
@@ -11,6 +11,8 @@ pub enum FeedEvent {
     Run(FeedSchedule, EventTime),
     /// The current pause of a schedule.
     Pause(FeedSchedule, FeedPause),
+    /// A maintenance window.
+    Maintenance(FeedWindow),
     /// A day on which a calendar suppresses fires.
     Suppressed(SuppressedDay),
 }
@@ -20,14 +22,16 @@ impl FeedEvent {
         match self {
             Self::Run(_, when) => when.begins(),
             Self::Pause(_, pause) => pause.from,
+            Self::Maintenance(window) => window.from,
             Self::Suppressed(day) => day.date.and_time(NaiveTime::MIN).and_utc(),
         }
     }
 
-    /// The key of the schedule or calendar.
+    /// The key of the schedule, window or calendar.
     pub(super) fn id(&self) -> Uuid {
         match self {
             Self::Run(schedule, _) | Self::Pause(schedule, _) => schedule.id,
+            Self::Maintenance(window) => window.id,
             Self::Suppressed(day) => day.calendar,
         }
     }
@@ -76,6 +80,39 @@ pub struct FeedPause {
     pub reason: String,
     /// Who paused the schedule.
     pub by: String,
+}
+
+/// A maintenance window, which stands for the pauses of all its schedules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedWindow {
+    /// The window's key.
+    pub id: Uuid,
+    /// The work that is planned.
+    pub title: String,
+    /// A URL, or the id of a ticket.
+    pub ticket: Option<String>,
+    /// When the pauses begin.
+    pub from: DateTime<Utc>,
+    /// When the pauses end.
+    pub until: DateTime<Utc>,
+    /// Who planned the window.
+    pub by: String,
+    /// When the window was planned.
+    pub planned_at: DateTime<Utc>,
+}
+
+impl FeedWindow {
+    pub(super) fn of(row: &maintenance_window::Model) -> Self {
+        Self {
+            id: row.id,
+            title: row.title.clone(),
+            ticket: row.ticket.clone(),
+            from: row.starts_at.utc(),
+            until: row.ends_at.utc(),
+            by: row.planned_by.clone(),
+            planned_at: row.planned_at.utc(),
+        }
+    }
 }
 
 /// The time of a run.

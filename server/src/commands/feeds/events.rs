@@ -1,11 +1,16 @@
+use std::collections::{HashMap, HashSet};
+
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
-use entity::schedule::Model;
+use entity::{
+    maintenance_window::{self, State},
+    schedule::Model,
+};
 use timetable::{Fire, Timetable};
 use uuid::Uuid;
 
 use super::{
     FeedContent, OpenFeed,
-    event::{EventTime, FeedEvent, FeedPause, FeedSchedule},
+    event::{EventTime, FeedEvent, FeedPause, FeedSchedule, FeedWindow},
     suppressed::SuppressedDays,
 };
 use crate::{
@@ -16,7 +21,7 @@ use crate::{
     },
     search::List,
     store::{
-        PageWindow, calendars as store_calendars,
+        PageWindow, calendars as store_calendars, maintenance,
         reads::{self, within::Within},
         schedules,
     },
@@ -44,7 +49,13 @@ pub async fn events(
     content: FeedContent,
 ) -> Result<(Vec<FeedEvent>, bool), CommandError> {
     let now = commands.clock.now();
-    let FoundSchedules { active: rows, paused } = schedules_of(commands, opened, content).await?;
+    let FoundSchedules { active: rows, mut paused } =
+        schedules_of(commands, opened, content).await?;
+    let window = |row: &Model| if row.enabled { row.pause_window_id } else { row.paused_window_id };
+    let named: HashSet<Uuid> = rows.iter().chain(&paused).filter_map(window).collect();
+    let windows = windows_of(commands, opened, named, now).await?;
+    // One event stands for all pauses of a window.
+    paused.retain(|row| row.paused_window_id.is_none_or(|id| !windows.contains_key(&id)));
     let named = calendars::named(rows.iter().map(|row| &row.calendars));
     let current = commands.calendars.current(commands.store.read(), &named, calendars::NOW).await?;
     let ids: Vec<Uuid> = named.into_iter().collect();
@@ -53,10 +64,13 @@ pub async fn events(
     let cache = commands.cache.clone();
     let work = move || {
         let suppressed = SuppressedDays::new(&current, &changed);
-        let (mut found, mut is_whole) = ahead(rows, &cache, &current, suppressed, now, content);
+        let (mut found, mut is_whole) =
+            ahead(rows, &cache, &current, &windows, suppressed, now, content);
         if content.pauses {
             is_whole &= paused.len() <= OTHERS;
             found.extend(paused.iter().take(OTHERS).filter_map(|row| pause_of(row, &cache, now)));
+            let windows = windows.values().filter(|row| is_ahead(row, now));
+            found.extend(windows.map(FeedWindow::of).map(FeedEvent::Maintenance));
         }
         found.sort_by_key(|event| (event.begins(), event.id()));
         (found, is_whole)
@@ -69,6 +83,7 @@ fn ahead(
     rows: Vec<Model>,
     cache: &timetable::Cache,
     current: &CurrentCalendars,
+    windows: &HashMap<Uuid, maintenance_window::Model>,
     mut suppressed: SuppressedDays,
     now: DateTime<Utc>,
     content: FeedContent,
@@ -85,7 +100,12 @@ fn ahead(
         // If the timing of a schedule cannot be compiled, the schedule does not fire.
         let Ok(timetable) = timetable else { continue };
         if content.runs {
-            is_whole &= of_schedule(&row, &timetable, now, &mut looks, &mut found);
+            let planned = row.pause_from.zip(row.pause_window_id.and_then(|id| windows.get(&id)));
+            let planned = planned.map(|(from, window)| {
+                timetable.without(&window.title, from.utc(), window.ends_at.utc())
+            });
+            let timetable = planned.as_ref().unwrap_or(&timetable);
+            is_whole &= of_schedule(&row, timetable, now, &mut looks, &mut found);
         }
         if content.calendars && timetable.has_calendars() {
             let until = midnight_after(now.date_naive(), DAYS) - MOMENT;
@@ -117,6 +137,32 @@ fn pause_of(row: &Model, cache: &timetable::Cache, now: DateTime<Utc>) -> Option
     };
     let words = timetable.map(|timetable| timetable.describe()).unwrap_or_default();
     (from < pause.until).then(|| FeedEvent::Pause(FeedSchedule::of(row, words), pause))
+}
+
+/// The maintenance windows with these keys and, for the feed of a namespace, all that are ahead.
+async fn windows_of(
+    commands: &Commands,
+    opened: &OpenFeed,
+    named: HashSet<Uuid>,
+    now: DateTime<Utc>,
+) -> Result<HashMap<Uuid, maintenance_window::Model>, CommandError> {
+    let (read, feed) = (commands.store.read(), &opened.feed);
+    let named: Vec<Uuid> = named.into_iter().collect();
+    let mut windows = Vec::new();
+    if !named.is_empty() {
+        windows = maintenance::by_ids(read, &named).await?;
+    }
+    if feed.schedule_id.is_none() && feed.search.is_none() {
+        let range = (now.into(), midnight_after(now.date_naive(), DAYS).into());
+        let ahead = maintenance::overlapping(read, feed.namespace_id, range, None, OTHERS as u64);
+        windows.extend(ahead.await?);
+    }
+    Ok(windows.into_iter().map(|row| (row.id, row)).collect())
+}
+
+/// Whether a window is planned or active.
+fn is_ahead(window: &maintenance_window::Model, now: DateTime<Utc>) -> bool {
+    matches!(window.state, State::Planned | State::Active) && now < window.ends_at.utc()
 }
 
 /// The schedules of a feed.

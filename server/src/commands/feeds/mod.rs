@@ -7,7 +7,8 @@
 //! - `open`: finds the feed of a key, and its namespace
 //! - `standing`: the results of the last runs, for a badge
 //! - `event`: what a calendar shows of them
-//! - `events`: upcoming fires, from the calculator that the planner uses, and current pauses
+//! - `events`: upcoming fires, from the calculator that the planner uses, and current pauses,
+//!   and maintenance windows
 //! - `suppressed`: the days on which calendars suppress fires
 //! - `content`: which of these events an address asks for
 
@@ -19,7 +20,7 @@ mod standing;
 mod suppressed;
 
 pub use content::FeedContent;
-pub use event::{EventTime, FeedEvent, FeedPause, FeedSchedule};
+pub use event::{EventTime, FeedEvent, FeedPause, FeedSchedule, FeedWindow};
 pub use events::events;
 pub use open::{OpenFeed, open};
 pub(crate) use open::{PREFIX, hashed};

@@ -5,7 +5,9 @@ use std::iter;
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use uuid::Uuid;
 
-use crate::commands::feeds::{EventTime, FeedEvent, FeedPause, FeedSchedule, SuppressedDay};
+use crate::commands::feeds::{
+    EventTime, FeedEvent, FeedPause, FeedSchedule, FeedWindow, SuppressedDay,
+};
 
 /// Maximum length of a line, without its end.
 const LINE: usize = 75;
@@ -51,6 +53,7 @@ impl CalendarLines {
         match event {
             FeedEvent::Run(schedule, when) => self.run(schedule, *when, link),
             FeedEvent::Pause(schedule, pause) => self.pause(schedule, pause, link),
+            FeedEvent::Maintenance(window) => self.maintenance(window, link),
             FeedEvent::Suppressed(day) => self.suppressed(day, link),
         }
         // The event does not mark its reader as busy.
@@ -97,6 +100,21 @@ impl CalendarLines {
         self.text("DESCRIPTION", &format!("{reason} ({by})\n\n{description}"));
         self.categories("pause", &schedule.tags);
         self.link(link, "schedules", *id);
+    }
+
+    fn maintenance(&mut self, window: &FeedWindow, link: Option<&str>) {
+        let FeedWindow { id, title, ticket, from, until, by, planned_at } = window;
+        self.raw(&format!("UID:{id}-maintenance@carillon"));
+        self.raw(&format!("DTSTART:{}", instant(*from)));
+        self.raw(&format!("DTEND:{}", instant(*until)));
+        self.text("SUMMARY", &format!("Maintenance: {title}"));
+        self.raw(&format!("DTSTAMP:{}", instant(*planned_at)));
+        let ticket = ticket.as_deref().map(|ticket| format!("{ticket}\n\n")).unwrap_or_default();
+        self.text("DESCRIPTION", &format!("{ticket}Planned by {by}"));
+        self.categories("maintenance", &[]);
+        if let Some(link) = link {
+            self.raw(&format!("URL:{link}/maintenance"));
+        }
     }
 
     fn suppressed(&mut self, suppressed: &SuppressedDay, link: Option<&str>) {
