@@ -69,4 +69,5 @@ mod timeout;
 mod turns;
 mod untaken;
 mod waiting_for;
+mod windows;
 pub(crate) mod world;
