@@ -1,6 +1,6 @@
-use async_graphql::{Context, SimpleObject};
+use async_graphql::{Context, Object};
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::schedule::Model;
+use entity::{maintenance_window, schedule::Model};
 use futures::future::join_all;
 use timetable::Timetable;
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use crate::{
     api::{
         context::ContextExt,
         error::Result,
-        page::DECLARED,
+        page::{DECLARED, bounded_by, cost_by},
         query::namespace_id,
         scalar::Long,
         schedule::Schedule,
@@ -28,26 +28,59 @@ use crate::{
 };
 
 /// How many schedules, and how many overlapping windows, a preview lists.
-const SAMPLE: u64 = 10;
+const SAMPLE: i32 = 10;
+const LISTED: u64 = 10;
 const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
 
 /// The effect that a maintenance window would have.
-#[derive(SimpleObject)]
 pub(crate) struct MaintenancePreview {
-    /// How many schedules match the search; counting stops at 10,000.
     schedule_count: i64,
-    /// How many of them are paused now: a pause that lasts until the window begins is left alone.
     already_paused: i64,
-    /// The first of the schedules by name; at most 10.
-    #[graphql(complexity = "DECLARED * child_complexity")]
-    sample: Vec<Schedule>,
-    /// How many fires of the schedules that are not paused fall into the window.
-    fire_count: Long,
-    /// False if there is too much to count: then there are more fires than `fireCount`.
+    sample: Vec<Model>,
+    fire_count: u64,
     is_fire_count_complete: bool,
+    overlapping: Vec<maintenance_window::Model>,
+}
+
+/// The effect that a maintenance window would have.
+#[Object]
+impl MaintenancePreview {
+    /// How many schedules match the search; counting stops at 10,000.
+    async fn schedule_count(&self) -> i64 {
+        self.schedule_count
+    }
+
+    /// How many of them are paused now: a pause that lasts until the window begins is left alone.
+    async fn already_paused(&self) -> i64 {
+        self.already_paused
+    }
+
+    /// The first of the schedules, by name.
+    #[graphql(complexity = "cost_by(first, SAMPLE, child_complexity)")]
+    async fn sample(
+        &self,
+        #[graphql(default = 10, desc = "The number of entries, 1 to 10.")] first: i32,
+    ) -> Result<Vec<Schedule>> {
+        let wanted = bounded_by("first", first, SAMPLE)?;
+        let wanted = usize::try_from(wanted).unwrap_or_default();
+        Ok(self.sample.iter().take(wanted).cloned().map(Schedule).collect())
+    }
+
+    /// How many fires of the schedules that are not paused fall into the window.
+    async fn fire_count(&self) -> Long {
+        self.fire_count.into()
+    }
+
+    /// False if there is too much to count: then there are more fires than `fireCount`.
+    async fn is_fire_count_complete(&self) -> bool {
+        self.is_fire_count_complete
+    }
+
     /// Other windows of the namespace, planned or active, that overlap this one; at most 10.
     #[graphql(complexity = "DECLARED * child_complexity")]
-    overlapping: Vec<MaintenanceWindow>,
+    async fn overlapping(&self) -> Vec<MaintenanceWindow> {
+        self.overlapping.iter().cloned().map(MaintenanceWindow).collect()
+    }
 }
 
 impl MaintenancePreview {
@@ -70,9 +103,8 @@ impl MaintenancePreview {
         let search = window.sought(&cx.commands().clock)?;
         let filter = Filter { search, ..Filter::default() };
         let paused = Filter { standing: Some(ScheduleStatus::Paused), ..filter.clone() };
-        let page = PageWindow::first(SAMPLE);
+        let page = PageWindow::first(LISTED);
         let sample = schedules::page(cx.store(), &within, &filter, false, &page).await?;
-        let sample = sample.rows.into_iter().map(Schedule).collect();
         let (schedule_count, already_paused) =
             (length(cx, &within, &filter).await?, length(cx, &within, &paused).await?);
         let (rows, is_complete) = soonest_rows(cx, &within, window.search.clone()).await?;
@@ -80,14 +112,14 @@ impl MaintenancePreview {
         let fires = fires_of(cx, rows, from, until).await?;
         let range = (window.starts_at, window.ends_at);
         let read = cx.store().read();
-        let overlapping = maintenance::overlapping(read, namespace, range, changed, SAMPLE).await?;
+        let overlapping = maintenance::overlapping(read, namespace, range, changed, LISTED).await?;
         Ok(Self {
             schedule_count,
             already_paused,
-            sample,
-            fire_count: fires.into(),
+            sample: sample.rows,
+            fire_count: fires,
             is_fire_count_complete: is_complete,
-            overlapping: overlapping.into_iter().map(MaintenanceWindow).collect(),
+            overlapping,
         })
     }
 }

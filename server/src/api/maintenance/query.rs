@@ -13,7 +13,7 @@ use crate::{
     api::{
         context::ContextExt,
         error::Result,
-        page::{Connection, DECLARED, Paging, connection, cost, search_cost},
+        page::{Connection, Paging, connection, cost, search_cost},
         query::{ROOT, usual, within},
         scalar::Instant,
     },
@@ -72,9 +72,7 @@ impl ReadingMaintenance {
 
     /// The effect that a maintenance window would have, before it is planned or changed. Refuses
     /// what `planMaintenance` would refuse.
-    #[graphql(
-        complexity = "PREVIEW + search_cost(input.search.as_deref()) + DECLARED * child_complexity"
-    )]
+    #[graphql(complexity = "PREVIEW + search_cost(input.search.as_deref()) + child_complexity")]
     async fn maintenance_preview(
         &self,
         cx: &Context<'_>,

@@ -70,6 +70,7 @@ impl MaintenanceWindow {
         &self.0.planned_by
     }
 
+    /// When it was planned.
     async fn planned_at(&self) -> Instant {
         self.0.planned_at.into()
     }
@@ -79,6 +80,7 @@ impl MaintenanceWindow {
         self.0.cancelled_by.as_deref()
     }
 
+    /// When it was cancelled.
     async fn cancelled_at(&self) -> Option<Instant> {
         self.0.cancelled_at.map(Into::into)
     }

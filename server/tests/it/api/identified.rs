@@ -33,6 +33,7 @@ async fn an_object_is_found_by_its_id_alone(database: TestDatabase) {
         ("backfill", "Backfill"),
         ("calendar", "Calendar"),
         ("concurrencygroup", "ConcurrencyGroup"),
+        ("maintenance", "MaintenanceWindow"),
     ];
     let ids: Vec<String> = types.iter().map(|(word, _)| key(word)).collect();
     let answer = desk.ask(NODES, json!({ "ids": ids })).await;

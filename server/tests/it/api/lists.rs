@@ -81,6 +81,8 @@ const LISTS: &[(&str, Bound)] = &[
     ("LedgerCheck.schedules", Asked("first", 200)),
     // One for each pair of verdict and reason.
     ("LedgerTotals.groups", Own),
+    ("MaintenancePreview.overlapping", Limit(10)),
+    ("MaintenancePreview.sample", Asked("first", 10)),
     // The minutes of a week, at most.
     ("MinuteForecast.starts", Limit(10_080)),
     ("ModuleDrift.drifted", Limit(1_000)),
@@ -210,10 +212,16 @@ async fn every_list_is_bounded() {
 
 /// A query for each list that has an argument for the number of items.
 const REACHED: [(&str, &str); 19] = [
+const REACHED: [(&str, &str); 18] = [
     ("ClockChange.schedules", "{ clockChanges(first: N) { isComplete } }"),
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
     ("LedgerCheck.schedules", "{ ledgerCheck(first: N) { expected } }"),
+    (
+        "MaintenancePreview.sample",
+        "{ maintenancePreview(input: { title: \"x\", startsAt: \"2026-03-02T00:00:00Z\", \
+         endsAt: \"2026-03-02T01:00:00Z\" }) { sample(first: N) { id } } }",
+    ),
     ("NamespaceComparison.namespaces", "{ namespaceStats(first: N) { isCut } }"),
     (
         "OutagePolicy.instants",

@@ -57,6 +57,10 @@ pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static s
                     scheduleId: $id, from: \"2026-02-01T00:00:00Z\", to: \"2026-02-02T00:00:00Z\",
                     reason: \"walk\", context: { card: \"4111-passes-through\" }
                 ) { backfill { id } }
+                planMaintenance(input: {
+                    namespace: $in, title: \"walk\",
+                    startsAt: \"2026-03-05T00:00:00Z\", endsAt: \"2026-03-05T01:00:00Z\"
+                }) { window { id } }
             }",
             json!({ "in": namespace, "id": schedule }),
         )
@@ -68,6 +72,7 @@ pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static s
         ("concurrencygroup", of("/createConcurrencyGroup/group/id")),
         ("workflow", of("/createWorkflow/workflow/id")),
         ("backfill", of("/createBackfill/backfill/id")),
+        ("maintenance", of("/planMaintenance/window/id")),
         ("schedule", schedule.clone()),
         ("buffer", schedule.clone()),
         ("skipnext", schedule.clone()),

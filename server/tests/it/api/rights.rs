@@ -9,6 +9,8 @@ use crate::support::TestDatabase;
 
 const ID: &str = "\"00000000-0000-7000-8000-000000000001\"";
 const WINDOW: &str = "from: \"2026-02-01T00:00:00Z\", to: \"2026-02-02T00:00:00Z\"";
+const MAINTENANCE: &str = "input: { title: \"x\", startsAt: \"2026-03-02T00:00:00Z\", \
+                           endsAt: \"2026-03-02T01:00:00Z\" }";
 const TIMING: &str = "timing: { expressions: [\"@daily\"] }";
 
 /// Every root field except `me`, as a query that the library accepts.
@@ -75,6 +77,9 @@ fn queries() -> Vec<(&'static str, String)> {
         ("shards", "shards { number }".into()),
         ("outagePreview", format!("outagePreview({WINDOW}) {{ hasMore }}")),
         ("pausePreview", format!("pausePreview(ids: [{ID}]) {{ fires }}")),
+        ("maintenanceWindows", "maintenanceWindows { nodes { id } }".into()),
+        ("maintenanceWindow", format!("maintenanceWindow(id: {ID}) {{ id }}")),
+        ("maintenancePreview", format!("maintenancePreview({MAINTENANCE}) {{ scheduleCount }}")),
         ("upcomingByMinute", "upcomingByMinute { starts }".into()),
         ("timeline", format!("timeline({WINDOW}) {{ nodes {{ isComplete }} }}")),
         ("timelineLoad", format!("timelineLoad({WINDOW}) {{ isComplete }}")),
@@ -181,6 +186,15 @@ fn mutations_of_work() -> Vec<(&'static str, String)> {
         ),
         ("pauseBackfill", format!("pauseBackfill(id: {ID}) {{ backfill {{ id }} }}")),
         ("resumeBackfill", format!("resumeBackfill(id: {ID}) {{ backfill {{ id }} }}")),
+        ("planMaintenance", format!("planMaintenance({MAINTENANCE}) {{ window {{ id }} }}")),
+        (
+            "changeMaintenance",
+            format!("changeMaintenance(id: {ID}, {MAINTENANCE}) {{ window {{ id }} }}"),
+        ),
+        (
+            "cancelMaintenance",
+            format!("cancelMaintenance(id: {ID}, reason: \"x\") {{ window {{ id }} }}"),
+        ),
         ("cancelBackfill", format!("cancelBackfill(id: {ID}) {{ backfill {{ id }} }}")),
     ]
 }

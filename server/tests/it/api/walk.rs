@@ -371,6 +371,8 @@ impl Walk {
             (_, "Int" | "Long" | "Float") => "1".to_owned(),
             (_, "Boolean") => "true".to_owned(),
             (_, "JSON") => "{}".to_owned(),
+            // A maintenance window ends in the future.
+            (_, "DateTime") if name == "endsAt" => "\"2026-03-02T00:00:00Z\"".to_owned(),
             (_, "DateTime") if name == "to" => "\"2026-02-02T00:00:00Z\"".to_owned(),
             (_, "DateTime") => "\"2026-02-01T00:00:00Z\"".to_owned(),
             _ => {
