@@ -27,6 +27,7 @@ mod ledger_check;
 mod limits;
 mod lists;
 mod looking_up;
+mod maintenance;
 mod nodes;
 mod numbers;
 mod one_time_passwords;
