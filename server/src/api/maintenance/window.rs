@@ -137,7 +137,7 @@ pub(crate) struct MaintenanceInput {
     ticket: Option<String>,
     /// The search that selects the schedules, in the language of docs/search.md, such as
     /// `tag:billing`; all schedules of the namespace if absent or empty.
-    search: Option<String>,
+    pub(super) search: Option<String>,
     /// Inclusive; the window begins now if this is past.
     starts_at: Instant,
     /// Exclusive; in the future, and at most 31 days after `startsAt`.

@@ -154,10 +154,11 @@ pub async fn counts(
     if windows.is_empty() {
         return Ok(HashMap::new());
     }
-    let sql = "SELECT v.counted AS id, \
-           (SELECT count(*) FROM schedule s WHERE s.pause_window_id = v.counted) AS marked, \
-           (SELECT count(*) FROM schedule s WHERE s.paused_window_id = v.counted \
-              AND NOT s.enabled AND s.deleted_at IS NULL) AS held FROM v";
+    let sql = "SELECT w.id, \
+           (SELECT count(*) FROM schedule s WHERE s.pause_window_id = w.id) AS marked, \
+           (SELECT count(*) FROM schedule s WHERE s.paused_window_id = w.id \
+              AND NOT s.enabled AND s.deleted_at IS NULL) AS held \
+         FROM v JOIN maintenance_window w ON w.id = v.counted";
     let statement = Bulk::default().uuid("counted", windows.iter().copied()).statement(
         store.dialect(),
         sql,
