@@ -32,6 +32,7 @@ fn the_diagrams_have_the_states_that_are_stored() {
         ("A run", names::<entity::run::State>()),
         ("An attempt", names::<entity::task_run::State>()),
         ("A backfill", names::<entity::backfill::State>()),
+        ("A maintenance window", names::<entity::maintenance_window::State>()),
     ] {
         let (states, left) = diagram(&page, heading);
         assert_eq!(states, stored, "{heading}");
