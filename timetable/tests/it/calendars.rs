@@ -534,3 +534,57 @@ fn more_calendars_than_eight_are_refused() {
     let many = timetable("@daily", "UTC").with_calendars(vec![calendar; 9]);
     assert_eq!(many.expect_err("too many").field, "calendars");
 }
+
+#[test]
+fn a_timetable_without_a_range_suppresses_its_fires_to_the_millisecond() {
+    let plain = timetable("*/10 * * * *", "Europe/Berlin");
+    let (from, until) = (instant("2026-03-01T12:10:00Z"), instant("2026-03-01T12:40:00Z"));
+    let paused = plain.without("Upgrade", from, until);
+    let times = |timetable: &Timetable| -> Vec<bool> {
+        let fires = timetable.fires(instant("2026-03-01T12:00:00Z"), until);
+        fires.map(|fire| timetable.suppressed_by(fire.at).is_some()).collect()
+    };
+    // From 12:10 to 12:40: the start is inside, the end is not.
+    assert_eq!(times(&paused), [true, true, true, false]);
+    assert_eq!(times(&plain), [false; 4]);
+    let next = paused.next_allowed(instant("2026-03-01T12:00:00Z"));
+    assert_eq!(next.map(|fire| fire.at), Some(until));
+    assert_eq!(paused.count_allowed(instant("2026-03-01T12:00:00Z"), until), Some(1));
+    assert_eq!(paused.suppressed_by(from).map(|name| &**name), Some("Upgrade"));
+    let later = plain.without("Upgrade", from + TimeDelta::milliseconds(1), until);
+    assert_eq!(times(&later), [false, true, true, false]);
+    // It does not count against the limit of calendars.
+    let calendar = made("weekends", CalendarMode::Exclude, &weekend());
+    let full = plain.with_calendars(vec![calendar; 8]).expect("eight calendars");
+    let sunday = full.without("Upgrade", from, until);
+    assert_eq!(sunday.suppressed_by(from).map(|name| &**name), Some("weekends"));
+}
+
+#[test]
+fn a_plan_up_to_an_end_is_as_late_as_now_says() {
+    let timetable = timetable("*/10 * * * *", "UTC");
+    let (cursor, end) = (instant("2026-03-01T12:30:00Z"), instant("2026-03-01T13:00:00Z"));
+    let policy = misfire::Policy {
+        catch_up: misfire::CatchUp::Latest,
+        grace: TimeDelta::minutes(5),
+        max: 100,
+        spacing: TimeDelta::zero(),
+        window: TimeDelta::days(1),
+    };
+    let fates = |now: &str, end| -> (Vec<misfire::Fate>, Option<DateTime<Utc>>) {
+        let plan = misfire::plan_before(&timetable, cursor, end, instant(now), &policy);
+        let fates = plan.entries.iter().map(|entry| entry.fate).collect();
+        (fates, plan.next.map(|fire| fire.at))
+    };
+    use misfire::Fate::{CatchUp, Collapsed, Run};
+    let late = fates("2026-03-01T13:04:00Z", Some(end));
+    assert_eq!(late, (vec![Collapsed, Collapsed, CatchUp], Some(end)));
+    // Without the end, the instant at the end is within the grace, and the others collapse into it.
+    let (all, next) = fates("2026-03-01T13:00:01Z", None);
+    assert_eq!(all, [Collapsed, Collapsed, Collapsed, Run]);
+    assert_eq!(next, Some(instant("2026-03-01T13:10:00Z")));
+    let on_time = fates("2026-03-01T12:30:00Z", Some(end));
+    assert_eq!(on_time, (vec![Run], Some(instant("2026-03-01T12:40:00Z"))));
+    let nothing = fates("2026-03-01T13:04:00Z", Some(cursor));
+    assert_eq!(nothing, (vec![], Some(cursor)));
+}
