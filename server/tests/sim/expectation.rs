@@ -22,6 +22,7 @@ use super::{
     pauses::Pauses,
     removals,
     segments::{Instants, Over, Segment, TICK, within},
+    windows::Windows,
 };
 
 /// All requests that concern the ledger.
@@ -30,6 +31,7 @@ pub(crate) struct Expectations {
     names: u32,
     histories: BTreeMap<Uuid, History>,
     pub(crate) eras: Eras,
+    pub(crate) windows: Windows,
     /// How many days a namespace without its own retention keeps history; `None` if history is
     /// never removed.
     server_days: Option<i64>,
@@ -59,6 +61,7 @@ impl Expectations {
             names: 0,
             histories: BTreeMap::new(),
             eras: Eras::default(),
+            windows: Windows::default(),
             server_days,
             namespace_days: server_days,
         }
@@ -242,7 +245,7 @@ impl Expectations {
         }
         for (id, history) in &self.histories {
             let rows = ledger.remove(id).unwrap_or_default();
-            let checked = history.check(&rows, &self.eras, &backfilled, turns, end);
+            let checked = history.check(&rows, &self.eras, &self.windows, &backfilled, turns, end);
             checked.map_err(|what| format!("{}: {what}", history.name))?;
         }
         match ledger.keys().next() {
@@ -305,6 +308,12 @@ async fn last_past(store: &Store, schedule: Uuid) -> DateTime<Utc> {
 }
 
 impl History {
+    /// The longest delay of a fire that any version of the schedule allowed.
+    pub(crate) fn longest_jitter(&self) -> TimeDelta {
+        let jitters = self.specs.values().map(|spec| spec.timing.jitter_seconds);
+        TimeDelta::seconds(jitters.max().unwrap_or_default())
+    }
+
     /// Whether the schedule's fires were changed after that version.
     pub(crate) fn has_other_fires_after(&self, version: i32) -> bool {
         self.segments.last().is_some_and(|last| last.first_version > version)
@@ -361,6 +370,7 @@ impl History {
         &self,
         rows: &[&fire::Model],
         eras: &Eras,
+        windows: &Windows,
         backfilled: &BTreeSet<Uuid>,
         turns: &Turns,
         end: DateTime<Utc>,
@@ -388,7 +398,7 @@ impl History {
             }
             let made = &turns.made[&row.id];
             let together = &together[&(made.claimed_at, made.version)];
-            self.judge(row, made, together, &expected[place], eras)?;
+            self.judge(row, made, together, &expected[place], eras, windows)?;
         }
         accounted_once(&accounted, backfilled)?;
         all_accounted(&expected, &accounted)
@@ -440,6 +450,7 @@ impl History {
         together: &[&Moment],
         expected: &Instants,
         eras: &Eras,
+        windows: &Windows,
     ) -> Result<(), String> {
         let count = |span: Span, is_meant: &dyn Fn(DateTime<Utc>) -> bool| {
             within(&expected.all, span).filter(|(at, _)| is_meant(**at)).count()
@@ -451,7 +462,12 @@ impl History {
             at_most: &|span| count(span, &|at| self.may_say(row, false, eras, at)),
             at_least: &|span| count(span, &|at| !self.may_say(row, true, eras, at)),
             together,
-            ended_by: self.pauses.ended_by(row),
+            known_until: windows.known_until(made.scheduled_at, made.claimed_at),
+            // A window may have ended the pause instead.
+            ended_by: self
+                .pauses
+                .ended_by(row)
+                .filter(|_| !windows.cover(row, self.longest_jitter())),
         };
         case.judge().map_err(|what| format!("{what}: {made:?}, now {row:?}"))
     }

@@ -24,6 +24,7 @@ use super::{
     removals::gone,
     scenario::Ending,
     truth,
+    windows::Windows,
     workshop::Execution,
     world::Size,
 };
@@ -98,9 +99,10 @@ impl Ended {
         expected: &mut Expectations,
         is_steady: bool,
     ) -> Result<(), String> {
+        expected.windows = Windows::read(expected.store()).await;
         for fire in self.fires.values() {
             let history = expected.history(fire.schedule_id).ok_or("a fire of no schedule")?;
-            let problem = self.verdict(fire, history);
+            let problem = self.verdict(fire, history, &expected.windows);
             problem.map_err(|what| format!("{}: {what}: {fire:?}", history.name))?;
         }
         for run in self.runs.values() {
@@ -127,7 +129,12 @@ impl Ended {
     }
 
     /// Whether a verdict is final, with a valid reason.
-    fn verdict(&self, fire: &fire::Model, history: &History) -> Result<(), String> {
+    fn verdict(
+        &self,
+        fire: &fire::Model,
+        history: &History,
+        windows: &Windows,
+    ) -> Result<(), String> {
         let specs = || history.specs.values();
         let own = history.specs.get(&fire.schedule_version).ok_or("it has no version")?;
         let waits = match own.overlap {
@@ -165,11 +172,15 @@ impl Ended {
             // Another check compares each instant with the calendars.
             (Verdict::Skipped, Reason::Calendar) => true,
             (Verdict::Skipped, Reason::ByRequest | Reason::Purged) => fire.detail.is_some(),
-            (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => history.pauses.cover(fire),
+            (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => {
+                history.pauses.cover(fire) || windows.cover(fire, history.longest_jitter())
+            }
             (Verdict::Skipped, Reason::Deadline) => {
                 specs().any(|spec| spec.start_deadline_seconds.is_some())
             }
-            (Verdict::Skipped | Verdict::Abandoned, Reason::Disabled) => history.pauses.any(),
+            (Verdict::Skipped | Verdict::Abandoned, Reason::Disabled) => {
+                history.pauses.any() || windows.any()
+            }
             (Verdict::Skipped | Verdict::Abandoned, Reason::Deleted) => history.was_deleted,
             (Verdict::Skipped | Verdict::Abandoned, Reason::StaleVersion) => {
                 history.has_other_fires_after(fire.schedule_version)

@@ -45,7 +45,7 @@
 //!     match them; `misfires`: of late instants; `order`: the order in time; `durations`: how long
 //!     things took; `reckoning`: whether the counts add up
 //! - `removals`: what retention removed, checked and kept; `eras`: what calendars said when;
-//!   `pauses`: when schedules were paused
+//!   `pauses`: when schedules were paused; `windows`: maintenance windows
 //! - `database`: a database for each seed; `support`: what is shared with the integration tests
 //! - `runner`: executes many seeds, and shrinks a failing one
 
@@ -80,6 +80,7 @@ mod scenario;
 mod segments;
 mod support;
 mod truth;
+mod windows;
 mod witness;
 mod workshop;
 mod world;

@@ -27,6 +27,8 @@ pub(crate) struct Case<'a> {
     pub(crate) at_least: &'a dyn Fn(Span) -> usize,
     /// The rows of the schedule that were written at the same moment, including this one.
     pub(crate) together: &'a [&'a Moment],
+    /// The claim certainly knew instants up to this one, unless they still waited for their jitter.
+    pub(crate) known_until: i64,
     /// The policy of the automatic end of a pause that wrote the row.
     pub(crate) ended_by: Option<CatchUp>,
 }
@@ -139,7 +141,7 @@ impl Case<'_> {
     fn runs_for_itself(&self, now: i64, jitter_ms: i64) -> bool {
         let made = self.made;
         let is_due = (0..=jitter_ms).contains(&(made.due_at - made.scheduled_at));
-        let is_newest = (self.at_least)((made.scheduled_at, now - jitter_ms)) == 0
+        let is_newest = (self.at_least)((made.scheduled_at, self.known_until - jitter_ms)) == 0
             && !self.beside().any(|other| other.scheduled_at > made.scheduled_at);
         let in_grace = now - made.scheduled_at <= self.grace_ms();
         let may = made.is_on_time(now) || !self.came_with_others();
@@ -170,7 +172,8 @@ impl Case<'_> {
         // or what an operator chooses.
         let catch_up = if made.is_enabled() { Some(spec.misfire.catch_up) } else { self.ended_by };
         // What comes behind the end of a pause does not matter.
-        let behind = if made.is_enabled() { (self.at_least)((at, now - jitter_ms)) } else { 0 };
+        let known = (at, self.known_until - jitter_ms);
+        let behind = if made.is_enabled() { (self.at_least)(known) } else { 0 };
         let spacing = spec.misfire.spacing_seconds * 1_000;
         let before = self.beside().filter(|other| other.scheduled_at < at).count();
         let before = i64::try_from(before).unwrap();

@@ -6,7 +6,8 @@ use carillon::{
     access::{Grants, Viewer, ViewerKind},
     commands::{
         AutomaticEnd, ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands,
-        DeploymentSource, Edit, GroupEdit, NewCalendar, NewSchedule, NewWorkflow, Rollback,
+        DeploymentSource, Edit, GroupEdit, MaintenanceSpec, NewCalendar, NewSchedule, NewWorkflow,
+        Rollback,
     },
     model::Spec,
 };
@@ -25,7 +26,7 @@ use super::{
     node::Node,
     plan::{CALENDARS, FLOWS, GROUP, Plan, WINDOWS, flow},
     scenario::Order,
-    workshop,
+    windows, workshop,
 };
 
 pub(crate) fn ada() -> Viewer {
@@ -72,6 +73,9 @@ pub(crate) async fn order(
         }
         Order::Redraw(..) | Order::Limit(_) | Order::Keep(_) => {
             Ok(of_what_is_shared(&commands, expected, order).await)
+        }
+        Order::PlanWindow(_) | Order::CancelWindow(_) => {
+            Ok(of_a_window(&commands, expected, order, now).await)
         }
         Order::Deploy(plans, prune) => deploy(&commands, expected, plans, *prune, now).await,
         Order::Edit(..)
@@ -168,6 +172,8 @@ async fn of_a_schedule(
         | Order::Redraw(..)
         | Order::Limit(_)
         | Order::Keep(_)
+        | Order::PlanWindow(_)
+        | Order::CancelWindow(_)
         | Order::Deploy(..) => unreachable!("it is about no schedule"),
     })
 }
@@ -215,6 +221,38 @@ async fn of_a_backfill(
         commands.cancel_backfill(&operator, id, None, &call).await
     };
     told(&format!("{} backfill {id}", word(order)), went.map(drop))
+}
+
+async fn of_a_window(
+    commands: &Commands,
+    expected: &Expectations,
+    order: &Order,
+    now: DateTime<Utc>,
+) -> String {
+    let (operator, call) = (ada().operator().unwrap(), Call::once());
+    let went = if let Order::PlanWindow(ahead) = order {
+        let starts_at = now + TimeDelta::minutes(ahead.minutes);
+        let spec = MaintenanceSpec {
+            namespace: NAMESPACE.to_owned(),
+            title: "a simulation".to_owned(),
+            ticket: None,
+            search: None,
+            starts_at,
+            ends_at: starts_at + TimeDelta::minutes(ahead.lasts),
+            missed: ahead.missed,
+        };
+        commands.plan_maintenance(&operator, &spec, None, &call).await
+    } else if let Order::CancelWindow(number) = order {
+        let open = windows::open(expected.store()).await;
+        if open.is_empty() {
+            return "no window is open".to_owned();
+        }
+        let id = open[number % open.len()].id;
+        commands.cancel_maintenance(&operator, id, "a simulation", &call).await
+    } else {
+        unreachable!("it is about no window")
+    };
+    told(&word(order), went.map(drop))
 }
 
 async fn of_what_is_shared(
@@ -369,6 +407,8 @@ fn word(order: &Order) -> String {
         Order::Limit(most) => format!("let {most} runs of the group be in progress"),
         Order::Keep(days) => format!("keep history for {days:?} days"),
         Order::Deploy(..) => "deploy".to_owned(),
+        Order::PlanWindow(ahead) => format!("plan a window({ahead:?})"),
+        Order::CancelWindow(_) => "cancel a window".to_owned(),
     }
 }
 

@@ -79,8 +79,12 @@ impl Pauses {
         let until = row.paused_until.map(|at| at.utc());
         let missed = row.paused_missed;
         self.requests.insert(now.into());
-        match (self.pauses.last_mut().filter(|_| !before.enabled), row.enabled) {
+        // The pauses of maintenance windows begin without a request: see `windows`.
+        let is_of_window = |row: &schedule::Model| !row.enabled && row.paused_window_id.is_some();
+        let was_paused = !before.enabled && !is_of_window(before);
+        match (self.pauses.last_mut().filter(|_| was_paused), row.enabled) {
             (None, true) => {}
+            (None, false) if is_of_window(row) => {}
             (None, false) => {
                 self.pauses.push(Pause { from, until, latest: now, ended: None, missed });
             }

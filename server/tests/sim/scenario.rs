@@ -98,6 +98,20 @@ pub(crate) enum Order {
     Retry(usize),
     /// Repeats a run from its failed task on.
     Rerun(usize),
+    /// Plans a maintenance window for all schedules.
+    PlanWindow(Ahead),
+    /// Cancels one of the windows that are not over.
+    CancelWindow(usize),
+}
+
+/// A requested maintenance window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ahead {
+    /// In how many minutes it begins.
+    pub(crate) minutes: i64,
+    /// How many minutes it lasts.
+    pub(crate) lasts: i64,
+    pub(crate) missed: CatchUp,
 }
 
 /// A requested backfill.
@@ -163,7 +177,7 @@ impl Scenario {
         let kept_days = random.random_bool(0.25).then(|| one(random, &[1, 1, 2, 45]));
         let draw = |_| Event::draw(random, trouble, kept_days.is_some(), zone, start);
         let events = (0..count).map(draw).collect();
-        Self {
+        let mut scenario = Self {
             seed,
             nodes,
             start,
@@ -175,6 +189,29 @@ impl Scenario {
             events,
             missed: one(random, CATCH_UPS),
             revival: random.random_bool(0.5),
+        };
+        // Windows are drawn last, so that the other worlds stay as they are.
+        if random.random_bool(0.3) {
+            scenario.plan_windows(random);
+        }
+        scenario
+    }
+
+    /// Adds requests for maintenance windows, anywhere among the events.
+    fn plan_windows(&mut self, random: &mut StdRng) {
+        for _ in 0..random.random_range(1..=4) {
+            let at = random.random_range(0..=self.events.len());
+            let order = if random.random_bool(0.25) {
+                Order::CancelWindow(random.random_range(0..60))
+            } else {
+                Order::PlanWindow(Ahead {
+                    minutes: one(random, &[0, 1, 5, 20, 60, 180]),
+                    lasts: one(random, &[1, 10, 60, 240]),
+                    missed: one(random, CATCH_UPS),
+                })
+            };
+            let node = random.random_range(0..60);
+            self.events.insert(at, Event::Order { node, pick: 0, order });
         }
     }
 }

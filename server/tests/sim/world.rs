@@ -25,6 +25,7 @@ use super::{
     operator,
     removals::{self, Removals},
     scenario::{Ending, Event, Fault, Order, Scenario},
+    windows::{self, Marks},
     witness::Witness,
     workshop,
 };
@@ -55,6 +56,7 @@ struct World {
     cache: Arc<timetable::Cache>,
     expected: Expectations,
     witness: Witness,
+    marks: Marks,
     removals: Removals,
     trace: Trace,
     rounds: usize,
@@ -119,6 +121,7 @@ impl World {
             cache: cache(),
             expected: Expectations::new(database.store.clone(), scenario.kept_days),
             witness: Witness::default(),
+            marks: Marks::default(),
             removals: Removals::default(),
             trace,
             rounds: 0,
@@ -132,6 +135,7 @@ impl World {
     }
 
     async fn look(&mut self) -> Result<(), String> {
+        self.marks.look(self.expected.store()).await?;
         let noted = removals::noted(self.expected.store()).await;
         self.witness.look(self.expected.store(), noted.journal, self.true_now).await?;
         self.removals.look(&self.expected, noted.removed, self.latest).await
@@ -235,6 +239,7 @@ impl World {
     async fn order(&mut self, index: usize, pick: usize, order: &Order) -> Result<(), String> {
         let (node, cache) = (&self.nodes[index], &self.cache);
         let told = operator::order(node, cache, &mut self.expected, pick, order).await?;
+        self.marks.forget();
         self.tell(format!("through node {index}: {told}"));
         Ok(())
     }
@@ -296,6 +301,9 @@ impl World {
             if scenario.revival || (nobody && index == 0) {
                 self.start(index).await;
             }
+        }
+        for _ in windows::open(self.expected.store()).await {
+            self.order(0, 0, &Order::CancelWindow(0)).await?;
         }
         for row in self.expected.living().await.iter().filter(|row| !row.enabled) {
             let living = self.expected.living().await;
