@@ -110,16 +110,15 @@ impl MaintenancePreview {
         let (rows, is_complete) = soonest_rows(cx, &within, window.search.clone()).await?;
         let (from, until) = (window.starts_at.utc(), window.ends_at.utc());
         let fires = fires_of(cx, rows, from, until).await?;
-        let range = (window.starts_at, window.ends_at);
-        let read = cx.store().read();
-        let overlapping = maintenance::overlapping(read, namespace, range, changed, LISTED).await?;
+        let (read, begin, end) = (cx.store().read(), window.starts_at, window.ends_at);
+        let overlapping = maintenance::overlapping(read, namespace, begin, end, changed, LISTED);
         Ok(Self {
             schedule_count,
             already_paused,
             sample: sample.rows,
             fire_count: fires,
             is_fire_count_complete: is_complete,
-            overlapping,
+            overlapping: overlapping.await?,
         })
     }
 }

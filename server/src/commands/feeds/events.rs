@@ -153,8 +153,9 @@ async fn windows_of(
         windows = maintenance::by_ids(read, &named).await?;
     }
     if feed.schedule_id.is_none() && feed.search.is_none() {
-        let range = (now.into(), midnight_after(now.date_naive(), DAYS).into());
-        let ahead = maintenance::overlapping(read, feed.namespace_id, range, None, OTHERS as u64);
+        let (from, to) = (now.into(), midnight_after(now.date_naive(), DAYS).into());
+        let home = feed.namespace_id;
+        let ahead = maintenance::overlapping(read, home, from, to, None, OTHERS as u64);
         windows.extend(ahead.await?);
     }
     Ok(windows.into_iter().map(|row| (row.id, row)).collect())

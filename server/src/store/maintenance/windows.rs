@@ -95,7 +95,8 @@ pub async fn open<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
 pub async fn overlapping<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
-    (from, to): (Timestamp, Timestamp),
+    from: Timestamp,
+    to: Timestamp,
     except: Option<Uuid>,
     limit: u64,
 ) -> Result<Vec<Model>, StoreError> {
