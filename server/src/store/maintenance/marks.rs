@@ -35,7 +35,7 @@ fn lacks_mark(window: &Model) -> Condition {
         );
     let was_paused =
         Condition::any().add(Column::PausedWindowId.is_null()).add(Column::PausedWindowId.ne(id));
-    let all = Condition::all().add(was_paused);
+    let all = Condition::all().add(was_paused).add(Column::CreatedAt.lt(window.ends_at));
     if window.state == State::Planned {
         // A window that was moved takes its marks along.
         let is_moved = Condition::all()

@@ -66,16 +66,32 @@ impl Turn<'_> {
             self.release(report).await?;
             return Ok(false);
         }
-        let has_begun = self.window.starts_at.utc() <= self.now;
         let is_over = self.window.ends_at.utc() <= self.now;
         // A window that nobody carried out in time still takes the instants that have no row yet.
-        let is_current = self.window.state == State::Planned || !is_over;
-        if is_current && self.window.state != State::Ended && sweeps && !self.sweep(report).await? {
-            return Ok(false);
-        }
-        if !has_begun {
-            return Ok(false);
-        }
+        let is_current = match self.window.state {
+            State::Planned => true,
+            State::Active => !is_over,
+            State::Ended | State::Cancelled => false,
+        };
+        let swept = if is_current && sweeps { self.sweep(report).await } else { Ok(true) };
+        let failed = match swept {
+            Ok(true) => None,
+            Ok(false) => return Ok(false),
+            Err(error) if error.is_transient() => return Err(error),
+            // The schedules that have the mark wait for their pause: it must begin all the same.
+            Err(error) => Some(error),
+        };
+        let has_begun = self.window.starts_at.utc() <= self.now;
+        let is_waiting = if has_begun { self.carry_out(is_over, report).await? } else { false };
+        failed.map_or(Ok(is_waiting), Err)
+    }
+
+    /// Does the work on a window that has begun. Returns whether schedules wait for their pause.
+    async fn carry_out(
+        &mut self,
+        is_over: bool,
+        report: &mut WindowsReport,
+    ) -> Result<bool, EngineError> {
         if self.window.state == State::Planned && !self.change_state(State::Active, true).await? {
             return Ok(false);
         }
