@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Datelike, Utc, Weekday};
+use carillon::clock::Clock;
+use chrono::{DateTime, Datelike, TimeDelta, Utc, Weekday};
 use icalendar::{Calendar, CalendarComponent, CalendarDateTime, Component, DatePerhapsTime, Event};
 use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use crate::support::{Command, Server, TestDatabase, cookie, on_both};
 on_both!(
     a_calendar_shows_what_is_to_come_to_whoever_has_its_address,
     a_calendar_shows_what_does_not_run_and_why,
+    a_calendar_shows_a_maintenance_window_once_and_no_run_in_it,
     a_badge_says_how_the_last_runs_went_to_whoever_has_its_address,
 );
 
@@ -254,6 +256,54 @@ async fn a_calendar_shows_what_does_not_run_and_why(database: TestDatabase) {
     // The feed of a paused schedule has only the pause.
     let (_, single) = feed(&server, &ada, json!({ "name": "one", "schedule": "moved" })).await;
     assert_eq!(events(&server, &single).await.len(), 1);
+}
+
+async fn a_calendar_shows_a_maintenance_window_once_and_no_run_in_it(database: TestDatabase) {
+    let server = Server::start(&database);
+    let ada = signed_in(&server, &database, "ada", "admin").await;
+    let input = |name: &str| {
+        json!({
+            "name": name, "timing": { "expressions": ["0 */3 * * *"] },
+            "task": { "target": { "noop": {} } },
+        })
+    };
+    let first = schedule(&server, &ada, input("first")).await;
+    let second = schedule(&server, &ada, input("second")).await;
+    let now = Clock::system().now();
+    let (from, until) = (now + TimeDelta::days(2), now + TimeDelta::days(4));
+    let plan = "mutation ($from: DateTime!, $until: DateTime!) { planMaintenance(input: {
+        title: \"Upgrade\", ticket: \"OPS-7\", startsAt: $from, endsAt: $until }) {
+        window { id } } }";
+    let range = json!({ "from": from.to_rfc3339(), "until": until.to_rfc3339() });
+    ask(&server, &ada, plan, range).await;
+    let marked = "query ($id: UUID!) { schedule(id: $id) { plannedPause { from } } }";
+    for id in [first, second] {
+        let is_marked = async {
+            loop {
+                let seen = ask(&server, &ada, marked, json!({ "id": id })).await;
+                if !seen["schedule"]["plannedPause"].is_null() {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(60), is_marked).await.unwrap();
+    }
+    let (_, path) = feed(&server, &ada, json!({ "name": "all" })).await;
+    let shown = events(&server, &path).await;
+    let windows = of(&shown, "Maintenance: Upgrade");
+    assert_eq!(windows.len(), 1, "{windows:?}");
+    assert!(windows[0].get_description().unwrap().starts_with("OPS-7"), "{windows:?}");
+    let is_run = |event: &&Event| !event.get_summary().unwrap().starts_with("Maintenance");
+    let starts = shown.iter().filter(is_run).map(|event| {
+        let start = event.get_start().unwrap();
+        let DatePerhapsTime::DateTime(CalendarDateTime::Utc(at)) = start else {
+            panic!("{event:?}")
+        };
+        at
+    });
+    let starts: Vec<_> = starts.collect();
+    assert!(starts.iter().any(|at| *at < from) && starts.iter().any(|at| *at > until));
+    assert!(starts.iter().all(|at| *at < from || until <= *at), "{starts:?}");
 }
 
 /// Triggers the schedule, and waits until that run has ended.
