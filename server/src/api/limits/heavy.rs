@@ -14,6 +14,7 @@ const FIELDS: [&str; 23] = [
     "timeline",
     "clockChanges",
     "ledgerCheck",
+    "maintenancePreview",
     "pausePreview",
     "outagePreview",
     "pausedFires",
