@@ -1,6 +1,6 @@
 //! Maintenance windows: what is due before, in and after them, whoever carries them out, and when.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use carillon::{
     clock::ManualClock,
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::{
     editing::{ada, commands},
-    pause::row,
+    pause::{fates, row},
     world::{World, at, ms, noop},
 };
 use crate::support::{TestDatabase, on_both};
@@ -41,6 +41,7 @@ on_both!(
     marks_follow_the_search_until_the_window_begins,
     a_schedule_passes_from_one_window_to_the_next,
     a_planned_pause_is_nothing_that_falls_due,
+    an_engine_carries_out_a_window_by_itself,
 );
 
 /// A world whose planner and windows the test carries out by hand.
@@ -502,4 +503,28 @@ async fn a_planned_pause_is_nothing_that_falls_due(database: TestDatabase) {
     site.at("13:00").await;
     assert_eq!(next().await, Some(ms("2026-03-01T15:00:00Z")));
     site.node.abandon();
+}
+
+/// The wake-ups and the timers of a running node suffice.
+async fn an_engine_carries_out_a_window_by_itself(database: TestDatabase) {
+    let (world, clock) = World::at(database, instant("12:20")).await;
+    let schedule = world.schedule("0 * * * *", noop(), |row| row.overlap = Overlap::Allow).await;
+    let engine = world.engine().await;
+    let (operator, call) = (ada().operator().unwrap(), Call::once());
+    let spec = Site::spec("13:00", "15:00");
+    commands(&world).plan_maintenance(&operator, &spec, None, &call).await.unwrap();
+    let marked = async || row(&world, &schedule).await.pause_from;
+    world.until("the schedule has its mark", marked).await;
+    clock.set(instant("13:00"));
+    let begun = async || (!row(&world, &schedule).await.enabled).then_some(());
+    world.until("the window has begun", begun).await;
+    clock.set(instant("15:00"));
+    world.settled(schedule.id, 1).await;
+    let expected = [
+        (13, Verdict::Skipped, Reason::Paused),
+        (14, Verdict::Skipped, Reason::Paused),
+        (15, Verdict::Started, Reason::OnTime),
+    ];
+    assert_eq!(fates(&world, &schedule).await, expected);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
