@@ -51,7 +51,8 @@ impl Windows {
             != (window.starts_at, window.ends_at, &window.search, window.state);
         let is_beginning = window.state == State::Planned && starts_at - SHORTLY <= now;
         let every = if starts_at - now > FAR { FAR_SWEEP } else { SWEEP };
-        is_changed || is_beginning || *at + every <= now
+        // The clock may have been stepped back.
+        is_changed || is_beginning || now < *at || *at + every <= now
     }
 
     /// When a window needs work again.
