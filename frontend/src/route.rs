@@ -113,6 +113,10 @@ routes! {
     Calendars ["calendars"];
     NewCalendar ["calendars" "new"] in Calendars;
     EditCalendar(id) ["calendars" id] in Calendars;
+    Maintenance ["maintenance"];
+    NewMaintenance ["maintenance" "new"] in Maintenance;
+    MaintenanceWindow(id) ["maintenance" id] in Maintenance;
+    EditMaintenance(id) ["maintenance" id "edit"] in Maintenance;
     Workflows ["workflows"];
     NewWorkflow ["workflows" "new"] in Workflows;
     Workflow(id) ["workflows" id] in Workflows;

@@ -6,6 +6,7 @@ pub(crate) mod cluster;
 mod figures;
 mod foreseen;
 mod ledger;
+pub(crate) mod maintenance;
 mod orders;
 pub(crate) mod planning;
 mod runs;

@@ -43,7 +43,7 @@ macro_rules! operations {
                     "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode",
                     "CatchUp", "ChangeAction", "DriftSide", "FeedKind", "FireKind", "GapPolicy",
                     "HealthSeverity",
-                    "HttpAnswer", "LogStream", "NodeState", "NotificationState", "OverlapHourPolicy",
+                    "HttpAnswer", "LogStream", "MaintenanceState", "NodeState", "NotificationState", "OverlapHourPolicy",
                     "OverlapPolicy", "PingEvent", "ProblemKind", "ReasonCode", "Role", "RunState",
                     "RunTaskState", "RunSortField", "RunTrigger", "ScheduleGrouping", "ScheduleSortField",
                     "ScheduleState", "SecretUserKind",

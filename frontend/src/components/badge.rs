@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use crate::model::{
-    AlertKind, BackfillFireState, BackfillStanding, BackfillState, ChangeAction, NodeState,
-    NotificationState, RunState, RunTaskState, ScheduleState, TaskRunState, Verdict,
+    AlertKind, BackfillFireState, BackfillStanding, BackfillState, ChangeAction, MaintenanceState,
+    NodeState, NotificationState, RunState, RunTaskState, ScheduleState, TaskRunState, Verdict,
 };
 
 /// A state of any type.
@@ -23,6 +23,7 @@ pub(crate) enum Mark {
     BackfillFire(BackfillFireState),
     Standing(BackfillStanding),
     Change(ChangeAction),
+    Maintenance(MaintenanceState),
 }
 
 impl Mark {
@@ -103,6 +104,10 @@ impl Mark {
             Self::Change(ChangeAction::Adopt) => ("running", "Take over"),
             Self::Change(ChangeAction::Delete) => ("failed", "Delete"),
             Self::Change(ChangeAction::Unchanged) => ("cancelled", "Unchanged"),
+            Self::Maintenance(MaintenanceState::Planned) => ("pending", "Planned"),
+            Self::Maintenance(MaintenanceState::Active) => ("paused", "Active"),
+            Self::Maintenance(MaintenanceState::Ended) => ("finished", "Ended"),
+            Self::Maintenance(MaintenanceState::Cancelled) => ("cancelled", "Cancelled"),
         }
     }
 

@@ -34,6 +34,7 @@ const NEW: &[New] = &[
     new("New schedule", Role::Editor, Route::NewSchedule),
     new("New backfill", Role::Operator, Route::NewBackfill),
     new("New calendar", Role::Editor, Route::NewCalendar),
+    new("New maintenance window", Role::Operator, Route::NewMaintenance),
     new("New workflow", Role::Editor, Route::NewWorkflow),
     new("New alert rule", Role::Editor, Route::NewAlertRule),
     new("New module from a file", Role::Editor, Route::DeployModule),

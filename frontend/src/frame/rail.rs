@@ -60,6 +60,7 @@ pub(super) const PAGES: &[Entry] = &[
     page(Group::Plan, Route::WhatIf, "What if", Glyph::Search, "q"),
     page(Group::Plan, Route::Backfills, "Backfills", Glyph::Back, "b"),
     page(Group::Plan, Route::Calendars, "Calendars", Glyph::Calendar, "k"),
+    page(Group::Plan, Route::Maintenance, "Maintenance", Glyph::Pause, "v"),
     page(Group::Build, Route::Workflows, "Workflows", Glyph::Flow, "w"),
     page(Group::Build, Route::Groups, "Groups", Glyph::Slots, "l"),
     page(Group::Build, Route::Modules, "Modules", Glyph::Box, "m"),

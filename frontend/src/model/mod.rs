@@ -8,8 +8,8 @@
 //! - `states`: the enums
 //! - `failure`: errors, with their field and position
 //! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun per file
-//! - `alert`, `calendar`, `backfill`, `build`, `forecast`, `people`, `namespace`: the objects of the pages of Plan,
-//!   Build and Settings
+//! - `alert`, `calendar`, `backfill`, `maintenance`, `build`, `forecast`, `people`, `namespace`: the objects of the
+//!   pages of Plan, Build and Settings
 //! - `viewer`: the signed-in user
 //! - `ping`: the watchdog of a schedule
 //! - `workers`: worker programs and their queues
@@ -37,6 +37,7 @@ mod health;
 mod history;
 mod impact;
 mod ledger;
+mod maintenance;
 mod many;
 mod metrics;
 mod namespace;
@@ -85,6 +86,9 @@ pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
 pub(crate) use history::{RecentFire, ScheduleHistories, ScheduleHistory, Tally};
 pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
+pub(crate) use maintenance::{
+    MaintenanceDetail, MaintenancePreview, MaintenanceWindow, PlannedPause, WindowLink,
+};
 pub(crate) use many::{ManyOutcome, Match};
 pub(crate) use metrics::{
     FireTrace, Metrics, NamespaceComparison, NamespaceFigures, Percentiles, RunStats,
@@ -119,11 +123,11 @@ pub(crate) use slots::SlotAccount;
 pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
     BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
-    FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
-    NotificationState, OverlapHourPolicy, OverlapPolicy, PingEvent, ProblemKind, ReasonCode, Role,
-    RunSortField, RunState, RunTaskState, RunTrigger, ScheduleGrouping, ScheduleSortField,
-    ScheduleState, SecretUserKind, TaskCondition, TaskRunState, TimelineSort, Verdict, ViewerKind,
-    Weekday,
+    FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, MaintenanceState,
+    NodeState, NotificationState, OverlapHourPolicy, OverlapPolicy, PingEvent, ProblemKind,
+    ReasonCode, Role, RunSortField, RunState, RunTaskState, RunTrigger, ScheduleGrouping,
+    ScheduleSortField, ScheduleState, SecretUserKind, TaskCondition, TaskRunState, TimelineSort,
+    Verdict, ViewerKind, Weekday,
 };
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Command, Http, Pair, Publish, Retry, Target, Task};

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, Ping, PreviewFire,
-    ReasonCode, Row, RunState, ScheduleState, Task, Verdict, Warning, Watched, full::Full,
-    run::ScheduleRef,
+    CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, Ping, PlannedPause,
+    PreviewFire, ReasonCode, Row, RunState, ScheduleState, Task, Verdict, Warning, Watched,
+    WindowLink, full::Full, run::ScheduleRef,
 };
 use crate::time::Moment;
 
@@ -19,6 +19,9 @@ pub(crate) struct Pause {
     pub(crate) until: Option<Moment>,
     /// The policy for the pause's fires at `until`.
     pub(crate) missed: Option<CatchUp>,
+    /// The maintenance window that paused it, if one did; only the schedule's page requests it.
+    #[serde(default)]
+    pub(crate) window: Option<WindowLink>,
 }
 
 /// The numbers of a list's schedules, by tag or by module.
@@ -74,6 +77,9 @@ pub(crate) struct ScheduleRow {
     /// The module that declares the schedule, if one does; only lists request it.
     #[serde(default)]
     pub(crate) module: Option<String>,
+    /// The pause that a maintenance window has planned; only the schedule's page requests it.
+    #[serde(default)]
+    pub(crate) planned_pause: Option<PlannedPause>,
 }
 
 /// A schedule that the palette offers. The palette is on every page, so it asks for little: what reads an answer is

@@ -46,6 +46,7 @@ states! {
     FeedKind { Calendar, Badge }
     NotificationState { Pending, Sent, Dead }
     CalendarMode { Exclude, Only }
+    MaintenanceState { Planned, Active, Ended, Cancelled }
     Weekday { Sun, Mon, Tue, Wed, Thu, Fri, Sat }
     BackfillMode { Missing, MissingAndFailed, All }
     BackfillOrder { OldestFirst, NewestFirst }

@@ -21,7 +21,9 @@ pub(crate) fn needed_role(route: &Route) -> Option<Role> {
         | Route::DeployModule
         | Route::NewAlertRule
         | Route::EditAlertRule(_) => Some(Role::Editor),
-        Route::NewBackfill => Some(Role::Operator),
+        Route::NewBackfill | Route::NewMaintenance | Route::EditMaintenance(_) => {
+            Some(Role::Operator)
+        }
         Route::Overview
         | Route::Runs
         | Route::Timeline
@@ -40,6 +42,8 @@ pub(crate) fn needed_role(route: &Route) -> Option<Role> {
         | Route::Backfill(_)
         | Route::Calendars
         | Route::EditCalendar(_)
+        | Route::Maintenance
+        | Route::MaintenanceWindow(_)
         | Route::Workflows
         | Route::Workflow(_)
         | Route::Groups
@@ -103,6 +107,7 @@ mod tests {
     fn forms_need_a_role_and_what_they_list_does_not() {
         assert_eq!(needed_role(&Route::NewSchedule), Some(Role::Editor));
         assert_eq!(needed_role(&Route::NewBackfill), Some(Role::Operator));
+        assert_eq!(needed_role(&Route::NewMaintenance), Some(Role::Operator));
         // The page is shown to every user, but only editors may save.
         assert_eq!(needed_role(&Route::EditCalendar("x".to_owned())), None);
         for route in [Route::NewSchedule, Route::NewBackfill, Route::DeployModule] {

@@ -110,6 +110,7 @@ pages! {
     what_if { WhatIf }
     backfills { Backfills, NewBackfill, Backfill(id) }
     calendars { Calendars, NewCalendar, EditCalendar(id) }
+    maintenance { Maintenance, NewMaintenance, MaintenanceWindow(id), EditMaintenance(id) }
     form { NewSchedule }
     edit { EditSchedule(id) }
     workflows { Workflows, Workflow(id), Groups }

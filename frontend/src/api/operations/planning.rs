@@ -7,8 +7,9 @@ use crate::model::{
     Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
     BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, CatchUp,
     ChangeAction, Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, Group,
-    GroupRun, HttpAnswer, Module, Page, Plan, ReasonCode, RunState, ScheduleName, TimelineSort,
-    Took, Verdict, Weekday, Workflow, WorkflowRow,
+    GroupRun, HttpAnswer, MaintenanceDetail, MaintenancePreview, MaintenanceState,
+    MaintenanceWindow, Module, Page, Plan, ReasonCode, RunState, ScheduleName, TimelineSort, Took,
+    Verdict, Weekday, Workflow, WorkflowRow,
 };
 
 operations! {
@@ -25,6 +26,12 @@ operations! {
     PauseBackfill = "graphql/pause_backfill.graphql", "/pauseBackfill/backfill/id" => String;
     ResumeBackfill = "graphql/resume_backfill.graphql", "/resumeBackfill/backfill/id" => String;
     CancelBackfill = "graphql/cancel_backfill.graphql", "/cancelBackfill/backfill/id" => String;
+    MaintenanceWindows = "graphql/maintenance_windows.graphql", "/maintenanceWindows" => Page<MaintenanceWindow>;
+    MaintenanceOne = "graphql/maintenance_one.graphql", "/maintenanceWindow" => MaintenanceDetail;
+    PreviewMaintenance = "graphql/preview_maintenance.graphql", "/maintenancePreview" => MaintenancePreview;
+    PlanMaintenance = "graphql/plan_maintenance.graphql", "/planMaintenance/window/id" => String;
+    ChangeMaintenance = "graphql/change_maintenance.graphql", "/changeMaintenance/window/id" => String;
+    CancelMaintenance = "graphql/cancel_maintenance.graphql", "/cancelMaintenance/window/id" => String;
     ScheduleNames = "graphql/schedule_names.graphql", "/schedules" => Page<ScheduleName>;
     Pace = "graphql/pace.graphql", "/runs/nodes" => Vec<Took>;
     GroupList = "graphql/group_list.graphql", "/concurrencyGroups" => Vec<Group>;

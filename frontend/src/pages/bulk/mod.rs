@@ -25,9 +25,11 @@ use leptos::prelude::*;
 
 use crate::{
     components::{Look, Selection, button, live},
-    data::Loading,
+    data::{Actor, Loading, use_actor},
+    model::Failure,
     pages::{deferred, parts},
-    state::use_session,
+    route::Route,
+    state::{Address, use_address, use_session},
 };
 
 /// The bulk actions.
@@ -126,6 +128,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
     let kind = RwSignal::new(Kind::Pause);
     let open = RwSignal::new(false);
     let session = use_session();
+    let (address, actor) = (use_address(), use_actor());
     let edits = Memo::new(move |_| session.edits());
     Effect::new(move |_| {
         if selection.count() == 0 {
@@ -148,6 +151,13 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
             open.set(true);
         }
     };
+    let which = Callback::new(move |()| {
+        if is_all.get_untracked() {
+            vec![search.get_untracked()]
+        } else {
+            subjects.chosen.get_untracked()
+        }
+    });
     let bar = live(move || {
         let count = selection.count();
         if count == 0 {
@@ -173,29 +183,39 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
         let edits = edits.get();
         let is_offered = |kind: &Kind| edits || !matches!(kind, Kind::Edit | Kind::Delete);
         let actions: Vec<_> = kinds.iter().copied().filter(is_offered).map(action).collect();
+        let maintenance = kinds.contains(&Kind::Pause).then(|| {
+            let plan = move || plan_maintenance(&which.run(()), address, actor);
+            button(Look::Plain, None, "Plan maintenance", plan)
+        });
         view! {
             <div class="bulk-bar" role="region" aria-label=label>
                 <strong role="status">{words}</strong>
                 {more}
                 <div class="actions">
                     {actions}
+                    {maintenance}
                     {button(Look::Plain, None, "Select none", move || selection.clear())}
                 </div>
             </div>
         }
         .into_any()
     });
-    let which = Callback::new(move |()| {
-        if is_all.get_untracked() {
-            vec![search.get_untracked()]
-        } else {
-            subjects.chosen.get_untracked()
-        }
-    });
     let content = move || parts::bulk_action(open, kind.get_untracked(), which, subjects);
     view! {
         {bar}
         {deferred::dialog(open, "Bulk action", content)}
+    }
+}
+
+/// Opens the form of a maintenance window for the schedules of these searches. A window has only one search.
+fn plan_maintenance(searches: &[String], address: Address, actor: Actor) {
+    match searches {
+        [search] => address.go(&Route::NewMaintenance.narrowed(&[("search", search)])),
+        _ => {
+            let words = "A maintenance window has one search, which names at most 20 schedules. \
+                Choose fewer of them, or search for what they have in common and select all that match.";
+            actor.complain(&Failure::of_field("search", words));
+        }
     }
 }
 

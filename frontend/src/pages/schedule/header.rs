@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use crate::{
     components::{
-        Glyph, Look, Mark, When, badge, button, expressions, icon, live, menu, tags, when,
+        Glyph, Look, Mark, When, badge, button, expressions, icon, live, menu, tags, ticket, when,
     },
     data::Load,
-    model::{Pause, ScheduleDetail, ScheduleRow, ScheduleState},
+    model::{Pause, PlannedPause, ScheduleDetail, ScheduleRow, ScheduleState, WindowLink},
     pages::actions::{Action, Actions, effect::afterwards},
     route::Route,
     state::Session,
@@ -32,6 +32,7 @@ fn without_fires(schedule: &ScheduleDetail) -> ScheduleRow {
 
 fn head(row: &ScheduleRow, session: Session, actions: Actions) -> AnyView {
     let pause = row.pause.as_ref().map(|pause| pause_note(pause, row.zone()));
+    let planned = row.planned_pause.as_ref().map(|planned| planned_note(planned, row.zone()));
     let note =
         (!row.note.is_empty()).then(|| view! { <p class="note">{row.note.clone()}</p> }.into_any());
     view! {
@@ -48,6 +49,7 @@ fn head(row: &ScheduleRow, session: Session, actions: Actions) -> AnyView {
                 <span>{row.timing.description.clone()}</span>
             </p>
             {pause}
+            {planned}
             {note}
             {tags(&row.tags)}
         </header>
@@ -60,16 +62,42 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
     let until = pause
         .until
         .map(|until| view! { <span>"until "{when(until, zone.clone())}{then}</span> }.into_any());
+    let why = match &pause.window {
+        Some(window) => window_link(window),
+        None => view! { <span>{pause.reason.clone()}</span> }.into_any(),
+    };
     view! {
         <p class="pause-note">
             {icon(Glyph::Pause)}
             <strong>{format!("Paused by {}", pause.by)}</strong>
             {When::new(pause.at).zone(zone).far().minutes().focusable().view()}
-            <span>{pause.reason.clone()}</span>
+            {why}
             {until}
         </p>
     }
     .into_any()
+}
+
+/// The pause that a maintenance window has planned.
+fn planned_note(planned: &PlannedPause, zone: Option<String>) -> AnyView {
+    let then = afterwards(planned.missed);
+    view! {
+        <p class="pause-note" data-testid="planned-pause">
+            {icon(Glyph::Pause)}
+            {window_link(&planned.window)}
+            <span>
+                "from "{when(planned.from, zone.clone())}" until "{when(planned.until, zone)}{then}
+            </span>
+        </p>
+    }
+    .into_any()
+}
+
+/// A maintenance window by its title, with its ticket.
+fn window_link(window: &WindowLink) -> AnyView {
+    let href = Route::MaintenanceWindow(window.id.clone()).path();
+    let ticket = window.ticket.as_ref().map(|text| ticket(text));
+    view! { <span>"Maintenance: "<a href=href>{window.title.clone()}</a></span>{ticket} }.into_any()
 }
 
 /// The buttons that the user's role allows: run now, pause or resume, edit, delete.

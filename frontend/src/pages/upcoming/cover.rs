@@ -1,11 +1,11 @@
-//! How much of a day a calendar or a pause suppresses: all of it, a part, or nothing. It draws bands and decides
+//! How much of a day a calendar, a maintenance window or a pause suppresses: all of it, a part, or nothing. It draws bands and decides
 //! nothing: the server's counts already leave out what is suppressed.
 
 use std::cmp::Ordering;
 
 use crate::{
     model::{Calendar, CalendarMode, Pause, Range, Weekday, Window},
-    time::{Day, Wall},
+    time::{Day, Moment, Wall},
 };
 
 /// How much of a day. Entries that cover a whole day only together are still a part.
@@ -36,6 +36,19 @@ pub(super) fn by_pause(pause: &Pause, day: Day, zone: &str) -> Cover {
         None | Some(Ordering::Less) => Cover::All,
         Some(Ordering::Equal) if !is_midnight => Cover::Part,
         Some(Ordering::Equal | Ordering::Greater) => Cover::Nothing,
+    }
+}
+
+/// How much of a day falls between two instants.
+pub(super) fn by_instants(from: Moment, to: Moment, day: Day, zone: &str) -> Cover {
+    let local = |at: Moment| {
+        let wall = Wall::read(at, zone)?;
+        Some(format!("{}T{}", wall.date, wall.time.get(..5)?))
+    };
+    match (local(from), local(to)) {
+        (Some(from), Some(to)) => by_range(&Range { from, to }, day),
+        // This browser does not know the zone.
+        _ => Cover::Nothing,
     }
 }
 
@@ -96,7 +109,6 @@ fn by_window(window: &Window, day: Day) -> Cover {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Moment;
 
     fn calendar(mode: CalendarMode) -> Calendar {
         Calendar {
@@ -144,6 +156,18 @@ mod tests {
     }
 
     #[test]
+    fn a_window_covers_the_days_between_its_bounds() {
+        let covers = |from: &str, to: &str| {
+            let (from, to) = (Moment::parse(from).unwrap(), Moment::parse(to).unwrap());
+            [0, 1, 2].map(|days| by_instants(from, to, Day::new(2026, 12, 1).plus(days), "UTC"))
+        };
+        let night = covers("2026-12-01T22:00:00Z", "2026-12-02T06:00:00Z");
+        assert_eq!(night, [Cover::Part, Cover::Part, Cover::Nothing]);
+        let long = covers("2026-12-01T12:00:00Z", "2026-12-03T00:00:00Z");
+        assert_eq!(long, [Cover::Part, Cover::All, Cover::Nothing]);
+    }
+
+    #[test]
     fn a_pause_covers_the_days_until_its_end() {
         let at = Moment::from_millis(0);
         let pause = |until: Option<&str>| Pause {
@@ -152,6 +176,7 @@ mod tests {
             at,
             until: until.and_then(Moment::parse),
             missed: None,
+            window: None,
         };
         let covers = |until: Option<&str>| {
             [0, 1, 2].map(|days| by_pause(&pause(until), Day::new(2026, 12, 1).plus(days), "UTC"))

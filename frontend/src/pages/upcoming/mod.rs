@@ -4,7 +4,7 @@
 //!
 //! - `day`, `heat`, `month`: the day, the week, the five weeks
 //! - `minutes`: one hour
-//! - `bands`: calendars and pauses, by the day
+//! - `bands`: calendars, maintenance and pauses, by the day
 //! - `cover`: how much of a day each suppresses (pure)
 //! - `clocks`: the clock changes
 
