@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{CatchUp, Full, MaintenanceState, Row, run::ScheduleRef};
+use super::{CatchUp, MaintenanceState, Row, run::ScheduleRef};
 use crate::time::Moment;
 
 /// A maintenance window.
@@ -47,18 +47,6 @@ impl Row for MaintenanceWindow {
     fn id(&self) -> &str {
         &self.id
     }
-}
-
-/// A window for its form, with its exact bounds.
-pub(crate) type MaintenanceDetail = Full<MaintenanceWindow, ExactBounds>;
-
-/// The bounds of a window as the server wrote them: a `Moment` has no digits below a millisecond, and a change of an
-/// active window must name its start as it is.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ExactBounds {
-    pub(crate) exact_start: String,
-    pub(crate) exact_end: String,
 }
 
 /// What a window would hold back.

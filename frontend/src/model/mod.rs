@@ -86,9 +86,7 @@ pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
 pub(crate) use history::{RecentFire, ScheduleHistories, ScheduleHistory, Tally};
 pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
-pub(crate) use maintenance::{
-    MaintenanceDetail, MaintenancePreview, MaintenanceWindow, PlannedPause, WindowLink,
-};
+pub(crate) use maintenance::{MaintenancePreview, MaintenanceWindow, PlannedPause, WindowLink};
 pub(crate) use many::{ManyOutcome, Match};
 pub(crate) use metrics::{
     FireTrace, Metrics, NamespaceComparison, NamespaceFigures, Percentiles, RunStats,

@@ -1,7 +1,5 @@
 //! Maintenance windows.
 
-use serde_json::Value;
-
 use super::within;
 use crate::{
     api::{
@@ -12,10 +10,7 @@ use crate::{
             maintenance_one, maintenance_windows, plan_maintenance, preview_maintenance,
         },
     },
-    model::{
-        CatchUp, MaintenanceDetail, MaintenancePreview, MaintenanceState, MaintenanceWindow, Page,
-        Place,
-    },
+    model::{CatchUp, MaintenancePreview, MaintenanceState, MaintenanceWindow, Page, Place},
     time::Moment,
 };
 
@@ -30,16 +25,12 @@ pub(crate) struct WindowInput {
     pub(crate) starts_at: Moment,
     pub(crate) ends_at: Moment,
     pub(crate) missed: CatchUp,
-    /// The bounds as the server wrote them, if they are not changed.
-    pub(crate) exact_start: Option<String>,
-    pub(crate) exact_end: Option<String>,
 }
 
 /// The input of each operation that takes one.
 macro_rules! window_input {
     ($operation:ident, $input:expr) => {{
-        let WindowInput { namespace, title, ticket, search, starts_at, ends_at, missed, .. } =
-            $input;
+        let WindowInput { namespace, title, ticket, search, starts_at, ends_at, missed } = $input;
         $operation::MaintenanceInput {
             namespace,
             title,
@@ -68,7 +59,7 @@ pub(crate) fn windows(
     })
 }
 
-pub(crate) fn window(id: String) -> Ask<MaintenanceDetail> {
+pub(crate) fn window(id: String) -> Ask<MaintenanceWindow> {
     Ask::new::<MaintenanceOne>(maintenance_one::Variables { id })
 }
 
@@ -84,35 +75,11 @@ pub(crate) fn plan(input: WindowInput, key: String) -> Ask<String> {
 }
 
 pub(crate) fn change(id: String, input: WindowInput, key: String) -> Ask<String> {
-    let exact = exact_bounds(input.exact_start.clone(), input.exact_end.clone());
     let input = window_input!(change_maintenance, input);
-    let variables = change_maintenance::Variables { id, input, key: Some(key) };
-    Ask::new::<ChangeMaintenance>(variables).with("/variables/input", exact)
-}
-
-/// The fields of the input whose values the server wrote.
-fn exact_bounds(start: Option<String>, end: Option<String>) -> Value {
-    let bounds = [("startsAt", start), ("endsAt", end)].into_iter();
-    bounds.filter_map(|(field, exact)| Some((field.to_owned(), Value::from(exact?)))).collect()
+    Ask::new::<ChangeMaintenance>(change_maintenance::Variables { id, input, key: Some(key) })
 }
 
 pub(crate) fn cancel(id: String, reason: String, key: String) -> Ask<String> {
     let variables = cancel_maintenance::Variables { id, reason, key: Some(key) };
     Ask::new::<CancelMaintenance>(variables)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn only_bounds_that_are_not_changed_are_sent_as_the_server_wrote_them() {
-        let exact = "2026-12-01T02:00:00.123456Z";
-        assert_eq!(exact_bounds(Some(exact.into()), None), json!({ "startsAt": exact }));
-        let both = exact_bounds(Some(exact.into()), Some(exact.into()));
-        assert_eq!(both, json!({ "startsAt": exact, "endsAt": exact }));
-        assert_eq!(exact_bounds(None, None), json!({}));
-    }
 }

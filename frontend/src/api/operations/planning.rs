@@ -27,7 +27,7 @@ operations! {
     ResumeBackfill = "graphql/resume_backfill.graphql", "/resumeBackfill/backfill/id" => String;
     CancelBackfill = "graphql/cancel_backfill.graphql", "/cancelBackfill/backfill/id" => String;
     MaintenanceWindows = "graphql/maintenance_windows.graphql", "/maintenanceWindows" => Page<MaintenanceWindow>;
-    MaintenanceOne = "graphql/maintenance_one.graphql", "/maintenanceWindow" => MaintenanceDetail;
+    MaintenanceOne = "graphql/maintenance_one.graphql", "/maintenanceWindow" => MaintenanceWindow;
     PreviewMaintenance = "graphql/preview_maintenance.graphql", "/maintenancePreview" => MaintenancePreview;
     PlanMaintenance = "graphql/plan_maintenance.graphql", "/planMaintenance/window/id" => String;
     ChangeMaintenance = "graphql/change_maintenance.graphql", "/changeMaintenance/window/id" => String;

@@ -7,7 +7,7 @@ use crate::{
     api,
     components::{AsyncView, Mark, badge, fact, is_id, panel, ticket, when, when_relative},
     data::use_load,
-    model::{self, MaintenanceDetail},
+    model,
     pages::{
         NotFound,
         kit::{self, none},
@@ -26,19 +26,18 @@ pub(crate) fn MaintenanceWindow(id: String) -> impl IntoView {
 fn Known(id: String) -> impl IntoView {
     let window = use_load(move || Some(api::maintenance::window(id.clone())));
     let loading = window.loading;
-    kit::settle(window, |detail| &detail.row.namespace);
+    kit::settle(window, |window| &window.namespace);
     use_title(move || {
-        let title = window.with(|detail| detail.row.title.clone());
+        let title = window.with(|window| window.title.clone());
         title.unwrap_or_else(|| "Maintenance".to_owned())
     });
     use_every(LOOK, move || {
-        if untrack(|| window.with(|detail| detail.row.is_open())) != Some(false) {
+        if untrack(|| window.with(model::MaintenanceWindow::is_open)) != Some(false) {
             loading.refresh();
         }
     });
     let actions = use_actions(loading);
-    let head = move |detail: &MaintenanceDetail| {
-        let row = &detail.row;
+    let head = move |row: &model::MaintenanceWindow| {
         view! {
             <header class="page-head">
                 <h1>{row.title.clone()}</h1>
@@ -53,7 +52,7 @@ fn Known(id: String) -> impl IntoView {
     view! {
         <AsyncView loading=loading what="the maintenance window">
             {window.draw(head)}
-            {window.draw(|detail| facts(&detail.row))}
+            {window.draw(facts)}
         </AsyncView>
         {actions.dialogs()}
     }

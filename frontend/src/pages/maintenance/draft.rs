@@ -4,19 +4,18 @@ use leptos::prelude::*;
 
 use crate::{
     api::maintenance::WindowInput,
-    model::{CatchUp, Failure, MaintenanceDetail},
+    model::{CatchUp, Failure, MaintenanceWindow},
     pages::{actions::effect::CHOICES, kit::KeptFields},
     time::{Moment, Wall, browser_zone},
 };
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// A bound as the form shows it, and as the server wrote it.
+/// A bound of an existing window: as the form shows it, and exactly.
 #[derive(Clone, Debug, PartialEq)]
 struct KnownBound {
     text: String,
     at: Moment,
-    exact: String,
 }
 
 /// The fields. Instants are texts on the browser's clock.
@@ -48,12 +47,9 @@ impl Draft {
         }
     }
 
-    pub(super) fn of(detail: &MaintenanceDetail) -> Self {
-        let (window, exact) = (&detail.row, &detail.more);
-        let bound =
-            |at: Moment, exact: &str| KnownBound { text: local(at), at, exact: exact.to_owned() };
-        let start = bound(window.starts_at, &exact.exact_start);
-        let end = bound(window.ends_at, &exact.exact_end);
+    pub(super) fn of(window: &MaintenanceWindow) -> Self {
+        let bound = |at: Moment| KnownBound { text: local(at), at };
+        let (start, end) = (bound(window.starts_at), bound(window.ends_at));
         let missed = CHOICES.iter().find(|(.., choice)| *choice == window.missed);
         Self {
             title: RwSignal::new(window.title.clone()),
@@ -109,34 +105,25 @@ impl Draft {
         let search = given(&self.search.get());
         let known = self.known.get_value();
         let (start, end) = known.as_ref().map(|(start, end)| (start, end)).unzip();
-        let (starts_at, exact_start) = bound("startsAt", &from, start)?;
-        let (ends_at, exact_end) = bound("endsAt", &to, end)?;
         Ok(WindowInput {
             namespace,
             title: "Maintenance".to_owned(),
             ticket: None,
             search,
-            starts_at,
-            ends_at,
+            starts_at: bound("startsAt", &from, start)?,
+            ends_at: bound("endsAt", &to, end)?,
             missed: policy(&missed),
-            exact_start,
-            exact_end,
         })
     }
 }
 
-/// The instant of a field, and how the server wrote it if it is not changed.
-fn bound(
-    field: &str,
-    text: &str,
-    known: Option<&KnownBound>,
-) -> Result<(Moment, Option<String>), Failure> {
+/// The instant of a field. The field of a bound that is not changed may show less than the bound has.
+fn bound(field: &str, text: &str, known: Option<&KnownBound>) -> Result<Moment, Failure> {
     if let Some(known) = known.filter(|known| known.text == text) {
-        return Ok((known.at, Some(known.exact.clone())));
+        return Ok(known.at);
     }
-    let at = Moment::parse_local(text)
-        .ok_or_else(|| Failure::of_field(field, "Choose a date and a time."))?;
-    Ok((at, None))
+    let at = Moment::parse_local(text);
+    at.ok_or_else(|| Failure::of_field(field, "Choose a date and a time."))
 }
 
 /// A text, unless it is empty.
@@ -162,12 +149,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_that_is_not_changed_is_the_one_that_the_server_wrote() {
-        let exact = "2026-12-01T02:00:00.123456Z";
+    fn a_bound_that_is_not_changed_keeps_what_its_field_does_not_show() {
         let at = Moment::from_millis(1);
-        let known = KnownBound { text: "2026-12-01T03:00".into(), at, exact: exact.into() };
-        let read = bound("startsAt", "2026-12-01T03:00", Some(&known));
-        assert_eq!(read, Ok((at, Some(exact.to_owned()))));
+        let known = KnownBound { text: "2026-12-01T03:00".into(), at };
+        assert_eq!(bound("startsAt", "2026-12-01T03:00", Some(&known)), Ok(at));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{
     api,
     components::{AsyncView, Field, Look, button, live},
     data::{use_actor, use_load, use_once},
-    model::{CatchUp, Failure, MaintenanceDetail, MaintenanceState},
+    model::{CatchUp, Failure, MaintenanceState, MaintenanceWindow},
     route::Route,
     state::{use_address, use_title},
 };
@@ -37,17 +37,17 @@ pub(crate) fn EditMaintenance(id: String) -> impl IntoView {
     use_title(|| "Change maintenance".to_owned());
     let namespace = kit::use_namespace();
     let found = use_load(move || Some(api::maintenance::window(id.clone())));
-    let window = Memo::new(move |before: Option<&Option<MaintenanceDetail>>| {
+    let window = Memo::new(move |before: Option<&Option<MaintenanceWindow>>| {
         // The rights and the schedules are those of the address's namespace.
-        let here = |detail: &MaintenanceDetail| {
-            (detail.row.namespace == namespace.get()).then(|| detail.clone())
+        let here = |window: &MaintenanceWindow| {
+            (window.namespace == namespace.get()).then(|| window.clone())
         };
         before.cloned().flatten().or_else(|| found.with(here).flatten())
     });
     let form = move || match window.get() {
-        Some(detail) if detail.row.is_open() => {
-            let title = format!("Change {}", detail.row.title);
-            view! { <header class="page-head"><h1>{title}</h1></header>{editor(Some(&detail))} }
+        Some(window) if window.is_open() => {
+            let title = format!("Change {}", window.title);
+            view! { <header class="page-head"><h1>{title}</h1></header>{editor(Some(&window))} }
                 .into_any()
         }
         Some(_) => {
@@ -63,12 +63,12 @@ pub(crate) fn EditMaintenance(id: String) -> impl IntoView {
     view! { <AsyncView loading=found.loading what="the maintenance window">{live(form)}</AsyncView> }
 }
 
-fn editor(detail: Option<&MaintenanceDetail>) -> AnyView {
+fn editor(window: Option<&MaintenanceWindow>) -> AnyView {
     let namespace = kit::use_namespace();
     let (actor, address, once) = (use_actor(), use_address(), use_once());
     let search = untrack(|| address.query("search"));
-    let id = detail.map(|detail| detail.row.id.clone());
-    let is_active = detail.is_some_and(|detail| detail.row.state == MaintenanceState::Active);
+    let id = window.map(|window| window.id.clone());
+    let is_active = window.is_some_and(|window| window.state == MaintenanceState::Active);
     let key = match &id {
         // An active window has fewer fields: what was typed for the others while it was planned does not come back.
         Some(id) if is_active => format!("maintenance.{id}.active"),
@@ -76,7 +76,7 @@ fn editor(detail: Option<&MaintenanceDetail>) -> AnyView {
         // A link to the window of a search does not bring back what was typed for another one.
         None => format!("maintenance.new.{}.{search}", namespace.get_untracked()),
     };
-    let draft = detail.map_or_else(|| Draft::new(search), Draft::of);
+    let draft = window.map_or_else(|| Draft::new(search), Draft::of);
     let kept = draft.kept().keep(&key);
     // What an active window pauses cannot be changed any more.
     let preview = (!is_active).then(|| use_preview(draft, namespace));
