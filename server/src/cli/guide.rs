@@ -42,6 +42,10 @@ pub(super) const GUIDE: &[CommandGroup] = &[
                 "backfill",
                 "carillon backfill create nightly --from '7d ago' --to today --reason 'lost reports'",
             ),
+            (
+                "maintenance",
+                "carillon maintenance plan 'Database move' --from 'tomorrow 22:00' --until 'tomorrow 23:30' --search tag:billing",
+            ),
             ("bulk", "carillon bulk pause tag:billing --dry-run --reason 'a migration'"),
             ("note", "carillon note nightly 'ask Ada before you trigger it'"),
         ],
@@ -160,6 +164,22 @@ pub(super) const NESTED: &[(&str, &str, &str)] = &[
         "backfill",
         "cancel",
         "carillon backfill cancel 01997e4c-1111-7000-8000-000000000001 --reason 'wrong week'",
+    ),
+    ("maintenance", "list", "carillon maintenance list --state ended --state cancelled"),
+    (
+        "maintenance",
+        "plan",
+        "carillon maintenance plan 'Database move' --from 'tomorrow 22:00' --until 'tomorrow 23:30' --ticket OPS-42 --dry-run",
+    ),
+    (
+        "maintenance",
+        "change",
+        "carillon maintenance change 01997e4c-1111-7000-8000-000000000001 --until 'tomorrow 23:45'",
+    ),
+    (
+        "maintenance",
+        "cancel",
+        "carillon maintenance cancel 01997e4c-1111-7000-8000-000000000001 --reason 'postponed'",
     ),
     ("bulk", "pause", "carillon bulk pause tag:billing --reason 'a migration' --dry-run"),
     ("bulk", "resume", "carillon bulk resume tag:billing --catch-up latest"),

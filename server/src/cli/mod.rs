@@ -61,6 +61,7 @@ mod json;
 mod lint;
 mod lint_files;
 mod login;
+mod maintenance;
 mod man;
 mod member;
 mod migrate;
@@ -160,6 +161,7 @@ enum Command {
     Runs(runs::Runs),
     Run(run::Run),
     Backfill(backfill::Backfill),
+    Maintenance(maintenance::Maintenance),
     Nodes(nodes::Nodes),
     Workers(workers::Workers),
     Work(Box<work::Work>),
@@ -239,6 +241,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Runs(runs) => offline::on_a_runtime(runs.run()),
         Command::Run(run) => offline::on_a_runtime(run.run()),
         Command::Backfill(backfill) => offline::on_a_runtime(backfill.run()),
+        Command::Maintenance(maintenance) => offline::on_a_runtime(maintenance.run()),
         Command::Nodes(nodes) => offline::on_a_runtime(nodes.run()),
         Command::Workers(workers) => offline::on_a_runtime(workers.run()),
         Command::Work(work) => offline::on_a_runtime(work.run()),

@@ -16,6 +16,7 @@ mod importing;
 mod importing_more;
 mod ledger;
 mod leftovers;
+mod maintenance;
 mod modules;
 mod one_file;
 mod operating;
