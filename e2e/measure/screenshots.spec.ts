@@ -27,6 +27,8 @@ const pages: Record<string, string> = {
   "new-backfill": "/ns/default/backfills/new",
   calendars: "/ns/default/calendars",
   "new-calendar": "/ns/default/calendars/new",
+  maintenance: "/ns/default/maintenance",
+  "new-maintenance": "/ns/default/maintenance/new",
   workflows: "/ns/default/workflows",
   "new-workflow": "/ns/default/workflows/new",
   groups: "/ns/default/groups",

@@ -98,6 +98,14 @@ for (const theme of themes) {
         await expect(page.locator("#expression-1-error")).not.toBeEmpty();
         await hasNoViolations(page, `form with an error, ${look}`);
 
+        await page.goto("/maintenance");
+        await expect(page.getByRole("heading", { name: "Maintenance", level: 1 })).toBeVisible();
+        await expect(page.locator(".loading, .page-loading")).toHaveCount(0);
+        await hasNoViolations(page, `maintenance, ${look}`);
+        await page.getByRole("link", { name: "Plan maintenance" }).click();
+        await expect(page.getByTestId("would-pause")).toBeVisible();
+        await hasNoViolations(page, `planning maintenance, ${look}`);
+
         await page.goto("/runs?state=failed");
         await expect(page.getByTestId("run-row").first()).toBeVisible();
         await hasNoViolations(page, `runs, ${look}`);
@@ -139,6 +147,7 @@ test("empty pages have no violation", async ({ page }) => {
     await page.goto(server.url);
     await signIn(page, server.addPerson("eve", "admin"));
     for (const path of ["/", "/schedules", "/runs", "/timeline"]) {
+    for (const path of ["/", "/schedules", "/runs", "/maintenance"]) {
       await page.goto(server.url + path);
       await expect(page.locator(".empty").first()).toBeVisible();
       await hasNoViolations(page, `${path}, empty`);

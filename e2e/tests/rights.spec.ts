@@ -63,6 +63,7 @@ test("a viewer who opens a form by its address reads which role it needs", async
     ["/settings/alerts/new", "Editor"],
     ["/modules/deploy", "Editor"],
     ["/backfills/new", "Operator"],
+    ["/maintenance/new", "Operator"],
   ];
   for (const [path, role] of forms) {
     await page.goto(path);

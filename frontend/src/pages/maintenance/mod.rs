@@ -44,8 +44,7 @@ const EARLIER: &str = "earlier";
 const TABS: &[Tab] =
     &[Tab { name: "", words: "Planned and active" }, Tab { name: EARLIER, words: "Earlier" }];
 /// The states of the windows that hold back fires, or will.
-pub(super) const OPEN: [MaintenanceState; 2] =
-    [MaintenanceState::Planned, MaintenanceState::Active];
+const OPEN: [MaintenanceState; 2] = [MaintenanceState::Planned, MaintenanceState::Active];
 const OVER: [MaintenanceState; 2] = [MaintenanceState::Ended, MaintenanceState::Cancelled];
 
 /// The list of windows: those to come, or the earlier ones.
