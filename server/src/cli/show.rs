@@ -17,6 +17,7 @@ pub(super) struct Show {
 
 const SHOW: &str = "query ($id: UUID!) { schedule(id: $id) {
     id namespace name note tags version state pause { reason by at until missed }
+    plannedPause { from until missed window { id title ticket } }
     timing { expressions zone description gap overlap startAt endAt jitterSeconds warnings { message } }
     workflow { name version } misfire { catchUp graceSeconds max windowSeconds }
     overlap bufferLimit bufferSize group priority startDeadlineSeconds calendars { name }
@@ -58,6 +59,12 @@ fn print_identity(schedule: &Value) -> Result<(), CliError> {
         let (by, at) = (output::cell(&pause["by"]), output::cell(&pause["at"]));
         let (then, reason) = (afterwards(pause), output::one_line(reason));
         tell("paused", format!("by {by} at {at} until {until}{then}: {reason}"))?;
+    }
+    let planned = &schedule["plannedPause"];
+    if let Some(title) = planned["window"]["title"].as_str() {
+        let (from, until) = (output::cell(&planned["from"]), output::cell(&planned["until"]));
+        let (then, title) = (afterwards(planned), output::one_line(title));
+        tell("planned", format!("maintenance from {from} until {until}{then}: {title}"))?;
     }
     Ok(())
 }

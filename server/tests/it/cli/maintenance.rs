@@ -39,6 +39,11 @@ async fn a_window_is_previewed_planned_changed_and_cancelled(database: TestDatab
     let list = desk.said(&["maintenance", "list"]);
     assert!(list.contains("Move") && list.contains("planned"), "{list}");
 
+    let shown = ["show", "books"];
+    desk.until(&shown, |books| books["plannedPause"]["window"]["title"] == "Move");
+    let told = desk.said(&shown);
+    assert!(told.contains(", then runs the latest: Move"), "{told}");
+
     let changed = desk.json(&["maintenance", "change", id, "--title", "Later", "--ticket", ""]);
     assert_eq!((&changed["title"], &changed["ticket"]), (&"Later".into(), &Value::Null));
     assert_eq!(changed["startsAt"], made["startsAt"]);
