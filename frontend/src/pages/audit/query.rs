@@ -20,13 +20,14 @@ pub(super) const NAMES: [&str; 6] = ["kind", "action", "actor", "subject", "id",
 const FIELD_NAMES: [&str; 5] = ["kind", "action", "actor", "subject", "id"];
 
 /// The prefixes of actions.
-const KINDS: [&str; 23] = [
+const KINDS: [&str; 24] = [
     "schedule",
     "buffer",
     "run",
     "backfill",
     "workflow",
     "calendar",
+    "maintenance",
     "group",
     "module",
     "alert",

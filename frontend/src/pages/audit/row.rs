@@ -70,6 +70,7 @@ fn place(event: &AuditEvent) -> Option<Route> {
     match event.action.split('.').next()? {
         "schedule" if event.action != "schedule.delete" => Some(Route::Schedule(id)),
         "run" => Some(Route::Run(id)),
+        "maintenance" => Some(Route::MaintenanceWindow(id)),
         _ => None,
     }
 }
