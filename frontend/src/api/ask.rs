@@ -83,10 +83,21 @@ impl Answer {
     pub(crate) fn value(&self) -> Result<Value, Failure> {
         let mut data = self.reply.data()?;
         pluck(&mut data, self.at).ok_or_else(|| {
-            let what = self.at.trim_start_matches('/');
-            Failure::new(Code::NotFound, format!("There is no such {what}."))
+            Failure::new(Code::NotFound, format!("There is no such {}.", words(self.at)))
         })
     }
+}
+
+/// What a JSON pointer names, in words: `maintenance window` for `/maintenanceWindow`.
+fn words(at: &str) -> String {
+    let mut words = String::new();
+    for letter in at.trim_start_matches('/').chars() {
+        if letter.is_ascii_uppercase() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
 }
 
 /// The value at a JSON pointer, unless it is null.
@@ -104,7 +115,14 @@ pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use super::words;
     use crate::api::calls;
+
+    #[test]
+    fn what_is_missing_is_named_in_words() {
+        assert_eq!(words("/schedule"), "schedule");
+        assert_eq!(words("/maintenanceWindow"), "maintenance window");
+    }
 
     #[test]
     fn an_omitted_field_is_not_sent() {

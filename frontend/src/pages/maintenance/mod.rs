@@ -26,8 +26,8 @@ use super::{
 use crate::{
     api,
     components::{
-        self, AsyncView, Heading, Mark, Tab, badge, heading, pager, rows, silent_heading, table,
-        ticket, when, when_relative,
+        self, AsyncView, Heading, Mark, Tab, badge, heading, live, pager, rows, silent_heading,
+        table, ticket, when, when_relative,
     },
     data::use_listing,
     model::{self, CatchUp, MaintenanceState, Place},
@@ -73,7 +73,7 @@ pub(crate) fn Maintenance() -> impl IntoView {
             loading=loading
             what="maintenance windows"
             is_empty=Signal::derive(move || windows.list.is_empty())
-            empty=move || nothing(address.query("tab") == EARLIER)
+            empty=move || live(move || nothing(address.query("tab") == EARLIER))
         >
             {table("Maintenance windows", "table", placed(headings(), 1), rows(windows.list, move |row| line(row, actions)))}
             {pager(windows.beside(), "maintenance windows", go)}
