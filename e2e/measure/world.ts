@@ -70,6 +70,8 @@ schedules:
     server.cli(["trigger", name]);
   }
   server.cli(["pause", "archive", "--reason", "the bucket is full"]);
+  const when = ["--from", "in 20d", "--until", "in 21d", "--missed", "latest"];
+  server.cli(["maintenance", "plan", "Database move", "--search", "tag:billing", "--ticket", "OPS-42", ...when]);
   const settled = `query { runs(first: 50) { nodes { state } } }`;
   await expect(async () => {
     const { runs } = await server.ask<{ runs: { nodes: { state: string }[] } }>(settled, {});
