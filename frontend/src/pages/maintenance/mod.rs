@@ -91,10 +91,12 @@ fn nothing(is_earlier: bool) -> AnyView {
         );
     }
     let words = view! {
-        "A window pauses schedules for a planned time, such as a database move, and lets them fire again at its end. For "
-        "times that recur, such as every Sunday night, use "
-        <a href=Route::Calendars.path()>"a calendar"</a>
-        "."
+        "A window pauses schedules for a planned time, such as a database move, and lets them fire again at its end. "
+        <span>
+            "For times that recur, such as every Sunday night, use "
+            <a href=Route::Calendars.path()>"a calendar"</a>
+            "."
+        </span>
     };
     components::empty("No maintenance planned", words, ())
 }
