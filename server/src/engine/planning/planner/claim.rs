@@ -273,11 +273,9 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Plans the due instants from the schedule's cursor on.
-    pub(super) fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
     /// Plans the due instants from the schedule's cursor on, up to the pause that is planned for
     /// it. A claim may come late, after that pause should have begun.
-    fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
+    pub(super) fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
         let cursor = schedule.next_scheduled_at.utc();
         let (pause, policy) = (schedule.pause_from, plan_policy(&schedule));
         let pause = pause.map(Timestamp::utc);
