@@ -24,6 +24,7 @@ pub mod calendar_version;
 pub mod concurrency_group;
 pub mod fire;
 pub mod guess;
+pub mod health_budget;
 pub mod history_cut;
 pub mod history_stat;
 pub mod idempotency;

@@ -45,6 +45,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         concurrency_group,
         fire,
         guess,
+        health_budget,
         history_cut,
         history_stat,
         idempotency,
