@@ -35,6 +35,7 @@
 //! - `maintenance`: maintenance windows, and the pauses that they plan
 //! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
 //!   resume; `backfill_preview`: what a backfill would run
+//! - `health_budget`: what the schedules with a tag may lose, and what they have used of it
 //! - `health_finding`, `problem`: what is wrong, and what to do about it
 //! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `module`, `retention`, `secret`:
 //!   the rest
@@ -73,6 +74,7 @@ mod frequent;
 mod global;
 mod group;
 mod health;
+mod health_budget;
 mod health_finding;
 mod ledger;
 mod ledger_check;

@@ -12,6 +12,7 @@ use super::{
     deploy::OrderingDeployed,
     edit_effect::ReadingEffects,
     global::ReadingGlobally,
+    health_budget::{OrderingBudgets, ReadingBudgets},
     ledger::ReadingLedger,
     ledger_check::CheckingLedger,
     maintenance::{OrderingMaintenance, ReadingMaintenance},
@@ -64,6 +65,7 @@ struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
 
 #[derive(MergedObject, Default)]
 struct FleetQueries(ReadingFigures, ReadingTimeline, FeedQuery, ReadingGlobally, ReadingWorkers);
+struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers, ReadingBudgets);
 
 /// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
 /// same arguments returns the first answer and changes nothing. With other arguments it fails with
@@ -88,6 +90,7 @@ struct FleetMutations(
     OrderingNodes,
     OrderingTests,
     OrderingWorkers,
+    OrderingBudgets,
 );
 
 /// Subscriptions. Each event contains a cursor from which to resume.

@@ -20,6 +20,7 @@
 //! - `maintenance`: windows during which schedules are paused as planned
 //! - `feeds`: calendars of upcoming runs, and badges
 //! - `groups`: limits that schedules share
+//! - `budgets`: the limits by which the health of a tag is judged
 //! - `secrets`: set, deleted and resealed; masked when shown
 //! - `alerts`: alert rules and the channels that they notify
 //! - `retention`: how long a namespace keeps its history; `quotas`: how much it may use
@@ -36,6 +37,7 @@ pub(crate) mod alerts;
 mod audit;
 mod auditing;
 mod backfills;
+mod budgets;
 pub(crate) mod bulk;
 mod calendars;
 mod computing;
@@ -71,6 +73,7 @@ pub use auditing::{
 pub use backfills::{
     BackfillOptions, FiresPreview, OrderedBackfill, PreviewedFire, RequestedFires,
 };
+pub use budgets::{BudgetLimits, SavedBudget};
 pub use bulk::{BulkRefusal, MAX as MAX_AT_ONCE, ManyDone, Which};
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::CommandError;

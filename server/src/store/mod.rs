@@ -67,7 +67,7 @@ use self::{
 use crate::clock::Clock;
 pub use alerts::pings;
 pub use catalog::{
-    audit, calendars, expected, idempotency, modules, namespaces, quotas, schedules, secret_users,
+    audit, calendars, expected, health_budgets, idempotency, modules, namespaces, quotas, schedules, secret_users,
     secrets, workflows,
 };
 pub use cluster::{calls, leases, nodes, silence};

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opentelemetry::{KeyValue, metrics::Meter};
 
-use super::Sampled;
+use super::{BudgetSample, Sampled};
 
 /// The check that shows whether the database answers.
 const DATABASE: &str = "database";
@@ -94,6 +94,7 @@ impl FleetFigures {
             |found| found.canary.map(|canary| canary.due_at.timestamp_millis() as f64 / 1_000.0),
         );
         fleet.checks(meter);
+        fleet.budgets(meter);
         fleet
     }
 
@@ -162,6 +163,45 @@ impl FleetFigures {
             .build();
     }
 
+    fn budgets(self: &Arc<Self>, meter: &Meter) {
+        self.budget(
+            meter,
+            "carillon.budget_value",
+            "What a tag has used of its budget, by figure; late is in seconds.",
+            |sample| sample.value,
+        );
+        self.budget(
+            meter,
+            "carillon.budget_limit",
+            "The limit of a tag's budget, by figure; late is in seconds.",
+            |sample| sample.limit,
+        );
+    }
+
+    fn budget(
+        self: &Arc<Self>,
+        meter: &Meter,
+        name: &'static str,
+        text: &'static str,
+        of: fn(&BudgetSample) -> f64,
+    ) {
+        let fleet = Arc::clone(self);
+        let gauge = meter.f64_observable_gauge(name).with_description(text);
+        gauge
+            .with_callback(move |gauge| {
+                let FleetReading::All(found) = &*fleet.locked() else { return };
+                for sample in &found.budgets {
+                    let labels = [
+                        KeyValue::new("namespace", sample.namespace.clone()),
+                        KeyValue::new("tag", sample.tag.clone()),
+                        KeyValue::new("figure", sample.figure),
+                    ];
+                    gauge.observe(of(sample), &labels);
+                }
+            })
+            .build();
+    }
+
     fn locked(&self) -> MutexGuard<'_, FleetReading> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -201,6 +241,17 @@ mod tests {
             latency: Duration::from_millis(250),
         };
         let well = Sampled { schedules: 7, checks: vec![("redis", false)], ..Sampled::default() };
+        let budget = BudgetSample {
+            namespace: "shop".to_owned(),
+            tag: "billing".to_owned(),
+            figure: "late",
+            value: 1.5,
+            limit: 2.0,
+        };
+        fleet.found(Some(Sampled { budgets: vec![budget], ..well.clone() }));
+        let lines = shown();
+        assert!(has(&lines, "carillon_budget_value{figure=\"late\"", " 1.5"), "{lines:?}");
+        assert!(has(&lines, "carillon_budget_limit{figure=\"late\"", " 2"), "{lines:?}");
         fleet.found(Some(Sampled { canary: Some(canary), ..well.clone() }));
         let lines = shown();
         assert!(has(&lines, "carillon_total_schedules", " 7"), "{lines:?}");

@@ -31,5 +31,5 @@ pub use connections::ConnectionRefusal;
 pub use export::{Telemetry, TelemetryError, exposition};
 pub(crate) use logs::start as start_logging;
 pub use metrics::{Metrics, RecoveryKind, SignIn};
-pub use sampled::{CanaryFire, Sampled};
+pub use sampled::{BudgetSample, CanaryFire, Sampled};
 pub use traces::{TracedAttempt, TracedFire, TracedRun, Traces};

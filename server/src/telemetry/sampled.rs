@@ -31,6 +31,8 @@ pub struct Sampled {
     pub oldest_unclaimed: Duration,
     /// Each health check, and whether it is healthy.
     pub checks: Vec<(&'static str, bool)>,
+    /// The budgets of tags, as far as they are read.
+    pub budgets: Vec<BudgetSample>,
     /// The canary, if there is one that has run.
     pub canary: Option<CanaryFire>,
 }
@@ -42,4 +44,19 @@ pub struct CanaryFire {
     pub due_at: DateTime<Utc>,
     /// The time from `due_at` until the fire's run had settled.
     pub latency: Duration,
+}
+
+/// A figure that the budget of a tag limits. A lateness is in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BudgetSample {
+    /// The namespace's name.
+    pub namespace: String,
+    /// The tag.
+    pub tag: String,
+    /// `missed`, `failed`, `stalled` or `late`.
+    pub figure: &'static str,
+    /// The measured value.
+    pub value: f64,
+    /// The limit that applies.
+    pub limit: f64,
 }

@@ -14,7 +14,7 @@ use super::{Web, refusal::Refusal};
 use crate::{
     engine::{
         jobs::SILENT,
-        maintenance::health::{examine, queues_without_worker},
+        maintenance::health::{JudgedBudget, examine, judged_budgets, queues_without_worker},
     },
     store::{
         StoreError,
@@ -25,7 +25,7 @@ use crate::{
         schedules,
         workers::queues,
     },
-    telemetry::{CanaryFire, Sampled, exposition},
+    telemetry::{BudgetSample, CanaryFire, Sampled, exposition},
 };
 
 /// Minimum interval between two counts in the database, because counting rows is too expensive for
@@ -94,6 +94,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
     let scope = HealthScope::default();
     let figures = figures(store, &scope, now).await?;
     let checks = examine(store, &web.clock, &web.cluster, &scope, &web.config.health).await?;
+    let budgets = judged_budgets(store, &scope, now, &web.config.health).await?;
     let without_worker = queues_without_worker(store, &Within::All, now).await?.len();
     let self_paused = health::self_paused(store, &scope).await?.len();
     let load = queues::load(store, now, (now.utc() - SILENT).into()).await?;
@@ -113,9 +114,29 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
         missed: count(figures.missed),
         oldest_unclaimed: Duration::from_millis(count(figures.oldest_unclaimed_ms.unwrap_or(0))),
         checks: checks.iter().map(|check| (check.name, check.healthy)).collect(),
+        budgets: budgets.iter().flat_map(samples).collect(),
         canary: canary.map(|(due_at, finished_at)| CanaryFire {
             due_at: due_at.utc(),
             latency: Duration::from_millis(count(finished_at.0 - due_at.0)),
         }),
     })
+}
+
+/// The figures of a budget that have a limit. Latenesses are in seconds, the others are counts.
+fn samples(budget: &JudgedBudget) -> Vec<BudgetSample> {
+    let sample = |name: &'static str, value: i64, limit: i64| {
+        let unit = if name == "late" { 1_000.0 } else { 1.0 };
+        BudgetSample {
+            namespace: budget.measured.namespace.clone(),
+            tag: budget.measured.tag.clone(),
+            figure: name,
+            value: value as f64 / unit,
+            limit: limit as f64 / unit,
+        }
+    };
+    let limited = budget.figures().into_iter().filter_map(|figure| {
+        let limit = figure.limit?;
+        Some(sample(figure.name, figure.value.unwrap_or(0), limit))
+    });
+    limited.collect()
 }

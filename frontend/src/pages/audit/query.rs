@@ -43,6 +43,7 @@ const KINDS: [&str; 24] = [
     "namespace",
     "node",
     "worker_queue",
+    "health_budget",
     "target",
     "feed",
 ];

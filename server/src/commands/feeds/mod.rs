@@ -24,5 +24,5 @@ pub use event::{EventTime, FeedEvent, FeedPause, FeedSchedule, FeedWindow};
 pub use events::events;
 pub use open::{OpenFeed, open};
 pub(crate) use open::{PREFIX, hashed};
-pub use standing::{BadgeCounts, standing};
+pub use standing::{BadgeCounts, standing, tag_of};
 pub use suppressed::SuppressedDay;

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::{OpenFeed, events::shown};
 use crate::{
     commands::{CommandError, Commands},
+    search::{Criterion, List, Search, Term, WordField},
     store::reads::batches,
 };
 
@@ -44,6 +45,18 @@ impl BadgeCounts {
             | None => &mut self.unknown,
         };
         *count += 1;
+    }
+}
+
+/// The tag that alone selects the schedules of a feed, such as by the search `tag:billing`.
+pub fn tag_of(opened: &OpenFeed) -> Option<String> {
+    let search = opened.feed.search.as_deref().filter(|_| opened.feed.schedule_id.is_none())?;
+    let search = Search::parse(List::Schedules, search).ok()?;
+    match search.terms.as_slice() {
+        [Term { negated: false, test: Criterion::Word(WordField::Tag, tags) }] => {
+            tags.first().filter(|_| tags.len() == 1).cloned()
+        }
+        _ => None,
     }
 }
 

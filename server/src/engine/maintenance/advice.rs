@@ -18,6 +18,14 @@ pub fn advice(check: &str) -> &'static str {
             "Look into the ledger for the reasons. After an outage there is nothing to do, or \
              backfill the missed range; if fires are still missed, add scheduler nodes."
         }
+        "late" => {
+            "Look at the load of the database and of the scheduler nodes, and at how many fires are \
+             due at the same minute; spread them, or raise the budget of the tag."
+        }
+        "budgets" => {
+            "Open the health of the named tags: each links to the fires and runs that it counts. \
+             Repair what they name, or raise the budget."
+        }
         "failed" => "Open the schedules that fail most, and read the error of their last run.",
         "stalled" => {
             "Nothing, if a node has just died: recovery takes its runs over within a minute. \

@@ -1,6 +1,7 @@
 //! The objects that people and modules create: schedules, workflows and related objects.
 //!
 //! `schedule_versions` has the history of their definitions.
+//! `health_budgets` has the limits that `/healthz` judges a tag by.
 //! `many` writes the rows of several objects in one statement.
 //! `expected` has the assumptions under which a schedule was composed.
 //! `audit` is the log of all changes. `idempotency` stores answers for repeated calls.
@@ -8,6 +9,7 @@
 pub mod audit;
 pub mod calendars;
 pub mod expected;
+pub mod health_budgets;
 pub mod idempotency;
 pub(super) mod many;
 pub mod modules;

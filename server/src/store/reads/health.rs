@@ -4,7 +4,7 @@ use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 
 use super::within::Within;
-use crate::store::{Store, StoreError, ledger::pauses::UNREADABLE};
+use crate::store::{Dialect, Store, StoreError, ledger::pauses::UNREADABLE};
 
 /// The schedules that the figures cover.
 #[derive(Clone, Debug)]
@@ -70,21 +70,28 @@ pub(super) fn is_unreadable() -> String {
 pub(super) const IS_STUCK: &str =
     "b.finished_at IS NULL AND b.state = 'paused' AND b.paused_reason IS NOT NULL";
 
-/// Whether any schedule in the scope's namespaces has the scope's tag.
+/// Whether any schedule in the scope's namespaces has the scope's tag, or one of them has a budget
+/// for it.
 pub async fn has_tag(store: &Store, scope: &HealthScope) -> Result<bool, StoreError> {
     let Some(tag) = &scope.tag else { return Ok(true) };
     let has = store.dialect().list_has("s.tags", "$1");
     let mut values: Vec<Value> = vec![tag.clone().into()];
     let within = scope.within.compared(&mut values);
-    let within = within.map(|home| format!(" AND s.namespace_id {home}")).unwrap_or_default();
+    let of = |row: &str| {
+        within.as_ref().map(|home| format!(" AND {row}.namespace_id {home}")).unwrap_or_default()
+    };
     let sql = format!(
-        "SELECT 1 AS found FROM schedule s WHERE s.deleted_at IS NULL{within} AND {has} LIMIT 1"
+        "SELECT 1 AS found FROM schedule s WHERE s.deleted_at IS NULL{} AND {has} \
+         UNION ALL SELECT 1 AS found FROM health_budget b WHERE b.tag = $1{} LIMIT 1",
+        of("s"),
+        of("b"),
     );
     let found = store.read().query_one_raw(store.dialect().statement(sql, values)).await?;
     Ok(found.is_some())
 }
 
-/// Reads the figures at `now`.
+/// Reads the figures at `now`. In the scope of a tag, the first three do not cover namespaces that
+/// have a budget for the tag: `health_budgets` reads theirs.
 pub async fn figures(
     store: &Store,
     scope: &HealthScope,
@@ -93,17 +100,27 @@ pub async fn figures(
     let dialect = store.dialect();
     let mut values: Vec<Value> = vec![now.0.into(), (now.0 - HOUR_MS).into()];
     let of_schedule = of_schedule(store, scope, &mut values);
+    // The tag is the last value of the condition.
+    let beside_budgets = scope.tag.as_ref().map_or_else(String::new, |_| {
+        format!(
+            " AND NOT EXISTS (SELECT 1 FROM health_budget hb \
+               WHERE hb.namespace_id = s.namespace_id AND hb.tag = ${})",
+            values.len()
+        )
+    });
     // If the scope is all schedules, schedules need not be read, and runs without one count, too.
-    let within = |row: &str| {
+    let within = |row: &str, beside: &str| {
         if of_schedule.is_empty() {
             String::new()
         } else {
             format!(
-                " AND EXISTS (SELECT 1 FROM schedule s WHERE s.id = {row}.schedule_id{of_schedule})"
+                " AND EXISTS (SELECT 1 FROM schedule s \
+                   WHERE s.id = {row}.schedule_id{of_schedule}{beside})"
             )
         }
     };
-    let (fires, runs, lease_now) = (within("f"), within("r"), dialect.now());
+    let (fires, runs) = (within("f", &beside_budgets), within("r", &beside_budgets));
+    let (pending, stalled) = (within("f", ""), is_stalled(dialect, "r"));
     let sql = format!(
         "SELECT \
            (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM fire f \
@@ -111,19 +128,26 @@ pub async fn figures(
            (SELECT count(*) FROM run r WHERE r.state IN ('failed', 'timed_out', 'cancelled') \
              AND r.state <> 'cancelled' AND r.namespace_id IN (SELECT n.id FROM namespace n) \
              AND r.finished_at >= $2{runs}) AS failed, \
-           (SELECT count(*) FROM run r WHERE r.state IN ('queued', 'running', 'retrying') \
-             AND r.state = 'running' AND (r.hard_deadline_at < {lease_now} OR NOT EXISTS \
-               (SELECT 1 FROM node n WHERE n.id = r.node_id AND n.state = 'alive'))\
-             {runs}) AS stalled, \
+           (SELECT count(*) FROM run r WHERE {stalled}{runs}) AS stalled, \
            (SELECT $1 - min(s.next_fire_at) FROM schedule s WHERE s.enabled \
              AND s.next_fire_at IS NOT NULL AND s.next_fire_at <= $1{of_schedule}) \
              AS oldest_unclaimed_ms, \
            (SELECT count(*) FROM fire f WHERE f.verdict = 'pending' \
-             AND f.claimed_by IS NOT NULL{fires}) AS pending_handoffs, \
+             AND f.claimed_by IS NOT NULL{pending}) AS pending_handoffs, \
            (SELECT count(*) FROM node WHERE state = 'alive') AS nodes_alive"
     );
     let figures = HealthFigures::find_by_statement(dialect.statement(sql, values));
     Ok(figures.one(store.read()).await?.unwrap_or_default())
+}
+
+/// The condition that a run is past its hard deadline, or held by a node that is gone.
+pub(super) fn is_stalled(dialect: &Dialect, run: &str) -> String {
+    format!(
+        "{run}.state IN ('queued', 'running', 'retrying') AND {run}.state = 'running' \
+           AND ({run}.hard_deadline_at < {} OR NOT EXISTS \
+             (SELECT 1 FROM node n WHERE n.id = {run}.node_id AND n.state = 'alive'))",
+        dialect.now()
+    )
 }
 
 /// Reads the schedules that the server paused because their timing cannot be read, and the

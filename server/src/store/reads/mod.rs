@@ -20,6 +20,7 @@
 //! - `stats`: roll-ups, added up for charts; `run_series`: the same figures for a tag or a schedule
 //! - `canary`: the server's own schedule
 //! - `health`: the figures that the health checks judge
+//! - `health_budgets`: the figures that the budgets of tags limit
 //! - `health_causes`: the schedules that cause a bad figure;
 //!   `problems`: schedules that fail, lose fires or skip them; `recovered`: which of them are over
 //! - `modules`: the deployed modules
@@ -32,6 +33,7 @@ pub mod canary;
 pub mod feed;
 pub mod fires;
 pub mod health;
+pub mod health_budgets;
 pub mod health_causes;
 pub mod lane_history;
 pub mod ledger;

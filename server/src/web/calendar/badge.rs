@@ -14,7 +14,12 @@ use super::{
     svg::{self, BadgeLook},
 };
 use crate::{
-    commands::feeds::{self, BadgeCounts},
+    commands::feeds::{self, BadgeCounts, OpenFeed},
+    engine::maintenance::health::{JudgedBudget, judged_budgets},
+    store::{
+        StoreError,
+        reads::{health::HealthScope, within::Within},
+    },
     web::{Web, refusal::Refusal},
 };
 
@@ -83,10 +88,36 @@ async fn said(
     let opened = opened(web, peer, headers, Kind::Badge, &token).await?;
     let _place = place_for(web, &opened).await?;
     let standing = feeds::standing(&web.commands, &opened).await.map_err(refused)?;
+    let budget = budget(web, &opened).await.map_err(|error| Refusal::internal(&error))?;
+    let judged = budget.as_ref().and_then(by_budget);
     let label = label.filter(|label| !label.trim().is_empty());
     let label = label.or_else(|| standing.schedule.clone()).unwrap_or(opened.feed.name);
-    let (message, look) = message(&standing);
+    let (message, look) = judged.unwrap_or_else(|| message(&standing));
     Ok(Said { label: label.chars().take(MAX_LABEL).collect(), message, look })
+}
+
+/// The budget of the tag that a badge shows, if it has one.
+async fn budget(web: &Web, opened: &OpenFeed) -> Result<Option<JudgedBudget>, StoreError> {
+    let Some(tag) = feeds::tag_of(opened) else { return Ok(None) };
+    let scope = HealthScope { within: Within::One(opened.feed.namespace_id), tag: Some(tag) };
+    let (now, limits) = (web.clock.now().into(), &web.config.health);
+    Ok(judged_budgets(&web.store, &scope, now, limits).await?.pop())
+}
+
+/// The text of a badge of a tag with a budget. `None` if all is within a budget that tolerates no
+/// failed runs of its own: then the last runs decide, as without a budget.
+fn by_budget(budget: &JudgedBudget) -> Option<(String, BadgeLook)> {
+    let exceeded = budget.figures().into_iter().find(|figure| figure.is_exceeded());
+    let Some(figure) = exceeded else {
+        let tolerates = budget.failed.own.is_some();
+        return tolerates.then(|| ("within budget".to_owned(), BadgeLook::Passing));
+    };
+    let value = figure.value.unwrap_or(0);
+    let what = match figure.name {
+        "late" => format!("{value} ms late"),
+        name => format!("{value} {name}"),
+    };
+    Some((format!("over budget: {what}"), BadgeLook::Failing))
 }
 
 /// The text of a badge. Paused schedules are mentioned only if there are no others.

@@ -2,14 +2,17 @@
 //! way for `/healthz`, the API and the console.
 //!
 //! - `checks`: the checks, from what was found to a result; no IO
+//! - `budgets`: the same for the budgets of tags
 //! - `self_paused`: the same for schedules and backfills that the server has paused
 
+mod budgets;
 mod checks;
 mod self_paused;
 
 use chrono::TimeDelta;
 use entity::Timestamp;
 
+pub use self::budgets::{BudgetFigure, JudgedBudget};
 use self::checks::{brokers, claims, judge, short, sings, unserved, writes};
 use crate::{
     clock::Clock,
@@ -24,7 +27,7 @@ use crate::{
         Store, StoreError, namespaces,
         reads::{
             health::{self, HealthScope, figures},
-            placement,
+            health_budgets, placement,
             within::Within,
         },
         workers::queues::{self, Unserved},
@@ -76,7 +79,15 @@ pub async fn examine(
 ) -> Result<Vec<Check>, StoreError> {
     let now = Timestamp::from(clock.now());
     let mut checks = vec![writes(store.refusing()), cluster.clock_steps(clock).into()];
-    checks.extend(judge(&figures(store, scope, now).await?, limits));
+    let (figures, budgets) =
+        (figures(store, scope, now).await?, judged_budgets(store, scope, now, limits).await?);
+    let mut judged = judge(&figures, limits);
+    if scope.tag.is_some() {
+        let of_tag = budgets::of_tag(&figures, limits, &budgets);
+        judged.retain(|check| of_tag.iter().all(|own| own.name != check.name));
+        checks.extend(of_tag);
+    }
+    checks.extend(judged);
     let is_all = scope.within == Within::All && scope.tag.is_none();
     if is_all {
         checks.extend(sings(store.canary().await?, now, limits));
@@ -88,6 +99,7 @@ pub async fn examine(
     }
     checks.push(self_paused::self_paused(&health::self_paused(store, scope).await?));
     if scope.tag.is_none() {
+        checks.push(budgets::report(&budgets));
         checks.push(histories(store, cluster, &scope.within, now).await?);
         checks.push(unserved(&queues_without_worker(store, &scope.within, now).await?));
     }
@@ -97,6 +109,18 @@ pub async fn examine(
     checks.extend(issues(&fleet, &waiting, name, readiness).into_iter().map(Check::from));
     checks.extend(redis(&fleet, name, cluster.redis()).map(Check::from));
     Ok(checks)
+}
+
+/// The budgets of a scope with what they have used, by namespace and tag: at most 200. `limits` are
+/// the server's, or those of the scope.
+pub async fn judged_budgets(
+    store: &Store,
+    scope: &HealthScope,
+    now: Timestamp,
+    limits: &config::Health,
+) -> Result<Vec<JudgedBudget>, StoreError> {
+    let measured = health_budgets::measured(store, scope, now).await?;
+    Ok(measured.into_iter().map(|budget| JudgedBudget::of(budget, limits)).collect())
 }
 
 impl From<Issue> for Check {

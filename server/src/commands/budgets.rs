@@ -1,0 +1,189 @@
+//! Budgets of health: the limits by which `/healthz`, the console, badges and metrics judge the
+//! schedules with a tag.
+
+use entity::{
+    Timestamp,
+    health_budget::{ActiveModel, Model},
+};
+use sea_orm::Set;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use crate::{
+    access::Editor,
+    model::check,
+    random::new_id,
+    store::{health_budgets, reads::health_budgets::MAX_SPAN_MS},
+};
+
+/// Maximum number of budgets in one namespace.
+pub(crate) const MAX_BUDGETS_OF_NAMESPACE: u64 = 50;
+
+/// The largest number of fires or runs that a budget can allow.
+const MAX_COUNT: i64 = 1_000_000;
+/// The greatest lateness that a budget can allow: a day, in milliseconds.
+const MAX_LATE_MS: i64 = 86_400_000;
+const MINUTE_MS: i64 = 60_000;
+
+/// The limits of a budget. `None` uses the server's configuration; for the lateness, there is no
+/// limit then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetLimits {
+    /// Maximum number of missed fires in the span.
+    pub missed: Option<i64>,
+    /// Maximum number of failed runs in the span.
+    pub failed: Option<i64>,
+    /// Maximum number of stalled runs.
+    pub stalled: Option<i64>,
+    /// Maximum 99th percentile of the lateness in the span, in milliseconds.
+    pub late_ms: Option<i64>,
+    /// The length of the span, up to now: 1 to 1440 minutes.
+    pub span_minutes: i64,
+}
+
+/// A budget after a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedBudget {
+    /// The budget's key, even if it was removed.
+    pub id: Uuid,
+    /// The budget's namespace.
+    pub namespace: Uuid,
+}
+
+impl BudgetLimits {
+    fn check(&self) -> Result<(), BadInput> {
+        let counts = [
+            ("limits.missed", self.missed),
+            ("limits.failed", self.failed),
+            ("limits.stalled", self.stalled),
+        ];
+        for (field, value) in counts {
+            if let Some(value) = value {
+                check::number(field, value, 0..=MAX_COUNT, "")?;
+            }
+        }
+        if let Some(late_ms) = self.late_ms {
+            check::number("limits.lateMs", late_ms, 1..=MAX_LATE_MS, "")?;
+        }
+        let most = MAX_SPAN_MS / MINUTE_MS;
+        check::number("limits.spanMinutes", self.span_minutes, 1..=most, "")?;
+        let counts = [self.missed, self.failed, self.stalled, self.late_ms];
+        if counts.iter().all(Option::is_none) {
+            let problem = "limits nothing";
+            let help = "give a limit of missed, failed, stalled or lateMs, or remove the budget";
+            return Err(BadInput::new("limits", "none", problem, help));
+        }
+        Ok(())
+    }
+
+    fn of(row: &Model) -> Self {
+        let Model { missed, failed, stalled, late_ms, span_ms, .. } = *row;
+        Self { missed, failed, stalled, late_ms, span_minutes: span_ms / MINUTE_MS }
+    }
+}
+
+impl Commands {
+    /// Sets the budget of a tag, in place of an earlier one.
+    pub async fn set_health_budget(
+        &self,
+        right: &Editor,
+        namespace: &str,
+        tag: &str,
+        limits: &BudgetLimits,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<SavedBudget, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let namespace = self.namespace(&tx, right.permit(), namespace).await?;
+        check::name("tag", tag)?;
+        limits.check()?;
+        check::optional_reason(reason)?;
+        let before = health_budgets::lock(&tx, namespace, tag).await?;
+        if before.is_none()
+            && health_budgets::count(&tx, namespace).await? >= MAX_BUDGETS_OF_NAMESPACE
+        {
+            let problem = format!("the namespace has {MAX_BUDGETS_OF_NAMESPACE} budgets");
+            return Err(CommandError::conflict(problem, "remove the budget of another tag first"));
+        }
+        let now = self.clock.now();
+        let id = before.as_ref().map_or_else(|| new_id(now), |row| row.id);
+        let row = ActiveModel {
+            id: Set(id),
+            namespace_id: Set(namespace),
+            tag: Set(tag.to_owned()),
+            missed: Set(limits.missed),
+            failed: Set(limits.failed),
+            stalled: Set(limits.stalled),
+            late_ms: Set(limits.late_ms),
+            span_ms: Set(limits.span_minutes * MINUTE_MS),
+            updated_by: Set(right.who().name.clone()),
+            updated_at: Set(Timestamp::from(now)),
+        };
+        health_budgets::put(&tx, row).await?;
+        let entry = Entry {
+            action: "health_budget.set",
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: tag,
+            reason,
+            before: before.as_ref().map(|row| shown(&BudgetLimits::of(row))),
+            after: Some(shown(limits)),
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        let saved = SavedBudget { id, namespace };
+        self.remember(&tx, right.who(), call, &saved).await?;
+        self.store.commit(tx).await?;
+        Ok(saved)
+    }
+
+    /// Removes the budget of a tag; the server's thresholds apply to it again.
+    pub async fn remove_health_budget(
+        &self,
+        right: &Editor,
+        namespace: &str,
+        tag: &str,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<SavedBudget, CommandError> {
+        check::name("tag", tag)?;
+        check::optional_reason(reason)?;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let namespace = self.namespace(&tx, right.permit(), namespace).await?;
+        let before = health_budgets::lock(&tx, namespace, tag).await?;
+        let before = before.ok_or_else(|| CommandError::not_found("budget of the tag", tag))?;
+        health_budgets::remove(&tx, before.id).await?;
+        let entry = Entry {
+            action: "health_budget.remove",
+            namespace: Some(namespace),
+            subject_id: Some(before.id),
+            subject: tag,
+            reason,
+            before: Some(shown(&BudgetLimits::of(&before))),
+            after: None,
+        };
+        self.audit(&tx, right.who(), entry).await?;
+        let saved = SavedBudget { id: before.id, namespace };
+        self.remember(&tx, right.who(), call, &saved).await?;
+        self.store.commit(tx).await?;
+        Ok(saved)
+    }
+}
+
+/// The limits for the audit log, in the names of the API.
+fn shown(limits: &BudgetLimits) -> Value {
+    json!({
+        "missed": limits.missed,
+        "failed": limits.failed,
+        "stalled": limits.stalled,
+        "lateMs": limits.late_ms,
+        "spanMinutes": limits.span_minutes,
+    })
+}
