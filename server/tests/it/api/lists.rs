@@ -73,6 +73,8 @@ const LISTS: &[(&str, Bound)] = &[
     ("Health.checks", Own),
     ("Health.findings", Own),
     ("Health.issues", Own),
+    // At most one sentence for each figure.
+    ("HealthBudget.issues", Limit(4)),
     ("HealthFinding.nodes", Limit(1_000)),
     ("HealthFinding.schedules", Limit(10)),
     ("HttpTarget.expectedStatus", Limit(32)),
@@ -107,6 +109,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Query.concurrencyGroups", Limit(500)),
     // The modules of at most 5,000 schedules.
     ("Query.exportModules", Limit(5_000)),
+    ("Query.healthBudgets", Limit(200)),
     ("Query.lint", Own),
     ("Query.nodes", Limit(100)),
     ("Query.problems", Asked("first", 200)),

@@ -6,6 +6,7 @@ mod alerts_as_code;
 mod auditing;
 mod backfilling;
 mod batching;
+mod budgets;
 mod buffering;
 mod calendars;
 mod creating;

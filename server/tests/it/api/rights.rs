@@ -54,6 +54,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("concurrencyGroups", "concurrencyGroups { id }".into()),
         ("timezones", "timezones".into()),
         ("health", "health { healthy }".into()),
+        ("healthBudgets", "healthBudgets { tag }".into()),
         ("serverNodes", "serverNodes { name }".into()),
         ("workers", "workers { name }".into()),
         ("workerQueues", "workerQueues { name }".into()),
@@ -362,6 +363,11 @@ fn mutations_of_namespaces_and_settings() -> Vec<(&'static str, String)> {
         ("deleteView", format!("deleteView(id: {ID}) {{ id }}")),
         ("limitWorkerQueue", "limitWorkerQueue(name: \"x\", maxJobs: 1) { queue { name } }".into()),
         (
+            "setHealthBudget",
+            "setHealthBudget(tag: \"x\", limits: { missed: 0 }) { budget { tag } }".into(),
+        ),
+        ("removeHealthBudget", "removeHealthBudget(tag: \"x\") { id }".into()),
+        (
             "setFavourite",
             format!("setFavourite(scheduleId: {ID}, isFavourite: true) {{ schedule {{ id }} }}"),
         ),
@@ -464,6 +470,8 @@ async fn an_operator_operates_and_does_not_edit() {
         "updateConcurrencyGroup",
         "deleteConcurrencyGroup",
         "limitWorkerQueue",
+        "setHealthBudget",
+        "removeHealthBudget",
         "deleteSchedules",
         "updateSchedules",
         "createWorkflow",

@@ -52,6 +52,7 @@ async fn metrics_match_the_documents_the_dashboard_and_the_alert_rules() {
     let token = token.run().done().trim().to_owned();
     let server = Server::start_with(&database, &["--config", file.to_str().unwrap()]);
     canary_has_sung(&database).await;
+    a_tag_has_a_budget(&server, &token).await;
     two_runs_succeed(&server, &token).await;
 
     let scraped = server.get("/metrics").send().await.unwrap().text().await.unwrap();
@@ -168,6 +169,15 @@ async fn canary_has_sung(database: &TestDatabase) {
     let tx = store.begin().await.unwrap();
     row.into_active_model().insert(&tx).await.unwrap();
     store.commit(tx).await.unwrap();
+}
+
+/// Sets the budget of a tag, which has series of its own.
+async fn a_tag_has_a_budget(server: &Server, token: &str) {
+    let query = "mutation { setHealthBudget(tag: \"billing\", limits: { missed: 0 }) {
+        budget { id } } }";
+    let set = server.post("/graphql").bearer_auth(token).json(&json!({ "query": query }));
+    let set: Value = set.send().await.unwrap().json().await.unwrap();
+    assert!(set["errors"].is_null(), "{set}");
 }
 
 /// Creates a schedule, requests `/metrics`, and lets the schedule fire.
