@@ -26,6 +26,7 @@ pub(super) const GUIDE: &[CommandGroup] = &[
             ("list", "carillon list workflows"),
             ("nodes", "carillon nodes"),
             ("workers", "carillon workers --namespace default"),
+            ("budgets", "carillon budgets --tag billing"),
             ("alerts", "carillon alerts list"),
             ("healthcheck", "carillon healthcheck --tag billing"),
         ],
@@ -132,6 +133,8 @@ pub(super) const NESTED: &[(&str, &str, &str)] = &[
     ("nodes", "drain", "carillon nodes drain node-2 --reason 'a new disk'"),
     ("nodes", "undrain", "carillon nodes undrain node-2"),
     ("workers", "limit", "carillon workers limit emails --max 10"),
+    ("budgets", "set", "carillon budgets set billing --missed 0 --late 5s --span 1h"),
+    ("budgets", "remove", "carillon budgets remove billing --namespace default"),
     ("alerts", "list", "carillon alerts list --all"),
     (
         "alerts",

@@ -35,6 +35,7 @@ mod audit;
 mod await_run;
 mod backfill;
 mod backup;
+mod budgets;
 mod buffer;
 mod bulk;
 mod caret;
@@ -164,6 +165,7 @@ enum Command {
     Maintenance(maintenance::Maintenance),
     Nodes(nodes::Nodes),
     Workers(workers::Workers),
+    Budgets(budgets::Budgets),
     Work(Box<work::Work>),
     Alerts(alerts::Alerts),
     Migrate(migrate::Migrate),
@@ -244,6 +246,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Maintenance(maintenance) => offline::on_a_runtime(maintenance.run()),
         Command::Nodes(nodes) => offline::on_a_runtime(nodes.run()),
         Command::Workers(workers) => offline::on_a_runtime(workers.run()),
+        Command::Budgets(budgets) => offline::on_a_runtime(budgets.run()),
         Command::Work(work) => offline::on_a_runtime(work.run()),
         Command::Alerts(alerts) => offline::on_a_runtime(alerts.run()),
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),

@@ -3,6 +3,7 @@
 mod alerts;
 mod backfill;
 mod backup;
+mod budgets;
 mod by_accident;
 mod cluster;
 mod configuration;
