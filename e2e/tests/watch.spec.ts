@@ -366,6 +366,43 @@ test("health says what to do, and leads to what it counts", async ({ page }) => 
   await expect(page).toHaveURL(/\/cluster$/);
 });
 
+test("the budget of a tag is set, exceeded, edited and removed on the health page", async ({ page }) => {
+  await page.goto("/health");
+  const budgets = page.getByRole("region", { name: "Budgets by tag" });
+  await budgets.getByRole("button", { name: "New budget" }).click();
+  const dialog = page.getByRole("dialog", { name: "Budget of a tag" });
+  await dialog.getByLabel("Tag", { exact: true }).fill("watched");
+  await dialog.getByRole("button", { name: "Set budget" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("limits nothing");
+  await dialog.getByLabel("Missed fires").fill("-1");
+  await dialog.getByRole("button", { name: "Set budget" }).click();
+  await expect(dialog).toContainText("too small");
+  await openDialogHasNoViolations(page, "the budget of a tag");
+  await dialog.getByLabel("Missed fires").fill("1000");
+  await dialog.getByLabel("Failed runs").fill("0");
+  await dialog.getByRole("button", { name: "Set budget" }).click();
+  await expect(dialog).toBeHidden();
+  const row = budgets.getByTestId("budget-row").filter({ hasText: "watched" });
+  // The schedule with the tag fails every two seconds.
+  await expect(row).toHaveAttribute("data-state", "unhealthy", { timeout: 30_000 });
+  await expect(row).toContainText("0 of 1,000");
+  await expect(page.getByTestId("finding").filter({ hasText: "with the tag watched" })).toBeVisible({ timeout: 30_000 });
+  await hasNoViolations(page, "health with a budget");
+  await row.getByRole("link", { name: / of 0$/ }).click();
+  await expect(page).toHaveURL(/runs\?state=failed&q=tag%3Awatched/);
+  await page.goBack();
+
+  await row.getByRole("button", { name: "Edit" }).click();
+  await expect(dialog.getByLabel("Missed fires")).toHaveValue("1000");
+  await dialog.getByLabel("Failed runs").fill("100000");
+  await dialog.getByRole("button", { name: "Set budget" }).click();
+  await expect(row).toHaveAttribute("data-state", "healthy");
+  await row.getByRole("button", { name: "Remove" }).click();
+  const remove = page.getByRole("dialog", { name: "Remove budget" });
+  await remove.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(row).toHaveCount(0);
+});
+
 test("green never stands beside a server that does not answer", async ({ page }) => {
   const server = await Server.start();
   try {

@@ -42,6 +42,31 @@ pub(crate) struct ScheduleLink {
     pub(crate) name: String,
 }
 
+/// The budget of a tag, with what the tag has used of it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Budget {
+    pub(crate) namespace: String,
+    pub(crate) tag: String,
+    pub(crate) span_minutes: i64,
+    pub(crate) healthy: bool,
+    pub(crate) missed: BudgetFigure,
+    pub(crate) failed: BudgetFigure,
+    pub(crate) stalled: BudgetFigure,
+    /// In milliseconds.
+    pub(crate) late: BudgetFigure,
+}
+
+/// A figure that a budget limits.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct BudgetFigure {
+    pub(crate) value: Option<i64>,
+    pub(crate) limit: Option<i64>,
+    /// The limit of the budget itself; `None` if that of the server applies.
+    pub(crate) own: Option<i64>,
+    pub(crate) exceeded: bool,
+}
+
 /// Some change of the health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct HealthEvent {}

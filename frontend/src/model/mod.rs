@@ -82,7 +82,7 @@ pub(crate) use forecast::{
     UpcomingSchedule,
 };
 pub(crate) use full::Full;
-pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
+pub(crate) use health::{Budget, BudgetFigure, Finding, HealthEvent, HealthReport, ScheduleLink};
 pub(crate) use history::{RecentFire, ScheduleHistories, ScheduleHistory, Tally};
 pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};

@@ -2,11 +2,11 @@
 
 use crate::{
     api::{Ask, operations::settings::*},
-    model::{self, CalendarFeed, Membership, Named, Page, Place, Role, User},
+    model::{self, Budget, CalendarFeed, Membership, Named, Page, Place, Role, User},
 };
 
 pub(crate) use crate::api::operations::settings::{
-    create_api_token, create_calendar_feed, set_namespace_quotas,
+    create_api_token, create_calendar_feed, set_health_budget as budget_input, set_namespace_quotas,
 };
 
 pub(crate) fn secrets(namespace: String, place: Place, size: usize) -> Ask<Page<model::Secret>> {
@@ -184,6 +184,26 @@ pub(crate) fn set_quotas(
     quotas: set_namespace_quotas::NamespaceQuotasInput,
 ) -> Ask<String> {
     Ask::new::<SetNamespaceQuotas>(set_namespace_quotas::Variables { namespace, quotas })
+}
+
+/// The budgets of tags of a namespace, or of all.
+pub(crate) fn health_budgets(namespace: Option<String>) -> Ask<Vec<Budget>> {
+    Ask::new::<HealthBudgets>(health_budgets::Variables { namespace })
+}
+
+pub(crate) fn set_health_budget(
+    namespace: String,
+    tag: String,
+    limits: budget_input::HealthBudgetInput,
+    key: String,
+) -> Ask<String> {
+    let variables = budget_input::Variables { namespace, tag, limits, key: Some(key) };
+    Ask::new::<SetHealthBudget>(variables)
+}
+
+pub(crate) fn remove_health_budget(namespace: String, tag: String, key: String) -> Ask<String> {
+    let variables = remove_health_budget::Variables { namespace, tag, key: Some(key) };
+    Ask::new::<RemoveHealthBudget>(variables)
 }
 
 pub(crate) fn feeds() -> Ask<Vec<CalendarFeed>> {

@@ -4,7 +4,7 @@ use graphql_client::GraphQLQuery;
 
 use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
-    ApiToken, CalendarFeed, FeedKind, Membership, Named, Namespace, Page, Profile as ProfileAnswer,
+    ApiToken, Budget, CalendarFeed, FeedKind, Membership, Named, Namespace, Page, Profile as ProfileAnswer,
     Retention as RetentionAnswer, RetentionPreview as RetentionPreviewAnswer, Role, Secret,
     SecretUserKind, Session, User, ViewerKind,
 };
@@ -42,5 +42,8 @@ operations! {
     CalendarFeeds = "graphql/calendar_feeds.graphql", "/calendarFeeds" => Vec<CalendarFeed>;
     CreateCalendarFeed = "graphql/create_calendar_feed.graphql", "/createCalendarFeed/path" => String;
     RevokeCalendarFeed = "graphql/revoke_calendar_feed.graphql", "/revokeCalendarFeed/id" => String;
+    HealthBudgets = "graphql/health_budgets.graphql", "/healthBudgets" => Vec<Budget>;
+    SetHealthBudget = "graphql/set_health_budget.graphql", "/setHealthBudget/budget/tag" => String;
+    RemoveHealthBudget = "graphql/remove_health_budget.graphql", "/removeHealthBudget/id" => String;
     Profile = "graphql/profile.graphql", "/me" => ProfileAnswer;
 }

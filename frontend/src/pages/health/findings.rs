@@ -85,6 +85,8 @@ fn watched(code: &str) -> Option<&'static str> {
     Some(match code {
         // A fire for which no run is created is lost in the end.
         "missed" | "pending_handoffs" => "missed",
+        "budgets" => "missed,failed,late,recovered",
+        "late" => "late,recovered",
         "canary" => "missed,late",
         "failed" => "failed,recovered",
         "stalled" | "placement" | "places" | "claims" => "stalled,recovered",
@@ -123,6 +125,8 @@ pub(super) fn counted(code: &str) -> Option<Listed> {
         "pending_handoffs" => {
             ("The open fires", Route::Ledger, &[("verdict", "open"), ("range", "7d")])
         }
+        "late" => ("The late fires", Route::Runs, &[("q", "late:>5s")]),
+        "budgets" => ("The lost fires", Route::Ledger, &[("verdict", "missed"), ("range", "24h")]),
         "canary" => ("The canary's fires", Route::Ledger, &[("q", "module:carillon")]),
         "failed" => ("The failed runs", Route::Runs, &[("state", "failed"), ("q", "finished:<1h")]),
         "stalled" | "placement" | "places" | "queues" => {

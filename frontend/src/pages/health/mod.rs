@@ -3,7 +3,9 @@
 //! - `verdict`: the health in one line, also on other pages
 //! - `findings`: the current problems
 //! - `checks`: every health check
+//! - `budgets`: the budgets of tags
 
+mod budgets;
 mod checks;
 mod findings;
 pub(super) mod verdict;
@@ -51,5 +53,6 @@ pub(crate) fn Health() -> impl IntoView {
                 </div>
             </div>
         </AsyncView>
+        {budgets::budgets()}
     }
 }
