@@ -185,4 +185,9 @@ test("a crowded minute is told while one types, and left with one press", async 
   await expect(expression).toHaveValue("H 3 * * *");
   await expression.fill("18 3 * * *");
   await expect(crowd).toBeEmpty();
+  // A run of the workflow shows how long the new ones will take.
+  server.cli(["trigger", "crowd-a", "--wait", "--namespace", "crowd"]);
+  await page.getByRole("radio", { name: "An existing workflow" }).check();
+  await page.getByLabel("Workflow", { exact: true }).fill("crowd-a");
+  await expect(crowd).toContainText(/A run usually takes .+ of worker time in the next 7 days/);
 });

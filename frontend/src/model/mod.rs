@@ -132,7 +132,8 @@ pub(crate) use task::{Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use test_call::TestCall;
 pub(crate) use timeline::{Lane, LaneFold, LaneMark, LanePlan, LaneRun, RunsAtOnce};
 pub(crate) use timing::{
-    Candidate, DefinitionEffect, FireDay, Preview, PreviewFire, Problem, QuieterShift, Warning,
+    Candidate, CandidateStart, DefinitionEffect, FireDay, Preview, PreviewFire, Problem,
+    QuieterShift, Warning,
 };
 pub(crate) use usual::RunForecast;
 pub(crate) use viewer::{SavedView, Viewer};

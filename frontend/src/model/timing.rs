@@ -91,21 +91,29 @@ pub(crate) struct Preview {
 
 /// The starts that an unsaved timing would add to each minute of the next week.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Candidate {
     /// The busiest minute in which the timing fires; null if the timing does not fire in that week.
     pub(crate) busiest: Option<CandidateStart>,
     /// The shifts that lead to quieter minutes, the quietest first.
     pub(crate) quieter: Vec<QuieterShift>,
+    /// How long a run usually takes; null if that is not known.
+    pub(crate) usual_ms: Option<i64>,
+    /// How long the runs of all fires of the week take together.
+    pub(crate) work_ms: Option<i64>,
 }
 
 /// A minute in which the timing fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct CandidateStart {
     pub(crate) at: Moment,
     /// The number of starts without the timing.
     pub(crate) before: i64,
     /// The number of starts with the timing.
     pub(crate) after: i64,
+    /// How long the runs of these starts take together, as far as that is known.
+    pub(crate) work_ms: i64,
 }
 
 /// A shift in minutes, negative for earlier, after which the busiest minute has fewer starts.

@@ -1,7 +1,10 @@
 //! Upcoming fires per minute, and what an unsaved timing would add.
 
+use std::collections::HashMap;
+
 use async_graphql::{Context, Object, SimpleObject};
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use entity::schedule::Model;
 use futures::future::join_all;
 use timetable::Timetable;
 use uuid::Uuid;
@@ -14,10 +17,17 @@ use super::{
     payload::schedule,
     query::{usual, within},
     scalar::Instant,
+    scalar::{Instant, Long},
+    timing::{Timing, TimingInput, TimingProblem, compile_with},
     timing::{TimingInput, TimingProblem, compile_with},
     upcoming::{FiresLeft, begin, count, soonest_rows},
+    upcoming::{FiresLeft, begin, count, soonest_rows, usual_durations},
 };
-use crate::commands::modules::instants;
+use crate::{
+    commands::{BadInput, CommandError, modules::instants},
+    model::percentile,
+    store::{reads::within::Within, workflows},
+};
 
 /// A week in minutes.
 const MINUTES: i32 = 10_080;
@@ -29,6 +39,8 @@ const TOLD: usize = 100;
 const SHIFTS: i64 = 30;
 const TOLD_SHIFTS: usize = 5;
 const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
+/// The cost of a field about worker time: the newest runs of all schedules are read for it.
+const WORK: usize = 5_000;
 
 /// Queries of upcoming fires per minute.
 #[derive(Default)]
@@ -58,6 +70,11 @@ impl ReadingMinutes {
                     counts."
         )]
         schedule_id: Option<Uuid>,
+        #[graphql(
+            desc = "The name of the workflow that the candidate runs, in `namespace`: how long its \
+                    runs take is then known from its other schedules."
+        )]
+        workflow: Option<String>,
     ) -> Result<MinuteForecast> {
         cx.viewer()?;
         let minutes = bounded_by("minutes", minutes, MINUTES)?;
@@ -67,7 +84,12 @@ impl ReadingMinutes {
             None => None,
         };
         let from = begin(cx, from)?;
+        let workflow = match workflow {
+            Some(name) => Some(workflow_id(cx, &within, &name).await?),
+            None => edited.as_ref().map(|row| row.workflow_id),
+        };
         let (mut rows, is_all) = soonest_rows(cx, &within, search).await?;
+        let work = Work::of(cx, &rows, edited.as_ref(), workflow).await?;
         rows.retain(|row| Some(row.id) != schedule_id);
         let mut grid = Grid::new(from, minutes);
         grid.is_complete = is_all;
@@ -76,8 +98,9 @@ impl ReadingMinutes {
         let mut schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
             if let Ok(timetable) = timetable? {
+                let takes = work.durations.get(&row.id).copied().unwrap_or_default();
                 let one = FiresLeft::new(row, timetable, from, &mut grid.looks);
-                grid.add(&one.timetable, one.after, one.left);
+                grid.add(&one.timetable, one.after, one.left, takes);
                 schedules += 1;
             }
             // Yield to other tasks, however many schedules there are.
@@ -86,7 +109,7 @@ impl ReadingMinutes {
         let candidate = match candidate {
             None => None,
             Some(timing) => Some(match compile_with(cx, timing, edited.as_ref(), None).await? {
-                Ok(timetable) => grid.try_out(&timetable, from),
+                Ok(timetable) => grid.try_out(&timetable, from, work.usual),
                 Err(problem) => CandidateForecast::refused(problem.into()),
             }),
         };
@@ -99,6 +122,62 @@ impl ReadingMinutes {
             candidate,
         })
     }
+}
+
+/// The key of the workflow with this name, which must be in the only namespace of the forecast.
+async fn workflow_id(cx: &Context<'_>, within: &Within, name: &str) -> Result<Uuid> {
+    let Within::One(namespace) = within else {
+        let help = "name the namespace of the workflow, too";
+        return Err(BadInput::new("workflow", name, "is given for all namespaces", help).into());
+    };
+    let found = workflows::by_name(cx.store().read(), *namespace, name).await?;
+    Ok(found.ok_or_else(|| CommandError::not_found("workflow", name))?.id)
+}
+
+/// How long runs take, in milliseconds.
+#[derive(Default)]
+struct Work {
+    /// The usual duration of each schedule's runs; a schedule without successful runs has none.
+    durations: HashMap<Uuid, i64>,
+    /// The usual duration of the candidate's runs, if it is known.
+    usual: Option<i64>,
+}
+
+impl Work {
+    /// Reads the runs of these schedules, if the request asks for worker time. The candidate's runs
+    /// take as long as those of the schedule that it edits; otherwise as the median of all
+    /// schedules that run the same workflow.
+    async fn of(
+        cx: &Context<'_>,
+        rows: &[Model],
+        edited: Option<&Model>,
+        workflow: Option<Uuid>,
+    ) -> Result<Self> {
+        if !is_work_requested(cx) {
+            return Ok(Self::default());
+        }
+        let now = cx.commands().clock.now();
+        let durations = usual_durations(cx, rows, now).await?;
+        let own = match edited {
+            Some(row) => usual_durations(cx, std::slice::from_ref(row), now).await?,
+            None => HashMap::new(),
+        };
+        let usual = own.into_values().next().or_else(|| {
+            let same = rows.iter().filter(|row| Some(row.workflow_id) == workflow);
+            let mut of_workflow: Vec<i64> =
+                same.filter_map(|row| durations.get(&row.id).copied()).collect();
+            of_workflow.sort_unstable();
+            percentile(&of_workflow, 50)
+        });
+        Ok(Self { durations, usual })
+    }
+}
+
+fn is_work_requested(cx: &Context<'_>) -> bool {
+    let candidate = cx.look_ahead().field("candidate");
+    candidate.field("usualMs").exists()
+        || candidate.field("workMs").exists()
+        || ["starts", "busiest"].iter().any(|of| candidate.field(of).field("workMs").exists())
 }
 
 /// Upcoming fires per minute.
@@ -131,6 +210,15 @@ pub(super) struct CandidateForecast {
     /// Shifts of up to half an hour after which the candidate's busiest minute is quieter, the
     /// quietest first; at most 5.
     quieter: Vec<QuieterShift>,
+    /// How long a run of the candidate usually takes: the median of the newest 10 runs in the last
+    /// 30 days of the schedule that it edits, as far as they succeeded; otherwise the median of the
+    /// counted schedules that run the same workflow. Null if none has succeeded.
+    #[graphql(complexity = "WORK + child_complexity")]
+    usual_ms: Option<Long>,
+    /// How long the runs of all of the candidate's fires in the window take together, if each takes
+    /// as long as usual; null if `usualMs` is.
+    #[graphql(complexity = "WORK + child_complexity")]
+    work_ms: Option<Long>,
 }
 
 /// A minute in which a candidate fires.
@@ -142,6 +230,10 @@ pub(super) struct CandidateStart {
     before: u32,
     /// Fires of the minute with the candidate.
     after: u32,
+    /// How long the runs of these fires take together, those of the candidate included, if each
+    /// takes as long as usual. Fires whose runs have no usual duration do not count.
+    #[graphql(complexity = "WORK + child_complexity")]
+    work_ms: Long,
 }
 
 /// A shift of the candidate by some minutes.
@@ -155,13 +247,22 @@ pub(super) struct QuieterShift {
 
 impl CandidateForecast {
     fn refused(problem: TimingProblem) -> Self {
-        Self { problem: Some(problem), starts: vec![], busiest: None, quieter: vec![] }
+        Self {
+            problem: Some(problem),
+            starts: vec![],
+            busiest: None,
+            quieter: vec![],
+            usual_ms: None,
+            work_ms: None,
+        }
     }
 }
 
 /// The window's minutes, filled while fires are counted.
 struct Grid {
     starts: Vec<u32>,
+    /// How long the runs of each minute's fires take together, in milliseconds.
+    work: Vec<i64>,
     begin: DateTime<Utc>,
     looks: usize,
     is_complete: bool,
@@ -170,8 +271,9 @@ struct Grid {
 impl Grid {
     fn new(from: DateTime<Utc>, minutes: u64) -> Self {
         let begin = from.duration_trunc(TimeDelta::minutes(1)).unwrap_or(from);
-        let starts = vec![0; usize::try_from(minutes).unwrap_or_default()];
-        Self { starts, begin, looks: LOOKS, is_complete: true }
+        let minutes = usize::try_from(minutes).unwrap_or_default();
+        let (starts, work) = (vec![0; minutes], vec![0; minutes]);
+        Self { starts, work, begin, looks: LOOKS, is_complete: true }
     }
 
     fn end(&self) -> DateTime<Utc> {
@@ -182,14 +284,15 @@ impl Grid {
         usize::try_from((at - self.begin).num_minutes()).unwrap_or(usize::MAX)
     }
 
-    /// Counts at most `left` fires of a timing after an instant.
-    fn add(&mut self, timetable: &Timetable, after: DateTime<Utc>, left: u64) {
+    /// Counts at most `left` fires of a timing after an instant, whose runs take this many
+    /// milliseconds each.
+    fn add(&mut self, timetable: &Timetable, after: DateTime<Utc>, left: u64, takes: i64) {
         let last = self.end() - MOMENT;
         let fires = count(timetable, after, last).min(left);
         let fires = usize::try_from(fires).unwrap_or(usize::MAX);
         // A timing that fires more than twice a minute is counted minute by minute.
         if fires > 2 * self.starts.len() {
-            self.add_often(timetable, after, fires);
+            self.add_often(timetable, after, fires, takes);
             return;
         }
         let looked_at = fires.min(self.looks);
@@ -197,37 +300,55 @@ impl Grid {
         self.looks -= looked_at;
         for at in instants(timetable, after, last).take(looked_at) {
             let minute = self.minute(at);
-            if let Some(starts) = self.starts.get_mut(minute) {
+            if let (Some(starts), Some(work)) =
+                (self.starts.get_mut(minute), self.work.get_mut(minute))
+            {
                 *starts += 1;
+                *work = work.saturating_add(takes);
             }
         }
     }
 
-    fn add_often(&mut self, timetable: &Timetable, after: DateTime<Utc>, fires: usize) {
+    fn add_often(&mut self, timetable: &Timetable, after: DateTime<Utc>, fires: usize, takes: i64) {
         let looked_at = self.starts.len().min(self.looks);
         self.is_complete &= looked_at == self.starts.len();
         self.looks -= looked_at;
         let (mut begin, mut left) = (self.begin, u32::try_from(fires).unwrap_or(u32::MAX));
-        for starts in self.starts.iter_mut().take(looked_at) {
+        let minutes = self.starts.iter_mut().zip(&mut self.work);
+        for (starts, work) in minutes.take(looked_at) {
             let end = begin + TimeDelta::minutes(1);
             let here = count(timetable, after.max(begin - MOMENT), end - MOMENT);
             let here = u32::try_from(here).unwrap_or(u32::MAX).min(left);
             *starts += here;
+            *work = work.saturating_add(takes.saturating_mul(here.into()));
             left -= here;
             begin = end;
         }
     }
 
-    /// What the timing would add.
-    fn try_out(&self, timetable: &Timetable, from: DateTime<Utc>) -> CandidateForecast {
-        let mut own = Self { starts: vec![0; self.starts.len()], looks: LOOKS, ..*self };
-        own.add(timetable, from - MOMENT, u64::MAX);
+    /// What the timing would add. A run takes `usual` milliseconds, if that is known.
+    fn try_out(
+        &self,
+        timetable: &Timetable,
+        from: DateTime<Utc>,
+        usual: Option<i64>,
+    ) -> CandidateForecast {
+        let minutes = self.starts.len();
+        let (starts, work) = (vec![0; minutes], vec![0; minutes]);
+        let mut own = Self { starts, work, looks: LOOKS, ..*self };
+        own.add(timetable, from - MOMENT, u64::MAX, usual.unwrap_or_default());
         let busy: Vec<(usize, u32)> =
             own.starts.iter().copied().enumerate().filter(|(_, starts)| *starts > 0).collect();
         let told = |(minute, starts): &(usize, u32)| {
             let before = self.starts.get(*minute).copied().unwrap_or_default();
             let at = self.begin + TimeDelta::minutes(i64::try_from(*minute).unwrap_or(i64::MAX));
-            CandidateStart { at: at.into(), before, after: before.saturating_add(*starts) }
+            let of = |grid: &Self| grid.work.get(*minute).copied().unwrap_or_default();
+            CandidateStart {
+                at: at.into(),
+                before,
+                after: before.saturating_add(*starts),
+                work_ms: of(self).saturating_add(of(&own)).into(),
+            }
         };
         let all: Vec<CandidateStart> = busy.iter().map(told).collect();
         // The first of several equally busy minutes.
@@ -242,7 +363,15 @@ impl Grid {
         quieter.sort_by_key(|one| (one.starts, one.minutes.abs(), one.minutes));
         quieter.truncate(TOLD_SHIFTS);
         let starts = all.into_iter().take(TOLD).collect();
-        CandidateForecast { problem: None, starts, busiest, quieter }
+        let total = own.work.iter().fold(0_i64, |sum, work| sum.saturating_add(*work));
+        CandidateForecast {
+            problem: None,
+            starts,
+            busiest,
+            quieter,
+            usual_ms: usual.map(Into::into),
+            work_ms: usual.map(|_| total.into()),
+        }
     }
 
     /// The number of fires in the busiest minute if the candidate fired `shift` minutes later; None

@@ -32,8 +32,9 @@ pub(crate) fn candidate(
     timing: operations::candidate::TimingInput,
     namespace: String,
     schedule_id: Option<String>,
+    workflow: Option<String>,
 ) -> Ask<Candidate> {
-    let variables = operations::candidate::Variables { namespace, timing, schedule_id };
+    let variables = operations::candidate::Variables { namespace, timing, schedule_id, workflow };
     Ask::new::<operations::Candidate>(variables)
 }
 

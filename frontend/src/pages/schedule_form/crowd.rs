@@ -5,7 +5,8 @@ use leptos::prelude::*;
 use super::draft::Draft;
 use crate::{
     components::when_relative,
-    model::{Candidate, QuieterShift},
+    model::{Candidate, CandidateStart, QuieterShift},
+    time::duration,
 };
 
 /// How many quieter minutes are offered.
@@ -13,16 +14,40 @@ const OFFERED: usize = 3;
 
 /// A line with alternatives; empty if no other schedule starts in these minutes.
 pub(super) fn line(candidate: &Candidate, draft: Draft) -> AnyView {
+    let own = own_work(candidate);
     let Some(busiest) = candidate.busiest.as_ref().filter(|busiest| busiest.before > 0) else {
-        return ().into_any();
+        return own
+            .map_or_else(|| ().into_any(), |own| view! { <p class="crowd">{own}</p> }.into_any());
     };
     let zone = draft.zone.get_untracked();
     let zone = Some(zone.trim().to_owned()).filter(|zone| !zone.is_empty());
-    let starts = format!(" goes from {} to {} starts. ", busiest.before, busiest.after);
+    let starts = format!(
+        " goes from {} to {} starts{}. {}",
+        busiest.before,
+        busiest.after,
+        work_of(candidate, busiest),
+        own.map(|own| format!("{own} ")).unwrap_or_default(),
+    );
     view! {
         <p class="crowd">{when_relative(busiest.at, zone)}{starts}{offers(&candidate.quieter, draft)}</p>
     }
     .into_any()
+}
+
+/// The worker time of the starts in a minute. It lacks the schedule's own runs while their usual duration is not known.
+fn work_of(candidate: &Candidate, busiest: &CandidateStart) -> String {
+    match (busiest.work_ms, candidate.usual_ms) {
+        (0, _) => String::new(),
+        (work, Some(_)) => format!(", about {} of worker time", duration(work)),
+        (work, None) => format!(", about {} of worker time without its own", duration(work)),
+    }
+}
+
+/// The worker time of the schedule's own runs in the next week.
+fn own_work(candidate: &Candidate) -> Option<String> {
+    let (usual, work) = candidate.usual_ms.zip(candidate.work_ms)?;
+    let (usual, work) = (duration(usual), duration(work));
+    Some(format!("A run usually takes {usual}: {work} of worker time in the next 7 days."))
 }
 
 /// The offers for a single expression: the same expression in quieter minutes, or spread by the
@@ -91,6 +116,30 @@ fn spread(expression: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_worker_time_is_told_as_far_as_it_is_known() {
+        let busiest = |work_ms| CandidateStart {
+            at: crate::time::Moment::from_millis(0),
+            before: 41,
+            after: 42,
+            work_ms,
+        };
+        let of = |usual_ms: Option<i64>| Candidate {
+            busiest: Some(busiest(0)),
+            quieter: vec![],
+            usual_ms,
+            work_ms: usual_ms.map(|usual| 7 * usual),
+        };
+        let known = of(Some(60_000));
+        assert_eq!(work_of(&known, &busiest(720_000)), ", about 12 min of worker time");
+        assert_eq!(work_of(&known, &busiest(0)), "");
+        let unknown = work_of(&of(None), &busiest(720_000));
+        assert_eq!(unknown, ", about 12 min of worker time without its own");
+        let own = own_work(&known).unwrap();
+        assert_eq!(own, "A run usually takes 1 min: 7 min of worker time in the next 7 days.");
+        assert_eq!(own_work(&of(None)), None);
+    }
 
     #[test]
     fn a_shift_changes_minute_and_hour_alone() {

@@ -76,6 +76,13 @@ impl Draft {
         split(&self.calendars.get(), ',')
     }
 
+    /// The name of the existing workflow that the schedule runs; tracked. `None` for an inline task.
+    pub(super) fn chosen_workflow(&self) -> Option<String> {
+        let is_chosen = self.task.kind.with(|kind| kind == "workflow");
+        let name = is_chosen.then(|| self.workflow.get().trim().to_owned());
+        name.filter(|name| !name.is_empty())
+    }
+
     /// The values of all fields that apply.
     ///
     /// # Errors

@@ -36,14 +36,25 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
             timer.clear();
         }
     };
+    // The workflow matters only to the candidate: its runs show how long the new ones will take.
+    let workflow = RwSignal::new(None::<String>);
     Effect::new(move |_| {
-        let timing = (draft.timing(), draft.calendars());
+        let (timing, chosen) = ((draft.timing(), draft.calendars()), draft.chosen_workflow());
         stop();
         // The first query does not wait for a pause in the typing.
         if settled.with_untracked(Option::is_none) {
+            workflow.set(chosen);
             return settled.set(Some(timing));
         }
-        timer.set_value(set_timeout_with_handle(move || settled.set(Some(timing)), PAUSE).ok());
+        let settle = move || {
+            if workflow.with_untracked(|known| *known != chosen) {
+                workflow.set(chosen);
+            }
+            if settled.with_untracked(|known| known.as_ref() != Some(&timing)) {
+                settled.set(Some(timing));
+            }
+        };
+        timer.set_value(set_timeout_with_handle(settle, PAUSE).ok());
     });
     on_cleanup(stop);
     let edited = schedule.clone();
@@ -53,7 +64,8 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
     });
     let candidate = use_load(move || {
         let (timing, _) = settled.get()?;
-        Some(api::candidate(timing.into(), address.namespace(), edited.clone()))
+        let namespace = address.namespace();
+        Some(api::candidate(timing.into(), namespace, edited.clone(), workflow.get()))
     });
     Answers { preview, candidate, settled }
 }
