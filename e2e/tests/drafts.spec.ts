@@ -302,3 +302,34 @@ test("tokens and feeds keep what is typed until they are made", async ({ page, a
     await page.keyboard.press("Escape");
   }
 });
+
+test("what was typed for a version that was replaced is offered with what differs", async ({ page, server, admin }) => {
+  const create = `mutation ($input: CreateScheduleInput!) { createSchedule(input: $input) { schedule { id } } }`;
+  const input = { name: "replaced", timing: { expressions: ["@yearly"] }, task: { target: { noop: {} } } };
+  const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(create, { input });
+  const id = made.createSchedule.schedule.id;
+  await page.goto(`/ns/default/schedules/${id}/edit`);
+  await signIn(page, admin);
+  const noted = page.getByLabel("Note", { exact: true });
+  await noted.fill("typed for the first version");
+  await expect.poll(() => kept(page)).toContain("typed for the first version");
+  const change = `mutation ($id: UUID!) {
+    updateSchedule(input: { id: $id, expectedVersion: 1, priority: 7 }) { schedule { version } } }`;
+  await server.ask(change, { id });
+  await page.reload();
+  const offer = page.getByTestId("earlier-draft");
+  await expect(offer).toContainText("You had typed changes to version 1, and version 2 has replaced it since.");
+  await expect(offer).toContainText("note, priority");
+  await expect(noted).toHaveValue("");
+  await hasNoViolations(page, "the offer of an earlier draft");
+  await offer.getByRole("button", { name: "Use what was typed" }).click();
+  await expect(offer).toHaveCount(0);
+  await expect(noted).toHaveValue("typed for the first version");
+  await page.reload();
+  await expect(note(page)).toBeVisible();
+  await expect(noted).toHaveValue("typed for the first version");
+  await expect(offer).toHaveCount(0);
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect(noted).toHaveValue("");
+  await expect(offer).toHaveCount(0);
+});

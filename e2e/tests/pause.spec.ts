@@ -93,7 +93,11 @@ interface PausedFires {
 const FLEET = `
 module: pause-fleet
 schedules:
-  fleet-one: { when: "* * * * * *", tags: [pause-fleet], task: { target: { noop: {} } } }
+  fleet-one:
+    when: "* * * * * *"
+    tags: [pause-fleet]
+    task: { target: { noop: {} } }
+    ping: { success: "https://watchdog.invalid/fleet" }
   fleet-two: { when: "* * * * * *", tags: [pause-fleet], task: { target: { noop: {} } } }
 `;
 
@@ -114,6 +118,7 @@ test("a bulk pause lists fires, and its end lets choose what becomes of them", a
   await bar.getByRole("button", { name: "Pause" }).click();
   await expect(effect).toContainText(/fires of 2 schedules would fall into it until/);
   await expect(effect.getByRole("listitem").filter({ hasText: "fleet-one" })).toContainText("more");
+  await expect(effect).toContainText("The watchdog of fleet-one is not called during the pause, and will raise an alarm");
   await dialog.getByLabel("Reason").fill("maintenance");
   await dialog.getByRole("button", { name: "Pause 2 schedules" }).click();
   const paused = rows.and(page.locator("[data-state=paused]"));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, Ping, PlannedPause,
     PreviewFire, ReasonCode, Row, RunState, ScheduleState, Task, Verdict, Warning, Watched,
-    WindowLink, full::Full, run::ScheduleRef,
+    WindowLink, full::Full, run::ScheduleRef, run::ZoneRef,
 };
 use crate::time::Moment;
 
@@ -123,9 +123,17 @@ pub(crate) struct SearchPauseEffect {
 /// The effect of the pause on one of the found schedules.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct FoundPausedSchedule {
-    pub(crate) schedule: ScheduleRef,
+    pub(crate) schedule: FoundPausedName,
     pub(crate) fires: i64,
     pub(crate) sample: Vec<PreviewFire>,
+}
+
+/// The name of a found schedule, its zone, and its watchdog if it has one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct FoundPausedName {
+    pub(crate) name: String,
+    pub(crate) timing: ZoneRef,
+    pub(crate) ping: Option<Ping>,
 }
 
 /// The first fires that a pause has suppressed so far, oldest first.

@@ -23,6 +23,37 @@ pub(crate) struct SentDraft {
     is_restored: RwSignal<bool>,
 }
 
+/// What was typed for an earlier version of an object, which a newer version has replaced since.
+pub(crate) struct EarlierDraft {
+    key: String,
+    /// The version that the input was based on.
+    pub(crate) version: i64,
+    pub(crate) text: String,
+}
+
+/// How many versions back earlier input is looked for.
+const MAX_EARLIER: usize = 20;
+
+/// The latest input for an earlier version of the object with this id, if there is any.
+pub(crate) fn earlier_draft(id: &str, version: i64) -> Option<EarlierDraft> {
+    (1..version).rev().take(MAX_EARLIER).find_map(|version| {
+        let key = key_of(&version_key(id, version));
+        let text = memory::recall(&key).filter(|text| !text.is_empty())?;
+        Some(EarlierDraft { key, version, text })
+    })
+}
+
+/// The key of the draft of one version of an object.
+pub(crate) fn version_key(id: &str, version: i64) -> String {
+    format!("{id}.{version}")
+}
+
+/// The key of a draft in the browser's storage.
+fn key_of(key: &str) -> String {
+    let user = untrack(|| use_session().viewer()).map(|viewer| viewer.name).unwrap_or_default();
+    format!("carillon.draft.{user}.{key}")
+}
+
 /// Restores the earlier input, and saves further input. `read` returns the form as a text and tracks its fields;
 /// `write` puts such a text into the form.
 pub(crate) fn use_draft(
@@ -30,8 +61,7 @@ pub(crate) fn use_draft(
     read: impl Fn() -> String + 'static,
     write: impl Fn(&str) + 'static,
 ) -> Kept {
-    let user = untrack(|| use_session().viewer()).map(|viewer| viewer.name).unwrap_or_default();
-    let key = format!("carillon.draft.{user}.{key}");
+    let key = key_of(key);
     let blank = untrack(&read);
     let before = memory::recall(&key).filter(|text| !text.is_empty() && *text != blank);
     if let Some(text) = &before {
@@ -54,6 +84,11 @@ impl Kept {
         self.is_restored.get()
     }
 
+    /// Notes that the form has earlier input again.
+    pub(crate) fn came_back(self) {
+        self.is_restored.set(true);
+    }
+
     fn keep(self, text: &str) {
         let is_blank = self.blank.with_value(|blank| blank == text);
         self.key.with_value(|key| memory::remember(key, if is_blank { "" } else { text }));
@@ -69,6 +104,13 @@ impl Kept {
     pub(crate) fn sent(self) -> SentDraft {
         let key = self.key.get_value();
         SentDraft { text: memory::recall(&key), key, is_restored: self.is_restored }
+    }
+}
+
+impl EarlierDraft {
+    /// Deletes the input, because it was taken over or discarded.
+    pub(crate) fn forget(&self) {
+        memory::remember(&self.key, "");
     }
 }
 

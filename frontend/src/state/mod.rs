@@ -43,7 +43,9 @@ mod zone;
 pub(crate) use address::{Address, use_address};
 pub(crate) use clock::use_now;
 pub(crate) use density::use_density;
-pub(crate) use drafts::{Kept as Draft, SentDraft, use_draft};
+pub(crate) use drafts::{
+    EarlierDraft, Kept as Draft, SentDraft, earlier_draft, use_draft, version_key,
+};
 pub(crate) use every::use_every;
 pub(crate) use held::Held;
 pub(crate) use hold::{Hold, use_hold};

@@ -20,6 +20,8 @@ use crate::{
 const PAUSED: usize = 20;
 /// Number of schedules whose fires are listed for a resume. It is lower, because each takes a request.
 const RESUMED: usize = 5;
+/// Number of schedules whose watchdogs are named for a pause.
+const NAMED: usize = 10;
 /// Number of fires that are listed for each of these schedules.
 const FIRES: i64 = 3;
 
@@ -32,7 +34,8 @@ pub(super) fn paused(namespace: &str, searches: Vec<String>, until: RwSignal<Str
             Some(api::pause_preview_of_search(namespace.clone(), search.clone(), end))
         });
         let (words, schedules) = (effect.draw(fall_into_it), effect.draw(would_not_fire));
-        view! { <p class="hint" role="status">{words}</p>{schedules} }.into_any()
+        let alarms = effect.draw(alarms);
+        view! { <p class="hint" role="status">{words}</p>{schedules}{alarms} }.into_any()
     };
     let parts: Vec<_> = searches.into_iter().map(part).collect();
     view! { <div data-testid="bulk-effect">{parts}</div> }.into_any()
@@ -57,6 +60,36 @@ fn would_not_fire(effect: &SearchPauseEffect) -> AnyView {
         view! { <li class="muted">{words}</li> }.into_any()
     });
     view! { <ul class="sample">{lines}{rest}</ul> }.into_any()
+}
+
+/// Names the schedules whose watchdogs will raise alarms, because nothing calls them during the pause.
+fn alarms(effect: &SearchPauseEffect) -> AnyView {
+    let silent = effect.schedules.iter().filter(|found| found.fires > 0);
+    let silent = silent.filter(|found| found.schedule.ping.is_some());
+    let names: Vec<&str> = silent.map(|found| found.schedule.name.as_str()).collect();
+    match alarm_words(&names) {
+        Some(words) => view! { <p class="field-note">{words}</p> }.into_any(),
+        None => ().into_any(),
+    }
+}
+
+/// The sentence about the watchdogs of these schedules; `None` if there are none.
+fn alarm_words(names: &[&str]) -> Option<String> {
+    let (listed, rest) = names.split_at(names.len().min(NAMED));
+    let end = "during the pause, and will raise";
+    match (listed, rest.len()) {
+        ([], _) => None,
+        ([only], _) => Some(format!(
+            "The watchdog of {only} is not called {end} an alarm: pause its check there as well."
+        )),
+        (listed, more) => {
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let listed = listed.join(", ");
+            Some(format!(
+                "The watchdogs of {listed}{more} are not called {end} alarms: pause their checks there as well."
+            ))
+        }
+    }
 }
 
 fn paused_schedule(found: &FoundPausedSchedule) -> AnyView {
@@ -213,7 +246,16 @@ fn chosen_fires(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
 
 #[cfg(test)]
 mod tests {
-    use super::more;
+    use super::{alarm_words, more};
+
+    #[test]
+    fn the_watchdogs_that_a_pause_silences_are_named() {
+        assert_eq!(alarm_words(&[]), None);
+        assert!(alarm_words(&["a"]).unwrap().starts_with("The watchdog of a is not called"));
+        assert!(alarm_words(&["a", "b"]).unwrap().starts_with("The watchdogs of a, b are not"));
+        let many = alarm_words(&["x"; 12]).unwrap();
+        assert!(many.contains("x, x and 2 more are not called"), "{many}");
+    }
 
     #[test]
     fn a_list_that_is_whole_says_nothing_of_more() {

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::draft::Draft;
 
 /// The key under which the names of unsaved credentials are stored.
-const LEFT_OUT: &str = "left_out";
+pub(super) const LEFT_OUT: &str = "left_out";
 
 impl Draft {
     /// Every field except the expressions, the watchdog's addresses and the task's fields.

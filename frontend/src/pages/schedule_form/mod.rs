@@ -7,6 +7,7 @@
 //!
 //! - `draft`: the fields
 //! - `guard`: saves the fields as one text until the form is sent
+//! - `replaced`: offers what was typed for a version that has been replaced
 //! - `builder`: presets, and fields for the parts of an expression
 //! - `fixes`: the linter's warnings, each with a fix
 //! - `plan`: the values of the fields (pure)
@@ -35,6 +36,7 @@ mod plan;
 mod policies;
 mod preview;
 mod publish_input;
+mod replaced;
 pub(super) mod saving;
 mod target;
 mod timing;
@@ -59,7 +61,7 @@ use crate::{
         task_form::{lost_sentence, show_wrong_field},
     },
     route::Route,
-    state::{Draft as KeptDraft, use_address, use_draft, use_title},
+    state::{Draft as KeptDraft, use_address, use_draft, use_title, version_key},
 };
 
 /// The purpose of a form.
@@ -94,6 +96,7 @@ struct Start {
 /// The schedule that a form changes.
 struct Edited {
     id: String,
+    version: i64,
     /// Shows the effect of the change. A form that changes nothing does not load its code.
     effect: fn(String, Answers, Draft) -> AnyView,
 }
@@ -188,9 +191,9 @@ fn edit(before: Arc<ScheduleDetail>) -> AnyView {
     }
     let draft = Draft::of(&before);
     let start = Start {
-        key: format!("{id}.{version}"),
+        key: version_key(&id, version),
         purpose: Purpose::Change(StoredValue::new(before)),
-        edited: Some(Edited { id, effect: preview::effect }),
+        edited: Some(Edited { id, version, effect: preview::effect }),
     };
     view! { {head}{form(draft, start, "Save changes", &back)} }.into_any()
 }
@@ -200,6 +203,8 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route) -> AnyVi
     let Start { key, purpose, edited } = start;
     let kept = use_draft(&key, move || draft.kept(), move |text| draft.restore(text));
     let schedule = edited.as_ref().map(|edited| edited.id.clone());
+    let earlier =
+        edited.as_ref().map(|edited| replaced::offer(draft, kept, &edited.id, edited.version));
     let answers = preview::use_preview(draft, schedule.clone());
     let errors = Errors::new(answers.preview);
     let (busy, asked) = (RwSignal::new(false), RwSignal::new(0_u32));
@@ -223,6 +228,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route) -> AnyVi
     };
     view! {
         {restored(kept, lost)}
+        {earlier}
         <form on:submit=submit novalidate>
             <div class="form-grid">
                 <div class="form-main">
