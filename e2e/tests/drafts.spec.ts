@@ -319,7 +319,7 @@ test("what was typed for a version that was replaced is offered with what differ
   await page.reload();
   const offer = page.getByTestId("earlier-draft");
   await expect(offer).toContainText("You had typed changes to version 1, and version 2 has replaced it since.");
-  await expect(offer).toContainText("note, priority");
+  await expect(offer).toContainText("these fields of it: note, priority");
   await expect(noted).toHaveValue("");
   await hasNoViolations(page, "the offer of an earlier draft");
   await offer.getByRole("button", { name: "Use what was typed" }).click();

@@ -189,14 +189,15 @@ impl FleetFigures {
         let gauge = meter.f64_observable_gauge(name).with_description(text);
         gauge
             .with_callback(move |gauge| {
-                let FleetReading::All(found) = &*fleet.locked() else { return };
-                for sample in &found.budgets {
-                    let labels = [
-                        KeyValue::new("namespace", sample.namespace.clone()),
-                        KeyValue::new("tag", sample.tag.clone()),
-                        KeyValue::new("figure", sample.figure),
-                    ];
-                    gauge.observe(of(sample), &labels);
+                if let FleetReading::All(found) = &*fleet.locked() {
+                    for sample in &found.budgets {
+                        let labels = [
+                            KeyValue::new("namespace", sample.namespace.clone()),
+                            KeyValue::new("tag", sample.tag.clone()),
+                            KeyValue::new("figure", sample.figure),
+                        ];
+                        gauge.observe(of(sample), &labels);
+                    }
                 }
             })
             .build();

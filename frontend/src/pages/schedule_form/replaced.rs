@@ -67,7 +67,7 @@ fn note(earlier: &EarlierDraft, version: i64, differs: &[String]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "You had typed changes to version {}, and version {version} has replaced it since. They differ from it in: {}{more}.",
+        "You had typed changes to version {}, and version {version} has replaced it since. What you typed replaces these fields of it: {}{more}.",
         earlier.version,
         listed.join(", "),
     )
