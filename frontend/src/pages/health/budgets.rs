@@ -199,6 +199,10 @@ fn edit_form(editing: &Editing, edit: Asked<Editing>, loading: Loading) -> AnyVi
             late_ms: optional("limits.lateMs", late)?,
             span_minutes: number("limits.spanMinutes", span)?,
         };
+        let all = [limits.missed, limits.failed, limits.stalled, limits.late_ms];
+        if all.iter().all(Option::is_none) {
+            return Err(Failure::of_field("limits.missed", "Enter at least one limit."));
+        }
         let said = format!("The budget of {tag} is set.");
         let ask = api::settings::set_health_budget(namespace.clone(), tag, limits, key);
         Ok(Change { ask, said })
