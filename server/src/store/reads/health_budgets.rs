@@ -5,7 +5,7 @@
 //! a schedule's runs, only where a budget limits it, and of a bounded number of runs.
 
 use entity::Timestamp;
-use sea_orm::{FromQueryResult, Value};
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 use uuid::Uuid;
 
 use super::{
@@ -68,7 +68,9 @@ pub async fn measured(
     now: Timestamp,
 ) -> Result<Vec<MeasuredBudget>, StoreError> {
     let dialect = store.dialect();
-    let oldest = now.0 - MAX_SPAN_MS;
+    // Without a budget, nothing else is read.
+    let Some(span_ms) = longest_span(store, scope).await? else { return Ok(vec![]) };
+    let oldest = now.0 - span_ms;
     let mut values: Vec<Value> = vec![now.0.into(), oldest.into(), first_key(oldest).into()];
     let chosen = chosen(&scope.within, scope.tag.as_deref(), &mut values);
     let has = dialect.list_has("s.tags", "b.tag");
@@ -116,6 +118,16 @@ pub async fn measured(
     );
     let statement = dialect.statement(sql, values);
     Ok(MeasuredBudget::find_by_statement(statement).all(store.read()).await?)
+}
+
+/// The longest span of the scope's budgets; `None` if there are no budgets.
+async fn longest_span(store: &Store, scope: &HealthScope) -> Result<Option<i64>, StoreError> {
+    let mut values = Vec::new();
+    let chosen = chosen(&scope.within, scope.tag.as_deref(), &mut values);
+    let sql = format!("SELECT max(b.span_ms) AS span_ms FROM health_budget b{chosen}");
+    let row = store.read().query_one_raw(store.dialect().statement(sql, values)).await?;
+    let span: Option<Option<i64>> = row.map(|row| row.try_get("", "span_ms")).transpose()?;
+    Ok(span.flatten())
 }
 
 /// The condition on the budgets `b` of a scope, with WHERE; its values are added to `values`.
