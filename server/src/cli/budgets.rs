@@ -26,7 +26,6 @@ pub(super) struct Budgets {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Set the budget of a tag, in place of an earlier one; a value may reach its limit
     Set(Box<NewBudget>),
     /// Remove the budget of a tag; the server's thresholds apply to it again
     Remove {
@@ -37,7 +36,7 @@ enum Action {
     },
 }
 
-/// The limits of a budget, of which at least one is needed.
+/// Set the budget of a tag, in place of an earlier one; a value may reach its limit
 #[derive(Debug, Args)]
 struct NewBudget {
     /// The tag; no schedule needs to have it yet
