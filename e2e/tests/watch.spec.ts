@@ -386,7 +386,11 @@ test("the budget of a tag is set, exceeded, edited and removed on the health pag
   // The schedule with the tag fails every two seconds.
   await expect(row).toHaveAttribute("data-state", "unhealthy", { timeout: 30_000 });
   await expect(row).toContainText("0 of 500");
-  await expect(page.getByTestId("finding").filter({ hasText: "with the tag watched" })).toBeVisible({ timeout: 30_000 });
+  const finding = page.getByTestId("finding").filter({ hasText: "with the tag watched" });
+  await expect(finding).toBeVisible({ timeout: 30_000 });
+  // It leads to the ledger of the budget's namespace, narrowed to the tag.
+  const ledger = finding.getByRole("link", { name: "The lost fires" });
+  await expect(ledger).toHaveAttribute("href", /default\/ledger\?verdict=missed&range=24h&q=tag%3Awatched$/);
   await hasNoViolations(page, "health with a budget");
   await row.getByRole("link", { name: / of 0$/ }).click();
   await expect(page).toHaveURL(/runs\?state=failed&q=tag%3Awatched/);

@@ -32,6 +32,8 @@ pub(crate) struct Finding {
     pub(crate) namespace: Option<String>,
     pub(crate) nodes: Vec<String>,
     pub(crate) since: Option<Moment>,
+    /// The search for the schedules with the problem, if it is about certain tags.
+    pub(crate) search: Option<String>,
     pub(crate) schedules: Vec<ScheduleLink>,
 }
 

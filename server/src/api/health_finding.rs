@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use async_graphql::{Context, Enum, SimpleObject};
 use entity::Timestamp;
@@ -12,8 +12,13 @@ use super::{
     schedule::Schedule,
 };
 use crate::{
-    engine::maintenance::{advice::advice, health::Check},
+    config,
+    engine::maintenance::{
+        advice::advice,
+        health::{Check, JudgedBudget, judged_budgets},
+    },
     store::reads::{
+        health::HealthScope,
         health_causes::{FigureCause, HealthFigure, causes},
         within::Within,
     },
@@ -21,6 +26,9 @@ use crate::{
 
 /// Maximum number of schedules that a finding names.
 const MAX_SCHEDULES: i64 = 10;
+
+/// Maximum number of tags in the search of a finding: a search takes 20 values.
+const MAX_TAGS: usize = 20;
 
 /// Something that is wrong, and what to do about it.
 #[derive(SimpleObject)]
@@ -46,6 +54,9 @@ pub(crate) struct HealthFinding {
     nodes: Vec<String>,
     /// When the problem began, if known.
     since: Option<Instant>,
+    /// The search, in the language of docs/search.md, that finds the schedules with the problem;
+    /// null if the finding is not about certain tags.
+    search: Option<String>,
 }
 
 /// How severe a finding is.
@@ -78,6 +89,10 @@ impl HealthFinding {
                 }
                 None => vec![],
             };
+            let over = match check.name {
+                "budgets" => exceeded(cx, within).await?,
+                _ => vec![],
+            };
             findings.push(Self {
                 code: check.name.to_owned(),
                 severity: if check.healthy {
@@ -89,15 +104,40 @@ impl HealthFinding {
                 help: advice(check.name),
                 value: check.value.clone(),
                 limit: check.limit.clone(),
-                namespace: counted(check.name).and(name.clone()),
+                namespace: counted(check.name).and(name.clone()).or_else(|| only_namespace(&over)),
                 since: causes.iter().map(|cause| cause.since).min().map(Into::into),
                 schedules: schedules(cx, &causes).await?,
                 nodes: check.nodes.clone(),
+                search: tags(&over),
             });
         }
         findings.sort_by_key(|finding| finding.severity);
         Ok(findings)
     }
+}
+
+/// The budgets of these namespaces that are exceeded.
+async fn exceeded(cx: &Context<'_>, within: &Within) -> Result<Vec<JudgedBudget>> {
+    let scope = HealthScope { within: within.clone(), tag: None };
+    let now = Timestamp::from(cx.commands().clock.now());
+    let limits = cx.data_unchecked::<config::Health>();
+    let mut budgets = judged_budgets(cx.store(), &scope, now, limits).await?;
+    budgets.retain(|budget| !budget.is_healthy());
+    Ok(budgets)
+}
+
+/// The namespace of these budgets; None if they are of several.
+fn only_namespace(budgets: &[JudgedBudget]) -> Option<String> {
+    let first = &budgets.first()?.measured.namespace;
+    let is_only = budgets.iter().all(|budget| budget.measured.namespace == *first);
+    is_only.then(|| first.clone())
+}
+
+/// The search for the tags of these budgets.
+fn tags(budgets: &[JudgedBudget]) -> Option<String> {
+    let tags: BTreeSet<&str> = budgets.iter().map(|budget| &*budget.measured.tag).collect();
+    let tags: Vec<&str> = tags.into_iter().take(MAX_TAGS).collect();
+    (!tags.is_empty()).then(|| format!("tag:{}", tags.join(",")))
 }
 
 /// The figure that this check counts per schedule; None if it does not.

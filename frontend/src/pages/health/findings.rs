@@ -31,7 +31,7 @@ fn item(finding: &Finding) -> AnyView {
     let figure = limit.unwrap_or_else(|| finding.value.clone());
     let namespace = finding.namespace.as_deref();
     let counted = counted(&finding.code).map(|listed| {
-        let href = listed.href(namespace);
+        let href = listed.searched(namespace, finding.search.as_deref());
         view! { <a class="button" href=href>{listed.words}</a> }.into_any()
     });
     let watched = watched(&finding.code).map(|on| match &finding.namespace {
@@ -108,12 +108,19 @@ pub(super) struct Listed {
 impl Listed {
     /// The address of that page. `namespace` is the measured namespace; `None` if all were measured.
     pub(super) fn href(&self, namespace: Option<&str>) -> String {
+        self.searched(namespace, None)
+    }
+
+    /// The address of that page, narrowed by a search.
+    fn searched(&self, namespace: Option<&str>, search: Option<&str>) -> String {
         // The cluster's page is the same for all namespaces.
         if self.route == Route::Cluster {
             return self.route.path();
         }
         let scope = namespace.map_or(Scope::All, |namespace| Scope::One(namespace.to_owned()));
-        self.route.narrowed_in(&scope, self.query)
+        let mut query: Vec<(&str, &str)> = self.query.to_vec();
+        query.extend(search.map(|search| ("q", search)));
+        self.route.narrowed_in(&scope, &query)
     }
 }
 

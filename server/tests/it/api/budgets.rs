@@ -94,7 +94,7 @@ async fn a_budget_judges_the_schedules_with_its_tag_in_its_span(database: TestDa
         ])
     );
     // The whole health names the tag, the value and the limit, and does not fail for it.
-    let health = "{ health { checks { name healthy value } findings { code severity message } } }";
+    let health = "{ health { checks { name healthy value } findings { code severity message namespace search } } }";
     let health = desk.ask(health, json!({})).await["health"].take();
     let checks = health["checks"].as_array().unwrap();
     let check = checks.iter().find(|check| check["name"] == "budgets").unwrap();
@@ -102,6 +102,10 @@ async fn a_budget_judges_the_schedules_with_its_tag_in_its_span(database: TestDa
     let findings = health["findings"].as_array().unwrap();
     let finding = findings.iter().find(|finding| finding["code"] == "budgets").unwrap();
     assert_eq!(finding["severity"], "WARNING");
+    assert_eq!(
+        (&finding["namespace"], &finding["search"]),
+        (&json!("default"), &json!("tag:reporting"))
+    );
     assert!(finding["message"].as_str().unwrap().contains("the tag reporting"), "{finding}");
     lose(&desk, &invoices, 1, 5).await;
     assert_eq!(budgets(&desk).await[0]["missed"]["exceeded"], true);
