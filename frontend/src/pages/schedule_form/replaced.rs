@@ -82,8 +82,8 @@ fn differing(one: &str, other: &str) -> Vec<String> {
     let value = |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned();
     names
         .into_iter()
-        .filter(|name| name.as_str() != LEFT_OUT)
-        .filter(|name| {
+        .filter(|&name| name.as_str() != LEFT_OUT)
+        .filter(|&name| {
             value(&one, name).unwrap_or_default() != value(&other, name).unwrap_or_default()
         })
         .map(|name| name.replace('_', " "))
