@@ -129,9 +129,11 @@ impl Health {
         Ok(Watched::of(cx, namespace).await?.look().await?)
     }
 
-    /// The names of the checks that fail.
+    /// The names of the checks that fail, and `budgets` if any is exceeded: that is no failure of the
+    /// server, but news for those who follow its health.
     pub(super) fn failing(&self) -> Vec<&str> {
-        let failing = self.checks.iter().filter(|check| !check.healthy);
+        let is_exceeded = |check: &HealthCheck| check.name == "budgets" && check.value != "0";
+        let failing = self.checks.iter().filter(|check| !check.healthy || is_exceeded(check));
         failing.map(|check| &*check.name).collect()
     }
 }

@@ -1,9 +1,12 @@
 //! Budgets of tags: set, judged, shown and removed.
 
+use std::time::Duration;
+
 use entity::{
     fire::{self, Reason, Verdict},
     user::Role,
 };
+use futures::StreamExt;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
@@ -16,6 +19,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_budget_judges_the_schedules_with_its_tag_in_its_span,
+    a_follower_of_the_health_hears_of_an_exceeded_budget,
     a_budget_limits_how_late_fires_are,
     a_budget_is_replaced_removed_and_audited,
     a_budget_that_limits_nothing_or_too_much_is_refused,
@@ -111,6 +115,29 @@ async fn a_budget_judges_the_schedules_with_its_tag_in_its_span(database: TestDa
     assert_eq!(budgets(&desk).await[0]["missed"]["exceeded"], true);
 }
 
+async fn a_follower_of_the_health_hears_of_an_exceeded_budget(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = tagged(&desk, "invoices", "billing").await;
+    set(&desk, "billing", json!({ "missed": 0, "spanMinutes": 1440 })).await;
+    let query = "subscription($since: String) { healthEvents(since: $since) {
+        cursor health { healthy checks { name value } } } }";
+    let next = async |since: Value| {
+        let mut events = desk.subscribe(query, json!({ "since": since }));
+        let event = tokio::time::timeout(Duration::from_secs(60), events.next()).await;
+        let event = event.unwrap().unwrap().data.into_json().unwrap()["healthEvents"].take();
+        let checks = event["health"]["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == "budgets").unwrap();
+        (event["cursor"].clone(), check["value"].clone())
+    };
+    let (before, exceeded) = next(Value::Null).await;
+    assert_eq!(exceeded, "0");
+    lose(&desk, &id, 1, 10).await;
+    desk.clock.pass(Duration::from_secs(60));
+    let (after, exceeded) = next(before.clone()).await;
+    assert_eq!(exceeded, "1");
+    assert_ne!(after, before);
+}
+
 async fn a_budget_limits_how_late_fires_are(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = tagged(&desk, "invoices", "billing").await;
@@ -131,7 +158,7 @@ async fn a_budget_limits_how_late_fires_are(database: TestDatabase) {
     delay(9_000).await;
     let over = json!({ "value": 9000, "limit": 5000, "own": 5000, "exceeded": true });
     assert_eq!(late().await, over);
-    desk.clock.advance(std::time::Duration::from_secs(3_601));
+    desk.clock.advance(Duration::from_secs(3_601));
     assert_eq!(late().await["value"], Value::Null, "the span has passed");
 }
 
