@@ -4,9 +4,10 @@ use graphql_client::GraphQLQuery;
 
 use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
-    ApiToken, Budget, CalendarFeed, FeedKind, Membership, Named, Namespace, Page, Profile as ProfileAnswer,
-    Retention as RetentionAnswer, RetentionPreview as RetentionPreviewAnswer, Role, Secret,
-    SecretUserKind, Session, User, ViewerKind,
+    ApiToken, Budget, CalendarFeed, FeedKind, Membership, Named, Namespace, Page,
+    Profile as ProfileAnswer, Retention as RetentionAnswer,
+    RetentionPreview as RetentionPreviewAnswer, Role, Secret, SecretUserKind, Session, User,
+    ViewerKind,
 };
 
 operations! {

@@ -9,6 +9,7 @@ mod batching;
 mod budgets;
 mod buffering;
 mod calendars;
+mod candidates;
 mod creating;
 mod creating_many;
 mod creating_together;
