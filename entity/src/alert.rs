@@ -76,6 +76,11 @@ pub struct Model {
     pub acknowledged_note: Option<String>,
     /// When the acknowledgement ends; null if it lasts as long as the alert.
     pub acknowledged_until: Option<Timestamp>,
+    /// When the alert was withdrawn, because its event ended within the grace period of its rule.
+    /// Such a row is only there for the followers of alerts.
+    pub withdrawn_at: Option<Timestamp>,
+    /// The stamp of the row's last change, for the change feed.
+    pub changed: i64,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -98,6 +98,8 @@ pub struct Model {
     pub cancelled_at: Option<Timestamp>,
     /// When the last fire of the backfill ended.
     pub finished_at: Option<Timestamp>,
+    /// The stamp of the last change of the backfill or its fires, for the change feed.
+    pub changed: i64,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -155,6 +155,9 @@ pub struct Model {
     /// Why a late fire was missed; also set on a fire that waits for such fires.
     /// Fires with a value never skip or stop each other: they run one after another.
     pub made_up_for: Option<MadeUpFor>,
+    /// The stamp of the row's last change for the change feed: only for fires that wait in a
+    /// buffer, or were decided without a run. The feed of runs contains the others.
+    pub changed: Option<i64>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -1,4 +1,5 @@
-//! The position up to which the change feed has been counted into the statistics.
+//! The position up to which the change feed has been counted into the statistics. On SQLite, also
+//! the greatest stamps of removed alerts, backfills and fires, because later stamps are greater.
 
 use sea_orm::entity::prelude::*;
 

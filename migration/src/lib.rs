@@ -55,6 +55,7 @@ mod m0046_ends_of_pauses;
 mod m0047_skipped_for_load;
 mod m0048_self_paused;
 mod m0049_maintenance_windows;
+mod m0050_more_feeds;
 mod m0052_health_budgets;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
@@ -113,6 +114,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0048_self_paused::Migration),
             Box::new(m0049_maintenance_windows::Migration),
             Box::new(m0052_health_budgets::Migration),
+            Box::new(m0050_more_feeds::Migration),
         ]
     }
 }

@@ -82,6 +82,7 @@ fn models(seeded: &Seeded, at: Timestamp) -> (fire::Model, run::Model) {
         recovery_attempts: 0,
         recovery_at: None,
         made_up_for: None,
+        changed: None,
     };
     let run = run::Model {
         id,

@@ -12,8 +12,8 @@
 //!   request
 //! - `aside`: requests that compute, executed off the event loop; `tenants`: the namespaces that
 //!   they count for
-//! - `roots`: the root types, merged from `query`, `mutation`, `people` and others; `subscription`;
-//!   `payload`: results of mutations
+//! - `roots`: the root types, merged from `query`, `mutation`, `people` and others; `subscription`
+//!   and `work_events`; `payload`: results of mutations
 //! - `call`: the form in which a mutation is stored under its idempotency key
 //! - `context`: permissions and layers; `error`: refusals; `page`: Relay pages; `loaders`: batched
 //!   reads
@@ -135,6 +135,7 @@ mod upcoming;
 mod values;
 mod viewer;
 mod watching;
+mod work_events;
 mod worker;
 mod workflow;
 mod workflow_input;

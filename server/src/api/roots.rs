@@ -34,6 +34,7 @@ use super::{
     timeline::ReadingTimeline,
     upcoming::ReadingAhead,
     watching::Watching,
+    work_events::FollowingWork,
     worker::{OrderingWorkers, ReadingWorkers},
     workflow_text::ReadingTexts,
 };
@@ -95,4 +96,4 @@ struct FleetMutations(
 
 /// Subscriptions. Each event contains a cursor from which to resume.
 #[derive(MergedSubscription, Default)]
-pub struct Subscription(Following, Watching);
+pub struct Subscription(Following, FollowingWork, Watching);

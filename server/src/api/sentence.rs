@@ -299,6 +299,7 @@ mod tests {
             recovery_attempts: 0,
             recovery_at: None,
             made_up_for: None,
+            changed: None,
         }
     }
 

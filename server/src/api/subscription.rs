@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The number of rows read at once.
-const BATCH: u64 = 200;
+pub(super) const BATCH: u64 = 200;
 
 /// The events of a subscription.
 pub(super) type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
@@ -217,7 +217,7 @@ pub(crate) struct ScheduleEvent {
     schedule_id: Uuid,
 }
 
-fn position(since: Option<&str>) -> Result<Option<Cursor>> {
+pub(super) fn position(since: Option<&str>) -> Result<Option<Cursor>> {
     Ok(since.map(|text| text.parse().map_err(|_| not_a_cursor(text))).transpose()?)
 }
 
@@ -225,12 +225,12 @@ fn line(since: &str) -> Result<i64> {
     Ok(since.parse().map_err(|_| not_a_cursor(since))?)
 }
 
-fn not_a_cursor(text: &str) -> BadInput {
+pub(super) fn not_a_cursor(text: &str) -> BadInput {
     let help = "give the cursor of the last event that you saw, or leave it out";
     BadInput::new("since", text, "is not a cursor of this feed", help)
 }
 
-fn batch<T>(batch: feed::ChangedRows<T>) -> FeedRead<Cursor, T> {
+pub(super) fn batch<T>(batch: feed::ChangedRows<T>) -> FeedRead<Cursor, T> {
     FeedRead { rows: batch.rows, position: batch.position, more: batch.more, ended: false }
 }
 
@@ -269,7 +269,7 @@ async fn lines(
     Ok(FeedRead { rows, position, more, ended: settled && !more })
 }
 
-fn events<T: 'static, E: 'static>(
+pub(super) fn events<T: 'static, E: 'static>(
     rows: BoxStream<'static, std::result::Result<T, StoreError>>,
     event: impl Fn(T) -> E + Send + 'static,
 ) -> Events<E> {

@@ -13,5 +13,6 @@ mod rule;
 mod rule_input;
 
 pub(super) use self::{
-    channel::AlertChannel, mutation::AlertMutation, query::AlertQuery, rule::AlertRule,
+    alert::Alert, channel::AlertChannel, mutation::AlertMutation, query::AlertQuery,
+    rule::AlertRule,
 };

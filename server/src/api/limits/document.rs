@@ -30,7 +30,19 @@ const MAX_HEAVY: u64 = 20;
 /// where all requests are served.
 const MAX_HEAVY_OF_EVENT: u64 = 1;
 /// The fields from an event to the timing of its schedule. None of them is a list.
-const TO_TIMING: [&str; 5] = ["runEvents", "run", "scheduleEvents", "schedule", "timing"];
+const TO_TIMING: [&str; 11] = [
+    "runEvents",
+    "run",
+    "fireEvents",
+    "fire",
+    "alertEvents",
+    "alert",
+    "backfillEvents",
+    "backfill",
+    "scheduleEvents",
+    "schedule",
+    "timing",
+];
 /// The largest cost of introspection. A client's full introspection costs a third of it.
 const MAX_INTROSPECTION: u64 = 1_000_000;
 /// How deep selections and fragments together may nest. Below this limit, the library checks the

@@ -90,7 +90,7 @@ impl Commands {
                 until: until.map(Into::into),
                 tells_again,
             };
-            notes::acknowledge(&tx, &row, given).await?;
+            notes::acknowledge(self.store.dialect(), &tx, &row, given).await?;
             let entry = Entry {
                 action: "alert.acknowledge",
                 namespace: Some(row.namespace_id),
@@ -127,7 +127,7 @@ impl Commands {
                 let ripe = Timestamp(row.began_at.0.saturating_add(grace));
                 ripe.max(self.clock.now().into())
             });
-            notes::unacknowledge(&tx, &row, tell_at).await?;
+            notes::unacknowledge(self.store.dialect(), &tx, &row, tell_at).await?;
             let entry = Entry {
                 action: "alert.unacknowledge",
                 namespace: Some(row.namespace_id),

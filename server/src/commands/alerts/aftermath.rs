@@ -58,7 +58,9 @@ impl Commands {
                     tx.rollback().await?;
                     return Ok(());
                 }
-                let over = rules::let_go(&tx, id, self.clock.now().into(), PIECE).await?;
+                let over =
+                    rules::let_go(self.store.dialect(), &tx, id, self.clock.now().into(), PIECE)
+                        .await?;
                 self.store.commit(tx).await?;
                 if over < PIECE {
                     return Ok::<(), StoreError>(());

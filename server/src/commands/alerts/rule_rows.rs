@@ -94,7 +94,8 @@ impl Commands {
             columns.since = Set(now.into());
             // Ends alerts from an earlier time when the rule was active, in case their clean-up was
             // interrupted.
-            while rules::let_go(tx, row.id, now.into(), PIECE).await? == PIECE {}
+            let dialect = self.store.dialect();
+            while rules::let_go(dialect, tx, row.id, now.into(), PIECE).await? == PIECE {}
             self.begin_feeds(tx, now).await?;
         }
         let written = rules::update(tx, row.id, columns).await;

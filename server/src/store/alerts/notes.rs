@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::pending::told_or;
 use crate::store::{
-    DatabaseTransaction, Page, PageWindow, Store, StoreError,
+    DatabaseTransaction, Dialect, Page, PageWindow, Store, StoreError,
     db::{bulk::Bulk, page::page_descending, within::Within},
 };
 
@@ -64,15 +64,27 @@ pub struct Filter {
 const CHUNK: usize = 500;
 
 /// Adds alerts. Alerts that are already recorded stay unchanged.
-pub async fn add_new(tx: &DatabaseTransaction, rows: Vec<Model>) -> Result<(), StoreError> {
+pub async fn add_new(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    rows: Vec<Model>,
+) -> Result<(), StoreError> {
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
     let rows: Vec<ActiveModel> = rows.into_iter().map(IntoActiveModel::into_active_model).collect();
-    for chunk in rows.chunks(CHUNK) {
+    for (chunk, ids) in rows.chunks(CHUNK).zip(ids.chunks(CHUNK)) {
         Entity::insert_many(chunk.to_vec())
             .on_conflict_do_nothing_on([Column::RuleId, Column::Occurrence])
             .exec_without_returning(tx)
             .await?;
+        let stamped = Entity::update_many().col_expr(Column::Changed, stamp(store.dialect()));
+        stamped.filter(Column::Id.is_in(ids.iter().copied())).exec(tx).await?;
     }
     Ok(())
+}
+
+/// The stamp of a change of alerts, for the change feed.
+pub(super) fn stamp(dialect: &Dialect) -> SimpleExpr {
+    Expr::cust(dialect.stamp("alert"))
 }
 
 /// The alerts in `rows` that are already recorded, by rule and occurrence.
@@ -149,6 +161,11 @@ pub async fn go_on(
     tx: &DatabaseTransaction,
     going: &[Going],
 ) -> Result<(), StoreError> {
+    let sql = format!(
+        "UPDATE alert SET last_at = v.last_at, count = v.count, run_id = v.run_id, \
+           detail = v.detail, changed = {} FROM v WHERE alert.id = v.id AND alert.ended_at IS NULL",
+        store.dialect().stamp("alert")
+    );
     for going in going.chunks(CHUNK) {
         let statement = Bulk::default()
             .uuid("id", going.iter().map(|one| one.id))
@@ -156,19 +173,15 @@ pub async fn go_on(
             .int("count", going.iter().map(|one| one.count))
             .uuid("run_id", going.iter().map(|one| one.run_id))
             .text("detail", going.iter().map(|one| one.detail.clone()))
-            .statement(
-                store.dialect(),
-                "UPDATE alert SET last_at = v.last_at, count = v.count, run_id = v.run_id, \
-                   detail = v.detail FROM v WHERE alert.id = v.id AND alert.ended_at IS NULL",
-                vec![],
-            );
+            .statement(store.dialect(), &sql, vec![]);
         tx.execute_raw(statement).await?;
     }
     Ok(())
 }
 
-/// Ends alerts. An alert that did not outlast its grace period is removed. If the beginning of an
-/// alert was to be reported again after an acknowledgement, only its end is reported.
+/// Ends alerts. An alert that did not outlast its grace period is withdrawn: only followers see it
+/// from then on, and its event may be recorded again. If the beginning of an alert was to be
+/// reported again after an acknowledgement, only its end is reported.
 pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
     for over in over.chunks(CHUNK) {
         let ended = || {
@@ -177,27 +190,38 @@ pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Resu
                 .int("ended_at", over.iter().map(|one| one.ended_at.0))
                 .int("tell_at", over.iter().map(|one| one.tell_at.map(|at| at.0)))
         };
-        let unripe = "DELETE FROM alert WHERE alert.ended_at IS NULL AND alert.told_at IS NULL \
-            AND alert.tell_at > alert.began_at AND alert.id IN \
-              (SELECT a.id FROM v JOIN alert a ON a.id = v.id WHERE a.tell_at > v.ended_at)";
-        tx.execute_raw(ended().statement(store.dialect(), unripe, vec![])).await?;
-        let over = "UPDATE alert SET ended_at = v.ended_at, \
-            tell_at = CASE WHEN alert.told_at IS NULL THEN coalesce(alert.tell_at, v.tell_at) \
-              ELSE v.tell_at END \
-            FROM v WHERE alert.id = v.id AND alert.ended_at IS NULL";
-        tx.execute_raw(ended().statement(store.dialect(), over, vec![])).await?;
+        let unripe = format!(
+            "UPDATE alert SET ended_at = v.ended_at, withdrawn_at = v.ended_at, tell_at = NULL, \
+               occurrence = v.occurrence, changed = {} \
+             FROM v WHERE alert.id = v.id AND alert.ended_at IS NULL AND alert.told_at IS NULL \
+               AND alert.tell_at > alert.began_at AND alert.tell_at > v.ended_at",
+            store.dialect().stamp("alert")
+        );
+        let freed = over.iter().map(|one| format!("withdrawn:{}", one.id));
+        let withdrawn = ended().text("occurrence", freed);
+        tx.execute_raw(withdrawn.statement(store.dialect(), &unripe, vec![])).await?;
+        let over = format!(
+            "UPDATE alert SET ended_at = v.ended_at, \
+               tell_at = CASE WHEN alert.told_at IS NULL THEN coalesce(alert.tell_at, v.tell_at) \
+                 ELSE v.tell_at END, changed = {} \
+             FROM v WHERE alert.id = v.id AND alert.ended_at IS NULL",
+            store.dialect().stamp("alert")
+        );
+        tx.execute_raw(ended().statement(store.dialect(), &over, vec![])).await?;
     }
     Ok(())
 }
 
-/// The alert with this key, locked until the transaction ends.
+/// The alert with this key, locked until the transaction ends; `None` if it was withdrawn.
 pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+    let query = Entity::find_by_id(id).filter(Column::WithdrawnAt.is_null());
+    Ok(query.lock_exclusive().one(tx).await?)
 }
 
-/// The alert with this key.
+/// The alert with this key; `None` if it was withdrawn.
 pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find_by_id(id).one(store.read()).await?)
+    let query = Entity::find_by_id(id).filter(Column::WithdrawnAt.is_null());
+    Ok(query.one(store.read()).await?)
 }
 
 /// The acknowledgement of an alert.
@@ -218,6 +242,7 @@ pub struct Acknowledgement {
 /// Records the acknowledgement of an alert. The beginning of an open alert is then reported only
 /// when the acknowledgement ends, if it ends; the alert's end is reported as usual.
 pub async fn acknowledge<C: ConnectionTrait>(
+    dialect: &Dialect,
     tx: &C,
     row: &Model,
     given: Acknowledgement,
@@ -227,7 +252,8 @@ pub async fn acknowledge<C: ConnectionTrait>(
         .col_expr(Column::AcknowledgedAt, Expr::value(at.0))
         .col_expr(Column::AcknowledgedBy, Expr::value(by))
         .col_expr(Column::AcknowledgedNote, Expr::value(note))
-        .col_expr(Column::AcknowledgedUntil, Expr::value(until.map(|until| until.0)));
+        .col_expr(Column::AcknowledgedUntil, Expr::value(until.map(|until| until.0)))
+        .col_expr(Column::Changed, stamp(dialect));
     if row.ended_at.is_none() {
         let tell_at = until.filter(|_| tells_again).map(|until| until.0);
         update = update
@@ -241,6 +267,7 @@ pub async fn acknowledge<C: ConnectionTrait>(
 /// Withdraws an acknowledgement.
 /// If the beginning of an open alert was never reported, it is reported at `tell_at`, if given.
 pub async fn unacknowledge<C: ConnectionTrait>(
+    dialect: &Dialect,
     tx: &C,
     row: &Model,
     tell_at: Option<Timestamp>,
@@ -249,7 +276,8 @@ pub async fn unacknowledge<C: ConnectionTrait>(
         .col_expr(Column::AcknowledgedAt, Expr::value(Option::<i64>::None))
         .col_expr(Column::AcknowledgedBy, Expr::value(Option::<String>::None))
         .col_expr(Column::AcknowledgedNote, Expr::value(Option::<String>::None))
-        .col_expr(Column::AcknowledgedUntil, Expr::value(Option::<i64>::None));
+        .col_expr(Column::AcknowledgedUntil, Expr::value(Option::<i64>::None))
+        .col_expr(Column::Changed, stamp(dialect));
     if row.ended_at.is_none() {
         let is_untold = row.told_at.is_none() || row.told_at == row.acknowledged_at;
         let tell_at = tell_at.filter(|_| is_untold).map(|at| at.0);
@@ -299,6 +327,7 @@ pub async fn page(
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
+        .filter(Column::WithdrawnAt.is_null())
         // The alerts of a deleted rule will be removed soon, so they are left out.
         .filter(Expr::cust("EXISTS (SELECT 1 FROM alert_rule r WHERE r.id = alert.rule_id)"))
         .apply_if(filter.rule_id, |query, id| query.filter(Column::RuleId.eq(id)))

@@ -11,6 +11,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::notes::stamp;
 use crate::store::{DatabaseTransaction, Store, StoreError};
 
 /// The pending alerts of a rule.
@@ -90,9 +91,15 @@ pub async fn telling(
 }
 
 /// Marks the alerts that a rule reports at `now` as reported.
-pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Result<u64, StoreError> {
+pub async fn told(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    rule: Uuid,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
     let done = Entity::update_many()
         .col_expr(Column::ToldAt, told_or(now))
+        .col_expr(Column::Changed, stamp(store.dialect()))
         .col_expr(Column::TellAt, Expr::value(Option::<i64>::None))
         .filter(Column::Id.in_subquery(ripe_keys(rule, now)));
     Ok(done.exec(tx).await?.rows_affected)

@@ -10,7 +10,8 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{StoreError, db::lookups::lookups};
+use super::notes::stamp;
+use crate::store::{Dialect, StoreError, db::lookups::lookups};
 
 lookups!("rule", removed: by_ids, list, lock, lock_all, insert, update);
 
@@ -46,6 +47,7 @@ pub async fn forget<C: ConnectionTrait>(tx: &C, id: Uuid, limit: u64) -> Result<
 
 /// Ends up to `limit` alerts of the rule without reporting that they ended. Returns their number.
 pub async fn let_go<C: ConnectionTrait>(
+    dialect: &Dialect,
     tx: &C,
     id: Uuid,
     now: Timestamp,
@@ -62,6 +64,7 @@ pub async fn let_go<C: ConnectionTrait>(
     let let_go = alert::Entity::update_many()
         .col_expr(alert::Column::EndedAt, ended)
         .col_expr(alert::Column::TellAt, Expr::value(Option::<i64>::None))
+        .col_expr(alert::Column::Changed, stamp(dialect))
         .filter(alert::Column::Id.in_subquery(some))
         .exec(tx)
         .await?;

@@ -171,7 +171,8 @@ impl Dialect {
 
     /// The stamp for `changed` in a statement that writes `table`.
     /// For runs, it is also greater than all stamps that were counted, even those of removed runs,
-    /// because the statistics continue from there.
+    /// because the statistics continue from there. For alerts, backfills and fires, it is greater
+    /// than those of removed rows, which a trigger keeps.
     pub fn stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             "pg_current_xact_id()::text::bigint".to_owned()
@@ -179,6 +180,13 @@ impl Dialect {
             "(SELECT max(coalesce((SELECT max(changed) FROM run), 0), \
                coalesce((SELECT changed FROM stat_position WHERE feed = 'run'), 0)) + 1)"
                 .to_owned()
+        } else if ["alert", "backfill", "fire"].contains(&table) {
+            // The condition makes SQLite read the partial index of fires.
+            format!(
+                "(SELECT max(coalesce((SELECT max(changed) FROM {table} WHERE changed > 0), 0), \
+                   coalesce((SELECT changed FROM stat_position WHERE feed = '{table}_feed'), 0)) \
+                   + 1)"
+            )
         } else {
             format!("(SELECT coalesce(max(changed), 0) + 1 FROM {table})")
         }

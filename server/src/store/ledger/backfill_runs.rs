@@ -124,6 +124,7 @@ impl Store {
                 vec![of.backfill_id.into(), now.0.into()],
             );
         tx.execute_raw(statement).await?;
+        self.stamp_backfill(tx, of.backfill_id).await?;
         self.link_made_up_fires(tx, runs).await?;
         self.queue_backfill_runs(tx, of, runs, now).await
     }

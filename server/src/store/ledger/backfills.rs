@@ -12,7 +12,7 @@ use entity::{
 };
 use sea_orm::{
     ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
-    QuerySelect,
+    QuerySelect, sea_query::Expr,
 };
 use uuid::Uuid;
 
@@ -83,6 +83,7 @@ impl Store {
         fires: &[(Timestamp, fire::Kind)],
     ) -> Result<(), StoreError> {
         Entity::insert(row).exec_without_returning(tx).await?;
+        self.stamp_backfill(tx, id).await?;
         let placed: Vec<_> = (0_i64..).zip(fires).collect();
         for some in placed.chunks(CHUNK) {
             let statement = Bulk::default()
@@ -117,8 +118,22 @@ impl Store {
         id: Uuid,
         columns: ActiveModel,
     ) -> Result<(), StoreError> {
-        Entity::update_many().set(columns).filter(Column::Id.eq(id)).exec(tx).await?;
+        Entity::update_many()
+            .set(columns)
+            .col_expr(Column::Changed, Expr::cust(self.dialect().stamp("backfill")))
+            .filter(Column::Id.eq(id))
+            .exec(tx)
+            .await?;
         Ok(())
+    }
+
+    /// Marks a locked backfill as changed, because some of its fires were.
+    pub(super) async fn stamp_backfill(
+        &self,
+        tx: &DatabaseTransaction,
+        id: Uuid,
+    ) -> Result<(), StoreError> {
+        self.update_locked_backfill(tx, id, ActiveModel::default()).await
     }
 
     /// Settles the waiting fires of a locked backfill as cancelled. Returns their number.
@@ -134,7 +149,11 @@ impl Store {
              WHERE backfill_id = $1 AND state = 'pending'",
             [backfill.into(), detail.into(), now.0.into()],
         );
-        Ok(tx.execute_raw(statement).await?.rows_affected())
+        let cancelled = tx.execute_raw(statement).await?.rows_affected();
+        if cancelled > 0 {
+            self.stamp_backfill(tx, backfill).await?;
+        }
+        Ok(cancelled)
     }
 
     /// The backfills of a schedule that may still start runs, locked until the transaction ends.
@@ -271,6 +290,6 @@ impl Store {
                 vec![backfill.into()],
             );
         tx.execute_raw(statement).await?;
-        Ok(())
+        self.stamp_backfill(tx, backfill).await
     }
 }

@@ -254,6 +254,30 @@ impl Store {
         now: Timestamp,
     ) -> Result<HashSet<Uuid>, StoreError> {
         let decided = |fire: &NewFire| (fire.verdict != Verdict::Pending).then_some(now.0);
+        // Fires that wait in a buffer, or never get a run, are in the change feed. Usually a batch
+        // has none of them, and then the statement does not look for a stamp.
+        let is_followed = |fire: &NewFire| match fire.verdict {
+            Verdict::Pending => fire.queue_position.is_some(),
+            Verdict::Started => false,
+            Verdict::Skipped | Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => true,
+        };
+        let changed = if fires.iter().any(is_followed) {
+            let stamp = self.dialect().stamp("fire");
+            format!("CASE WHEN followed = 1 THEN {stamp} END")
+        } else {
+            "CAST(NULL AS bigint)".to_owned()
+        };
+        let sql = format!(
+            "INSERT INTO fire (id, namespace_id, schedule_id, schedule_version, \
+               scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
+               claimed_by, claimed_at, queue_position, decided_at, made_up_for, \
+               recovery_attempts, changed) \
+             SELECT id, namespace_id, schedule_id, schedule_version, \
+               scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
+               claimed_by, {{0}}, queue_position, decided_at, made_up_for, 0, {changed} \
+             FROM v WHERE true \
+             ON CONFLICT (schedule_id, scheduled_at) DO NOTHING"
+        );
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .uuid("namespace_id", fires.iter().map(|fire| fire.namespace_id))
@@ -271,18 +295,8 @@ impl Store {
             .int("queue_position", fires.iter().map(|fire| fire.queue_position))
             .int("decided_at", fires.iter().map(decided))
             .text("made_up_for", fires.iter().map(|fire| fire.made_up_for.map(|it| it.to_value())))
-            .statement(
-                self.dialect(),
-                "INSERT INTO fire (id, namespace_id, schedule_id, schedule_version, \
-                   scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
-                   claimed_by, claimed_at, queue_position, decided_at, made_up_for, \
-                   recovery_attempts) \
-                 SELECT id, namespace_id, schedule_id, schedule_version, \
-                   scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
-                   claimed_by, {0}, queue_position, decided_at, made_up_for, 0 FROM v WHERE true \
-                 ON CONFLICT (schedule_id, scheduled_at) DO NOTHING",
-                vec![now.0.into()],
-            );
+            .int("followed", fires.iter().map(|fire| is_followed(fire).then_some(1_i64)))
+            .statement(self.dialect(), &sql, vec![now.0.into()]);
         if tx.execute_raw(statement).await?.rows_affected() == fires.len() as u64 {
             return Ok(fires.iter().map(|fire| fire.id).collect());
         }

@@ -78,15 +78,15 @@ impl Store {
         }
         // The fires come first: a hand-off in progress has locked them, and the next statement also
         // reads the runs that its commit creates.
-        let intents = ways_of(ways).statement(
-            self.dialect(),
+        let sql = format!(
             "UPDATE fire SET verdict = 'skipped', reason = 'replaced', detail = v.detail, \
-               decided_at = {0} \
+               decided_at = {{0}}, changed = {} \
              FROM v WHERE fire.schedule_id = v.schedule_id AND fire.id <> v.fire_id \
                AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL \
                AND fire.run_id IS NULL",
-            vec![now.0.into()],
+            self.dialect().stamp("fire")
         );
+        let intents = ways_of(ways).statement(self.dialect(), &sql, vec![now.0.into()]);
         tx.execute_raw(intents).await?;
         let found = self.in_the_way(tx, ways, "", most).await?;
         if found.is_empty() {

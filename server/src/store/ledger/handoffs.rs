@@ -250,9 +250,10 @@ impl Store {
         }
         let sql = format!(
             "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \
-               decided_at = {{0}}, queue_position = NULL \
+               decided_at = {{0}}, queue_position = NULL, changed = {} \
              FROM v WHERE fire.id = v.id AND fire.scheduled_at = v.scheduled_at \
                AND {} {{days}}",
+            self.dialect().stamp("fire"),
             self.dialect().of_found(PENDING)
         );
         let statement = Bulk::default()

@@ -4,7 +4,7 @@
 //! When it has read everything, its position is that point and not the last row that matched its
 //! filter. So the rows in between need not be read again.
 
-use entity::{node, run, schedule};
+use entity::{alert, backfill, node, run, schedule};
 use sea_orm::{
     ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
     Select,
@@ -48,6 +48,16 @@ pub async fn end_of_schedules(store: &Store) -> Result<Cursor, StoreError> {
 /// The end of the feed of nodes. Later changes come after it.
 pub async fn end_of_nodes(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "node").await
+}
+
+/// The end of the feed of alerts. Later changes come after it.
+pub async fn end_of_alerts(store: &Store) -> Result<Cursor, StoreError> {
+    end(store, "alert").await
+}
+
+/// The end of the feed of backfills. Later changes come after it.
+pub async fn end_of_backfills(store: &Store) -> Result<Cursor, StoreError> {
+    end(store, "backfill").await
 }
 
 /// The lives of nodes that have changed since `after`. Each heartbeat is a change.
@@ -100,9 +110,48 @@ pub async fn schedules(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
+/// The alerts, including withdrawn ones, that have changed since `after`. Those of deleted rules are
+/// left out, as they are in the list.
+pub async fn alerts(
+    store: &Store,
+    within: &Within,
+    rule: Option<Uuid>,
+    after: Cursor,
+    limit: u64,
+) -> Result<ChangedRows<alert::Model>, StoreError> {
+    use alert::{Column, Entity};
+    let end = end_of_alerts(store).await?;
+    let theirs = Entity::find()
+        .filter(within.holds(Column::NamespaceId))
+        .filter(Expr::cust("EXISTS (SELECT 1 FROM alert_rule r WHERE r.id = alert.rule_id)"))
+        .apply_if(rule, |query, id| query.filter(Column::RuleId.eq(id)));
+    let changed = between(theirs, [Column::Changed, Column::Id], after, end).limit(limit);
+    let rows = changed.all(store.read()).await?;
+    Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
+}
+
+/// The backfills that have changed since `after`. A change of one of its fires is a change of a
+/// backfill.
+pub async fn backfills(
+    store: &Store,
+    within: &Within,
+    id: Option<Uuid>,
+    after: Cursor,
+    limit: u64,
+) -> Result<ChangedRows<backfill::Model>, StoreError> {
+    use backfill::{Column, Entity};
+    let end = end_of_backfills(store).await?;
+    let theirs = Entity::find()
+        .filter(within.holds(Column::NamespaceId))
+        .apply_if(id, |query, id| query.filter(Column::Id.eq(id)));
+    let changed = between(theirs, [Column::Changed, Column::Id], after, end).limit(limit);
+    let rows = changed.all(store.read()).await?;
+    Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
+}
+
 /// The rows of a query that have changed after one position and
 /// up to another, in the order of the changes.
-fn between<E: EntityTrait>(
+pub(super) fn between<E: EntityTrait>(
     query: Select<E>,
     [changed, id]: [E::Column; 2],
     after: Cursor,
@@ -129,6 +178,9 @@ pub async fn is_ahead(store: &Store) -> Result<bool, StoreError> {
     let next = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
     let sql = format!(
         "SELECT EXISTS (SELECT 1 FROM run WHERE changed >= {next}) \
+           OR EXISTS (SELECT 1 FROM alert WHERE changed >= {next}) \
+           OR EXISTS (SELECT 1 FROM backfill WHERE changed >= {next}) \
+           OR EXISTS (SELECT 1 FROM fire WHERE changed >= {next}) \
            OR EXISTS (SELECT 1 FROM stat_position WHERE changed >= {next}) AS is_ahead"
     );
     let row =
@@ -136,7 +188,7 @@ pub async fn is_ahead(store: &Store) -> Result<bool, StoreError> {
     Ok(row.is_some_and(|row| row.is_ahead))
 }
 
-async fn end(store: &Store, table: &str) -> Result<Cursor, StoreError> {
+pub(super) async fn end(store: &Store, table: &str) -> Result<Cursor, StoreError> {
     #[derive(FromQueryResult)]
     struct FeedEnd {
         changed: Option<i64>,
@@ -149,7 +201,7 @@ async fn end(store: &Store, table: &str) -> Result<Cursor, StoreError> {
     Ok(changed.map_or(Cursor::START, |changed| Cursor { changed, id: Uuid::max() }))
 }
 
-fn batch<T>(
+pub(super) fn batch<T>(
     rows: Vec<T>,
     limit: u64,
     after: Cursor,

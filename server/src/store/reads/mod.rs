@@ -25,12 +25,13 @@
 //!   `problems`: schedules that fail, lose fires or skip them; `recovered`: which of them are over
 //! - `modules`: the deployed modules
 //! - `placement`: runs that wait for nodes with certain tags
-//! - `feed`: the rows that have changed since a cursor
+//! - `feed`: the rows that have changed since a cursor; `fire_feed`: the same for fires
 
 pub mod backfills;
 pub mod batches;
 pub mod canary;
 pub mod feed;
+pub mod fire_feed;
 pub mod fires;
 pub mod health;
 pub mod health_budgets;

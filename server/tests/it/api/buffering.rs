@@ -61,6 +61,7 @@ async fn buffered(desk: &Desk) -> (String, Vec<String>) {
             recovery_attempts: 0,
             recovery_at: None,
             made_up_for: None,
+            changed: None,
         };
         fires.push(row.id.to_string());
         row.into_active_model().insert(&tx).await.unwrap();

@@ -52,6 +52,7 @@ pub(super) fn planted_fire(
         recovery_attempts: 0,
         recovery_at: None,
         made_up_for: None,
+        changed: None,
     }
 }
 
@@ -278,6 +279,7 @@ async fn a_ledger_is_read_newest_first_and_counted(database: TestDatabase) {
             recovery_attempts: 0,
             recovery_at: None,
             made_up_for: None,
+            changed: None,
         };
         row.into_active_model().insert(&tx).await.unwrap();
     }

@@ -174,6 +174,8 @@ async fn alerts_in(desk: &Desk, namespace: &str) -> Vec<(&'static str, String)> 
         acknowledged_by: None,
         acknowledged_note: None,
         acknowledged_until: None,
+        withdrawn_at: None,
+        changed: 0,
     };
     let tx = desk.database.store.begin().await.unwrap();
     let row = row.into_active_model().insert(&tx).await.unwrap();

@@ -396,6 +396,9 @@ fn subscriptions() -> Vec<(&'static str, String)> {
         ("runEvents", "runEvents { cursor }".into()),
         ("taskLog", format!("taskLog(runId: {ID}) {{ cursor }}")),
         ("scheduleEvents", "scheduleEvents { cursor }".into()),
+        ("fireEvents", "fireEvents { cursor }".into()),
+        ("alertEvents", "alertEvents { cursor }".into()),
+        ("backfillEvents", "backfillEvents { cursor }".into()),
     ]
 }
 

@@ -237,6 +237,8 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
         acknowledged_by: None,
         acknowledged_note: None,
         acknowledged_until: None,
+        withdrawn_at: None,
+        changed: 0,
     };
     let earlier =
         alert::Model { id: Uuid::now_v7(), occurrence: "failed:earlier".to_owned(), ..row.clone() };

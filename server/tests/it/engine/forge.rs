@@ -47,6 +47,7 @@ pub(crate) async fn intent(
         recovery_attempts: 0,
         recovery_at: None,
         made_up_for: None,
+        changed: None,
     };
     change(&mut row);
     let tx = world.database.store.begin().await.unwrap();

@@ -55,6 +55,7 @@ pub(crate) fn succeeded(
         recovery_attempts: 0,
         recovery_at: None,
         made_up_for: None,
+        changed: None,
     };
     let run = run::Model {
         id,

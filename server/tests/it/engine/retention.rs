@@ -353,6 +353,7 @@ async fn an_ended_backfill_is_removed_with_its_instants(database: TestDatabase) 
             cancel_reason: None,
             cancelled_at: None,
             finished_at,
+            changed: 0,
         };
         backfill.into_active_model().insert(&tx).await.unwrap();
         for position in 0..instants {

@@ -220,7 +220,7 @@ impl FailurePass<'_> {
             return Ok(false);
         }
         let noted = plan.new.len();
-        notes::add_new(&tx, plan.new).await?;
+        notes::add_new(store, &tx, plan.new).await?;
         notes::go_on(store, &tx, &plan.going).await?;
         store.commit(tx).await?;
         self.noted += noted;

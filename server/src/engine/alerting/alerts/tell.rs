@@ -79,7 +79,7 @@ impl FailurePass<'_> {
             return Ok((0, 0));
         }
         let (alerts, counts) = pending::telling(&tx, row.id, self.now.into(), SHOWN).await?;
-        let told = pending::told(&tx, row.id, self.now.into()).await?;
+        let told = pending::told(store, &tx, row.id, self.now.into()).await?;
         let place = words::MessageOrigin {
             namespace: namespace.map(|row| row.name).unwrap_or_default(),
             rule: (row.id, row.name.clone()),

@@ -236,6 +236,8 @@ mod tests {
             acknowledged_by: None,
             acknowledged_note: None,
             acknowledged_until: None,
+            withdrawn_at: None,
+            changed: 0,
         }
     }
 

@@ -133,6 +133,7 @@ mod tests {
             cancel_reason: None,
             cancelled_at: None,
             finished_at: None,
+            changed: 0,
         }
     }
 

@@ -34,19 +34,19 @@ impl Store {
         if fires.is_empty() {
             return Ok(());
         }
+        let sql = format!(
+            "UPDATE fire SET reason = 'buffered', detail = v.detail, queue_position = v.place, \
+               changed = {} \
+             FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
+               AND fire.claimed_by IS NULL {{days}}",
+            self.dialect().stamp("fire")
+        );
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .int("place", fires.iter().map(|fire| fire.place))
             .text("detail", fires.iter().map(|fire| fire.behind.clone()))
             .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
-            .statement(
-                self.dialect(),
-                "UPDATE fire SET reason = 'buffered', detail = v.detail, \
-                   queue_position = v.place \
-                 FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-                   AND fire.claimed_by IS NULL {days}",
-                vec![],
-            );
+            .statement(self.dialect(), &sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())
     }
@@ -63,8 +63,9 @@ impl Store {
         }
         let sql = format!(
             "UPDATE fire SET verdict = 'skipped', reason = 'replaced', detail = v.detail, \
-               decided_at = {{0}}, queue_position = NULL \
-             FROM v WHERE fire.schedule_id = v.schedule_id AND fire.id <> v.fire_id AND {WAITS}"
+               decided_at = {{0}}, queue_position = NULL, changed = {} \
+             FROM v WHERE fire.schedule_id = v.schedule_id AND fire.id <> v.fire_id AND {WAITS}",
+            self.dialect().stamp("fire")
         );
         let statement = Bulk::default()
             .uuid("schedule_id", places.iter().map(|(schedule, _)| *schedule))
@@ -91,8 +92,9 @@ impl Store {
         let of = if fires.is_some() { "AND fire.id IN (SELECT id FROM v)" } else { "" };
         let sql = format!(
             "UPDATE fire SET verdict = 'skipped', reason = 'purged', detail = {{0}}, \
-               decided_at = {{1}}, queue_position = NULL \
-             WHERE fire.schedule_id = {{2}} AND {WAITS} {of} RETURNING fire.id"
+               decided_at = {{1}}, queue_position = NULL, changed = {} \
+             WHERE fire.schedule_id = {{2}} AND {WAITS} {of} RETURNING fire.id",
+            self.dialect().stamp("fire")
         );
         // If there is no filter, the statement ignores this single row.
         const NONE: [Uuid; 1] = [Uuid::nil()];

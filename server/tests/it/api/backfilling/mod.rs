@@ -90,6 +90,7 @@ async fn fire_at(desk: &Desk, schedule: &str, hour: i64, count: i64, verdict: Ve
         recovery_attempts: 0,
         recovery_at: None,
         made_up_for: None,
+        changed: None,
         queue_position: None,
     };
     let tx = desk.database.store.begin().await.unwrap();

@@ -105,11 +105,13 @@ async fn what_one_message_does_not_hold_is_the_next_ones_and_goes_with_its_rule(
         acknowledged_by: None,
         acknowledged_note: None,
         acknowledged_until: None,
+        withdrawn_at: None,
+        changed: 0,
     };
     let store = &watch.world.database.store;
     let note = async |alerts: std::ops::Range<usize>| {
         let tx = store.begin().await.unwrap();
-        notes::add_new(&tx, alerts.map(missed).collect()).await.unwrap();
+        notes::add_new(store, &tx, alerts.map(missed).collect()).await.unwrap();
         store.commit(tx).await.unwrap();
     };
     note(0..MANY).await;

@@ -267,9 +267,10 @@ impl Watch {
         self.messages().await.into_iter().map(|message| message.subject).collect()
     }
 
-    /// All alerts, oldest first.
+    /// All alerts that are not withdrawn, oldest first.
     pub(super) async fn alerts(&self) -> Vec<alert::Model> {
-        let all = alert::Entity::find().order_by_asc(alert::Column::Id);
+        let kept = alert::Entity::find().filter(alert::Column::WithdrawnAt.is_null());
+        let all = kept.order_by_asc(alert::Column::Id);
         all.all(self.world.database.store.read()).await.unwrap()
     }
 
