@@ -20,6 +20,7 @@ mod editing;
 mod far_behind;
 mod figures;
 mod following;
+mod following_work;
 mod foreseeing;
 mod grouping;
 mod health;
