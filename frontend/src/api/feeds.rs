@@ -4,11 +4,12 @@ use super::{
     Ask,
     calls::within,
     operations::{
-        ClusterEvents, HealthEvents, LogLines, RunEvents, ScheduleEvents, cluster_events,
-        health_events, log_lines, run_events, schedule_events,
+        AlertEvents, BackfillEvents, ClusterEvents, FireEvents, HealthEvents, LogLines, RunEvents,
+        ScheduleEvents, alert_events, backfill_events, cluster_events, fire_events, health_events,
+        log_lines, run_events, schedule_events,
     },
 };
-use crate::model::{ClusterEvent, HealthEvent, LogEvent, RunEvent, ScheduleEvent};
+use crate::model::{Changed, ClusterEvent, HealthEvent, LogEvent, RunEvent, ScheduleEvent};
 
 /// A subscription whose events are `T`s.
 pub(crate) struct Feed<T> {
@@ -38,6 +39,36 @@ impl Feed<ScheduleEvent> {
         let namespace = within(namespace);
         let variables = schedule_events::Variables { namespace, ids, since: None };
         Self { events: Ask::new::<ScheduleEvents>(variables), ends: false }
+    }
+}
+
+impl Feed<Changed> {
+    /// Fires whose outcome or run changes, in one namespace or in all. Fires that wait for their due time or their
+    /// hand-off cause no event.
+    pub(crate) fn fires(namespace: String) -> Self {
+        let namespace = within(namespace);
+        let variables = fire_events::Variables { namespace, schedule_id: None, since: None };
+        Self { events: Ask::new::<FireEvents>(variables), ends: false }
+    }
+
+    /// Changes of alerts in one namespace or in all.
+    pub(crate) fn alerts(namespace: String) -> Self {
+        let variables = alert_events::Variables { namespace: within(namespace), since: None };
+        Self { events: Ask::new::<AlertEvents>(variables), ends: false }
+    }
+
+    /// Changes of backfills and of their progress, in one namespace or in all.
+    pub(crate) fn backfills(namespace: String) -> Self {
+        let namespace = within(namespace);
+        let variables = backfill_events::Variables { namespace, backfill_id: None, since: None };
+        Self { events: Ask::new::<BackfillEvents>(variables), ends: false }
+    }
+
+    /// Changes of one backfill and of its progress.
+    pub(crate) fn backfill(id: String) -> Self {
+        let variables =
+            backfill_events::Variables { namespace: None, backfill_id: Some(id), since: None };
+        Self { events: Ask::new::<BackfillEvents>(variables), ends: false }
     }
 }
 

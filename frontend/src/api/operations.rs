@@ -4,13 +4,13 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    AuditEvent, AuditRow, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy,
-    HealthEvent, HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream,
-    ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
-    Page, PauseEffect, PingEvent, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
-    ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunSortField, RunState, RunTaskState,
-    RunTrigger, SavedView, ScheduleDetail, ScheduleEvent, ScheduleGrouping, ScheduleRow,
-    ScheduleSortField, ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
+    AuditEvent, AuditRow, Backoff, CatchUp, Changed, ClusterEvent, Fire, FireKind, Fleet,
+    GapPolicy, HealthEvent, HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent,
+    LogStream, ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy,
+    OverviewAnswer, Page, PauseEffect, PingEvent, Preview as PreviewAnswer, PreviewFire,
+    ProblemKind, ReasonCode, ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunSortField,
+    RunState, RunTaskState, RunTrigger, SavedView, ScheduleDetail, ScheduleEvent, ScheduleGrouping,
+    ScheduleRow, ScheduleSortField, ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.
@@ -158,6 +158,9 @@ operations! {
     RunEvents = "graphql/run_events.graphql", "/runEvents" => RunEvent;
     ScheduleEvents = "graphql/schedule_events.graphql", "/scheduleEvents" => ScheduleEvent;
     ClusterEvents = "graphql/cluster_events.graphql", "/clusterEvents" => ClusterEvent;
+    FireEvents = "graphql/fire_events.graphql", "/fireEvents" => Changed;
+    AlertEvents = "graphql/alert_events.graphql", "/alertEvents" => Changed;
+    BackfillEvents = "graphql/backfill_events.graphql", "/backfillEvents" => Changed;
     LogPage = "graphql/log_page.graphql", "/taskLog" => Page<crate::model::Line>;
     LogLines = "graphql/log_lines.graphql", "/taskLog" => LogEvent;
 }

@@ -33,7 +33,17 @@ pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
     on_batch: impl Fn(Vec<T>) + 'static,
     on_gap: impl Fn() + 'static,
 ) {
-    use_ending_feed(feed, on_batch, on_gap, || {});
+    subscribe(feed, listeners(on_batch, on_gap, || {}));
+}
+
+/// The same for the frame around the pages: the events do not count among the changes that wait while lists are held,
+/// because a page may count them as well.
+pub(crate) fn use_frame_feed<T: DeserializeOwned + 'static>(
+    feed: impl Fn() -> Feed<T> + 'static,
+    on_batch: impl Fn(Vec<T>) + 'static,
+    on_gap: impl Fn() + 'static,
+) {
+    subscribe(feed, Listeners { counts: false, ..listeners(on_batch, on_gap, || {}) });
 }
 
 /// Subscribes to a feed that the server completes. `on_end` is called once the server has sent everything.
@@ -43,10 +53,21 @@ pub(crate) fn use_ending_feed<T: DeserializeOwned + 'static>(
     on_gap: impl Fn() + 'static,
     on_end: impl Fn() + 'static,
 ) {
+    subscribe(feed, listeners(on_batch, on_gap, on_end));
+}
+
+fn listeners<T: DeserializeOwned + 'static>(
+    on_batch: impl Fn(Vec<T>) + 'static,
+    on_gap: impl Fn() + 'static,
+    on_end: impl Fn() + 'static,
+) -> Listeners {
     let on_batch: Rc<dyn Fn(Vec<Value>)> = Rc::new(move |events: Vec<Value>| {
         on_batch(events.into_iter().filter_map(|event| read(event).ok()).collect());
     });
-    let listeners = Listeners { on_batch, on_gap: Rc::new(on_gap), on_end: Rc::new(on_end) };
+    Listeners { on_batch, on_gap: Rc::new(on_gap), on_end: Rc::new(on_end), counts: true }
+}
+
+fn subscribe<T: 'static>(feed: impl Fn() -> Feed<T> + 'static, listeners: Listeners) {
     // Each run of the effect has its own feed, whose subscription ends with the run.
     Effect::new(move |_| {
         let Feed { events, ends } = feed();
@@ -60,10 +81,12 @@ struct Listeners {
     on_batch: Rc<dyn Fn(Vec<Value>)>,
     on_gap: Rc<dyn Fn()>,
     on_end: Rc<dyn Fn()>,
+    /// Whether the events count among the changes that wait while lists are held.
+    counts: bool,
 }
 
 fn follow(request: Request, ends: bool, listeners: Listeners) {
-    let Listeners { on_batch, on_gap, on_end } = listeners;
+    let Listeners { on_batch, on_gap, on_end, counts } = listeners;
     let batch = Rc::new(RefCell::new(Vec::new()));
     let delivered_at = Rc::new(Cell::new(Moment::from_millis(0)));
     // This value lives as long as the page, so a timer that fires later finds it disposed.
@@ -82,7 +105,9 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
             let event = pluck(&mut data, at)?;
             let cursor = event["cursor"].as_str().map(str::to_owned);
             batch.borrow_mut().push(event);
-            hold.count();
+            if counts {
+                hold.count();
+            }
             if batch.borrow().len() == 1 {
                 let rest = rest(Moment::now().since(delivered_at.get()));
                 let (batch, on_batch) = (batch.clone(), on_batch.clone());

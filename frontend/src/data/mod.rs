@@ -23,7 +23,7 @@ mod session;
 mod total;
 
 pub(crate) use actor::{Actor, new_key, use_actor, use_once};
-pub(crate) use feed::{use_ending_feed, use_feed};
+pub(crate) use feed::{use_ending_feed, use_feed, use_frame_feed};
 pub(crate) use listing::{Listing, use_listing};
 pub(crate) use load::{Load, Loading, use_load};
 pub(crate) use session::{ask_session, sign_out};

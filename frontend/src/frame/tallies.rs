@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use crate::{
     api,
     components::live,
-    data::{Load, use_load},
+    data::{Feed, Load, use_frame_feed, use_load},
     model::{Tallies, WorkProblem},
     state::{Address, use_address, use_every, use_session},
     time::Moment,
@@ -101,6 +101,15 @@ pub(crate) fn provide_counts() {
             tallies.loading.refresh();
         }
     });
+    use_frame_feed(
+        move || Feed::alerts(address.namespace()),
+        move |_| {
+            if !document().hidden() && namespace.with_untracked(Option::is_some) {
+                tallies.loading.refresh();
+            }
+        },
+        || {},
+    );
     use_every(LOOK_FOR_PROBLEMS, move || {
         if !document().hidden() && namespace.with_untracked(Option::is_some) {
             problems.loading.refresh();

@@ -19,6 +19,7 @@
 //! - `audit`: the audit log
 //! - `page`: one page of a list
 //! - `outage`: what each catch-up policy would do about an outage
+//! - `page`: one page of a list, and the news that it has changed
 //! - `history`: the recent fires of schedules, which a list loads after its rows
 //! - `full`: a row together with the fields that only the object's own page shows
 
@@ -101,7 +102,7 @@ pub(crate) use outage::{
 pub(crate) use overview::{
     Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen,
 };
-pub(crate) use page::{Page, Place, Row};
+pub(crate) use page::{Changed, Page, Place, Row};
 pub(crate) use people::{
     ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, SecretUse, SecretUser, Session,
     User,

@@ -56,6 +56,10 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
     }
 }
 
+/// The news that a row of a list has changed. The page then loads the list again.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Changed {}
+
 /// The position at which a page of a list begins. Cursors are opaque to the console.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {

@@ -19,7 +19,7 @@ use crate::{
     components::{
         AsyncView, Field, Heading, Look, Tab, heading, pager, rows, silent_heading, tab_of, table,
     },
-    data::{Loading, use_actor, use_listing},
+    data::{Feed, Loading, use_actor, use_feed, use_listing},
     model::{Alert, Place},
     route::Route,
     state::{Said, use_address, use_every, use_title},
@@ -27,7 +27,8 @@ use crate::{
 };
 
 const SIZE: usize = 50;
-const LOOK: Duration = Duration::from_secs(5);
+/// How often the alerts are polled, because the ends of acknowledgements and mutes cause no events.
+const LOOK: Duration = Duration::from_secs(30);
 const HOUR_MS: i64 = 3_600_000;
 
 const TABS: &[Tab] = &[
@@ -57,6 +58,11 @@ pub(crate) fn Alerts() -> impl IntoView {
         api::alerts::list(address.namespace(), standing(tab.get()), place(address), SIZE)
     });
     let loading = alerts.load.loading;
+    use_feed(
+        move || Feed::alerts(address.namespace()),
+        move |_| loading.refresh(),
+        move || loading.refresh(),
+    );
     use_every(LOOK, move || loading.refresh());
     let dialogs = Dialogs { mute: use_asked(), acknowledge: use_asked() };
     let go = move |place: Place| address.go(&address.with(&cursors(&place)));

@@ -1,7 +1,5 @@
 //! One backfill, live: its progress, and each of its instants.
 
-use std::time::Duration;
-
 use leptos::prelude::*;
 
 use super::{LOOK, actions::use_actions, mode_words, preview::estimate, progress};
@@ -11,7 +9,7 @@ use crate::{
         AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, json_view, live, panel,
         table, when, when_relative,
     },
-    data::{Load, use_load},
+    data::{Feed, Load, use_feed, use_load},
     model::{self, BackfillDetail, BackfillFire, BackfillOrder, BackfillState, Took},
     pages::kit::{none, note},
     route::{Route, Scope},
@@ -24,9 +22,15 @@ use crate::{
 pub(crate) fn Backfill(id: String) -> impl IntoView {
     use_title(|| "Backfill".to_owned());
     let after = RwSignal::new(None::<String>);
+    let followed = id.clone();
     let backfill = use_load(move || Some(api::planning::backfill(id.clone(), after.get())));
     let loading = backfill.loading;
-    use_every(Duration::max(LOOK, Duration::from_secs(2)), move || {
+    use_feed(
+        move || Feed::backfill(followed.clone()),
+        move |_| loading.refresh(),
+        move || loading.refresh(),
+    );
+    use_every(LOOK, move || {
         let is_over =
             untrack(|| backfill.with(|detail| detail.row.state == BackfillState::Completed));
         if is_over != Some(true) {

@@ -27,7 +27,7 @@ use crate::{
         AsyncView, Heading, Mark, badge, heading, pager, rows, silent_heading, table, when,
         when_relative,
     },
-    data::{Loading, use_listing},
+    data::{Feed, Loading, use_feed, use_listing},
     model::Place,
     model::{self, Progress},
     route::Route,
@@ -37,7 +37,8 @@ use crate::{
 use actions::{Actions, use_actions};
 
 const SIZE: usize = 50;
-const LOOK: Duration = Duration::from_secs(3);
+/// How often backfills are loaded again in any case; events make them load at once.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// The list of backfills, newest first.
 #[component]
@@ -48,6 +49,11 @@ pub(crate) fn Backfills() -> impl IntoView {
         api::planning::backfills(address.namespace(), place(address), SIZE)
     });
     let loading = backfills.load.loading;
+    use_feed(
+        move || Feed::backfills(address.namespace()),
+        move |_| loading.refresh(),
+        move || loading.refresh(),
+    );
     use_every(LOOK, move || loading.refresh());
     let actions = use_actions(loading);
     let go = move |place: Place| address.go(&Route::Backfills.narrowed(&cursors(&place)));

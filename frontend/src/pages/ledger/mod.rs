@@ -34,8 +34,8 @@ use crate::{
 };
 
 const SIZE: usize = 50;
-/// How often the ledger is polled, because fires without a run cause no events.
-const LOOK: Duration = Duration::from_secs(10);
+/// How often the ledger is polled, because fires that wait for their due time or their hand-off cause no events.
+const LOOK: Duration = Duration::from_secs(30);
 /// How often the totals are counted again while runs start and end.
 const SLOW_MS: i64 = 5_000;
 
@@ -62,7 +62,7 @@ pub(crate) fn Ledger() -> impl IntoView {
         });
     };
     let address = filters.address();
-    use_feed(move || Feed::runs(address.namespace(), None, None), move |_| refresh(), refresh);
+    use_feed(move || Feed::fires(address.namespace()), move |_| refresh(), refresh);
     use_every(LOOK, refresh);
     let backfilling = Backfilling::new(use_actor(), loading);
     let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<LedgerRow>));
