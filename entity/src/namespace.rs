@@ -22,6 +22,15 @@ pub struct Model {
     pub quotas: Option<Json>,
     /// When the namespace was created.
     pub created_at: Timestamp,
+    /// When the namespace was deleted: from then on it is hidden, and can be restored for a week.
+    pub deleted_at: Option<Timestamp>,
+    /// The user or token that deleted the namespace.
+    pub deleted_by: Option<String>,
+    /// The namespace's name before it was deleted. Another namespace may have it by now.
+    pub deleted_name: Option<String>,
+    /// When the last of what was in the deleted namespace was removed. The row stays for the audit
+    /// log.
+    pub purged_at: Option<Timestamp>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -56,6 +56,7 @@ mod m0047_skipped_for_load;
 mod m0048_self_paused;
 mod m0049_maintenance_windows;
 mod m0050_more_feeds;
+mod m0051_deleted_namespaces;
 mod m0052_health_budgets;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
@@ -115,6 +116,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0049_maintenance_windows::Migration),
             Box::new(m0052_health_budgets::Migration),
             Box::new(m0050_more_feeds::Migration),
+            Box::new(m0051_deleted_namespaces::Migration),
         ]
     }
 }

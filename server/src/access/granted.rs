@@ -8,7 +8,7 @@ use crate::{
     access::{Grant, Grants, Viewer, ViewerKind},
     clock::Clock,
     config::Config,
-    store::{Store, StoreError, memberships},
+    store::{Store, StoreError, deleted_namespaces, memberships},
 };
 
 /// Limits on grants from a user's groups at an identity provider. The server learns the groups only
@@ -44,7 +44,8 @@ impl<'a> Elsewhere<'a> {
     }
 }
 
-/// A user's grants everywhere, and in the namespaces of which they are a member.
+/// A user's grants everywhere, and in the namespaces of which they are a member, except in deleted
+/// ones.
 pub async fn grants_of<C: ConnectionTrait>(
     connection: &C,
     user: &user::Model,
@@ -62,7 +63,8 @@ pub async fn grants_of<C: ConnectionTrait>(
         let grant = Grant { role: given.role, sees_payloads: given.sees_payloads };
         (given.namespace, grant)
     });
-    Ok(Grants::new(everywhere, there).with(elsewhere))
+    let hidden = deleted_namespaces::hidden(connection).await?;
+    Ok(Grants::new(everywhere, there).with(elsewhere).without(hidden))
 }
 
 /// A signed-in person, with their current grants.

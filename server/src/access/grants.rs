@@ -5,7 +5,7 @@
 //! not read the data of runs. Editors see payloads in any case, because they decide where payloads
 //! go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use entity::user::Role;
 use uuid::Uuid;
@@ -47,6 +47,8 @@ impl Grant {
 pub struct Grants {
     everywhere: Option<Grant>,
     namespaces: BTreeMap<Uuid, Grant>,
+    /// The namespaces to which a grant everywhere does not extend, because they are deleted.
+    hidden: BTreeSet<Uuid>,
 }
 
 impl Grants {
@@ -55,7 +57,25 @@ impl Grants {
         everywhere: Option<Grant>,
         namespaces: impl IntoIterator<Item = (Uuid, Grant)>,
     ) -> Self {
-        Self { everywhere, namespaces: namespaces.into_iter().collect() }
+        Self { everywhere, namespaces: namespaces.into_iter().collect(), hidden: BTreeSet::new() }
+    }
+
+    /// These grants without any in deleted namespaces.
+    #[must_use]
+    pub fn without(mut self, deleted: impl IntoIterator<Item = Uuid>) -> Self {
+        for id in deleted {
+            self.namespaces.remove(&id);
+            // Other callers have no grant there anyway, and their grants should not seem to change.
+            if self.everywhere.is_some() {
+                self.hidden.insert(id);
+            }
+        }
+        self
+    }
+
+    /// Whether a grant everywhere does not extend to all namespaces.
+    pub fn hides_any(&self) -> bool {
+        !self.hidden.is_empty()
     }
 
     /// Combines these grants with others, each of which applies to one namespace or everywhere.
@@ -81,6 +101,9 @@ impl Grants {
 
     /// The effective grant in a namespace.
     pub fn within(&self, namespace: Uuid) -> Option<Grant> {
+        if self.hidden.contains(&namespace) {
+            return None;
+        }
         let there = self.namespaces.get(&namespace).copied();
         match (self.everywhere, there) {
             (Some(everywhere), Some(there)) => Some(everywhere.joined(there)),
@@ -127,7 +150,8 @@ impl Grants {
                 let namespaces = self.namespaces.keys();
                 let met = |id: &Uuid| Some((*id, self.within(*id)?.met(limit)));
                 let everywhere = self.everywhere.map(|grant| grant.met(limit));
-                Self::new(everywhere, namespaces.filter_map(met))
+                let hidden = self.hidden.clone();
+                Self { hidden, ..Self::new(everywhere, namespaces.filter_map(met)) }
             }
         }
     }
@@ -172,6 +196,20 @@ mod tests {
         assert_eq!(owner.limited(admin, Some(ELSEWHERE)), Grants::default());
         let viewer = owner.limited(grant(Role::Viewer), Some(HOME));
         assert_eq!(viewer.within(HOME), Some(grant(Role::Viewer)));
+    }
+
+    #[test]
+    fn nobody_has_a_grant_in_a_deleted_namespace() {
+        let there = [(HOME, grant(Role::Editor))];
+        let owner = Grants::new(Some(grant(Role::Admin)), there).without([HOME]);
+        assert_eq!(owner.within(HOME), None);
+        assert_eq!(owner.within(ELSEWHERE).unwrap().role, Role::Admin);
+        assert!(owner.hides_any());
+        assert_eq!(owner.limited(grant(Role::Viewer), None).within(HOME), None);
+        assert_eq!(owner.limited(grant(Role::Viewer), Some(HOME)), Grants::default());
+        let member = Grants::new(None, there);
+        assert_eq!(member.clone().without([ELSEWHERE]), member);
+        assert_eq!(member.without([HOME]), Grants::default());
     }
 
     #[test]

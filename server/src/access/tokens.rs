@@ -11,7 +11,7 @@ use super::{Elsewhere, PeopleError, check_name, commit_rights, grants_of, record
 use crate::{
     access::{Grant, Grants, Owner, Viewer, ViewerKind, WorkerQueues},
     clock::Clock,
-    store::{Store, StoreError, namespaces, tokens, users},
+    store::{Store, StoreError, deleted_namespaces, namespaces, tokens, users},
     target::is_queue_name,
 };
 
@@ -209,6 +209,7 @@ pub async fn token_holder(
                 Some(namespace) => Grants::new(None, [(namespace, limit)]),
                 None => Grants::new(Some(limit), []),
             };
+            let grants = grants.without(deleted_namespaces::hidden(store.read()).await?);
             // The prefix keeps a token from being mistaken for a person with the same name.
             (format!("token/{}", found.name), grants)
         }

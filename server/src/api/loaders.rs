@@ -25,8 +25,8 @@ use crate::{
     clock::Clock,
     model::SecretUsers,
     store::{
-        Store, StoreError, alerts, buffers, calendars, groups, maintenance, memberships,
-        namespaces, pings,
+        Store, StoreError, alerts, buffers, calendars, deleted_namespaces, groups, maintenance,
+        memberships, namespaces, pings,
         reads::{
             backfills, batches,
             schedule_stats::{self, RunFigures},
@@ -79,7 +79,7 @@ loaders! {
     /// A namespace's name.
     NamespaceName -> String, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = namespaces::by_ids(rows.store.read(), &ids).await?;
-        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row.name)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, deleted_namespaces::known_name(row))).collect())
     };
     /// A user.
     UserRow -> user::Model, async |rows: &Rows, ids: Vec<Uuid>| {

@@ -25,7 +25,10 @@ use super::{
     },
     outage_preview::ReadingOutages,
     pause_preview::ReadingPauses,
-    people::{FeedMutation, FeedQuery, PeopleMutation, PeopleQuery, SettingsMutation},
+    people::{
+        DeletedTenantMutation, DeletedTenantQuery, FeedMutation, FeedQuery, PeopleMutation,
+        PeopleQuery, SettingsMutation,
+    },
     problem::{OrderingProblems, ReadingProblems},
     query::{ReadingFleet, ReadingRuns, ReadingSchedules, ReadingShared},
     schedule_group::ReadingScheduleGroups,
@@ -67,6 +70,7 @@ struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
 #[derive(MergedObject, Default)]
 struct FleetQueries(ReadingFigures, ReadingTimeline, FeedQuery, ReadingGlobally, ReadingWorkers);
 struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers, ReadingBudgets);
+struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers, DeletedTenantQuery);
 
 /// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
 /// same arguments returns the first answer and changes nothing. With other arguments it fails with
@@ -91,6 +95,7 @@ struct FleetMutations(
     OrderingNodes,
     OrderingTests,
     OrderingWorkers,
+    DeletedTenantMutation,
     OrderingBudgets,
 );
 

@@ -67,8 +67,8 @@ use self::{
 use crate::clock::Clock;
 pub use alerts::pings;
 pub use catalog::{
-    audit, calendars, expected, health_budgets, idempotency, modules, namespaces, quotas,
-    schedules, secret_users, secrets, workflows,
+    audit, calendars, deleted_namespaces, expected, health_budgets, idempotency, modules,
+    namespaces, quotas, schedules, secret_users, secrets, workflows,
 };
 pub use cluster::{calls, leases, nodes, silence};
 pub(crate) use db::days;

@@ -114,6 +114,10 @@ async fn furnish(store: &Store) {
         retention_days: None,
         quotas: None,
         created_at: entity::Timestamp(0),
+        deleted_at: None,
+        deleted_by: None,
+        deleted_name: None,
+        purged_at: None,
     };
     row.into_active_model().insert(&tx).await.unwrap();
     witness::install(store, &tx).await;

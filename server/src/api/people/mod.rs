@@ -2,9 +2,11 @@
 //!
 //! - `query`, `mutation`: the fields, merged into the roots
 //! - `settings`: a person's console settings
+//! - `deleted_tenant`: deleted namespaces
 //! - `user`, `member`, `session`, `token`, `feed`, `tenant`, `audit`: the nouns
 
 mod audit;
+mod deleted_tenant;
 mod feed;
 mod member;
 mod mutation;
@@ -16,6 +18,7 @@ mod tenant;
 mod token;
 mod user;
 
+pub(crate) use deleted_tenant::{DeletedTenantMutation, DeletedTenantQuery};
 pub(crate) use feed::{FeedMutation, FeedQuery};
 pub(crate) use mutation::PeopleMutation;
 pub(crate) use query::PeopleQuery;

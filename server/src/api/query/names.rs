@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     api::{context::ContextExt, error::Result},
     commands::BadInput,
-    store::reads::within::Within,
+    store::{deleted_namespaces, reads::within::Within},
 };
 
 /// The minimum cost of a root field, which needs a statement or a search of its own. Without it, a
@@ -50,8 +50,15 @@ pub(crate) async fn within(cx: &Context<'_>, name: Option<&str>) -> Result<Withi
     }
     let right = cx.viewer()?;
     let grants = &right.who().grants;
-    let some = || Within::Some(grants.namespaces().map(|(id, _)| id).collect());
-    Ok(grants.role_everywhere().map_or_else(some, |_| Within::All))
+    if grants.role_everywhere().is_none() {
+        return Ok(Within::Some(grants.namespaces().map(|(id, _)| id).collect()));
+    }
+    // What is in deleted namespaces is hidden, until it is removed.
+    if grants.hides_any() {
+        let live = deleted_namespaces::live_keys(cx.store().read()).await?;
+        return Ok(Within::Some(live));
+    }
+    Ok(Within::All)
 }
 
 /// Maximum length of a text that names are searched for, in characters.

@@ -16,7 +16,7 @@ pub use lines::{CSV_HEAD, csv_line, json_line};
 use super::{BadInput, CommandError, secrets};
 use crate::{
     access::Viewer,
-    store::{Page, PageWindow, Store, StoreError, audit, namespaces},
+    store::{Page, PageWindow, Store, StoreError, audit, deleted_namespaces, namespaces},
 };
 
 /// The part of the log that a caller may read. Only created by [`audit_scope`].
@@ -86,7 +86,7 @@ async fn named(store: &Store, rows: Vec<Model>) -> Result<Vec<Audited>, StoreErr
         row.before = row.before.as_ref().map(secrets::masked_json);
         row.after = row.after.as_ref().map(secrets::masked_json);
         let namespace = known.iter().find(|known| Some(known.id) == row.namespace_id);
-        Audited { namespace: namespace.map(|known| known.name.clone()), row }
+        Audited { namespace: namespace.cloned().map(deleted_namespaces::known_name), row }
     });
     Ok(named.collect())
 }

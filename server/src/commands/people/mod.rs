@@ -11,8 +11,9 @@
 //! - `sessions`: ending sessions remotely
 //! - `tokens`, `feeds`: creating and revoking tokens and feeds
 //! - `settings`: a user's console settings
-//! - `tenants`: creating and renaming namespaces
+//! - `tenants`: creating and renaming namespaces; `deleted_tenants`: deleting and restoring them
 
+mod deleted_tenants;
 mod feeds;
 mod memberships;
 mod passwords;
@@ -22,6 +23,7 @@ mod tenants;
 mod tokens;
 mod users;
 
+pub use deleted_tenants::NamespaceImpact;
 pub use feeds::{MAX_FEEDS, MadeFeed, NewFeed};
 pub use memberships::{Member, NewMembership};
 pub use passwords::{NewPassword, OwnPassword};

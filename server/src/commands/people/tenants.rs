@@ -35,6 +35,7 @@ impl Commands {
             retention_days: Set(None),
             quotas: Set(None),
             created_at: Set(now.into()),
+            ..ActiveModel::default()
         };
         namespaces::insert(&tx, row).await.map_err(|error| name_taken(error, name))?;
         let entry = Entry {
@@ -87,7 +88,7 @@ impl Commands {
     }
 }
 
-fn name_taken(error: StoreError, name: &str) -> CommandError {
+pub(super) fn name_taken(error: StoreError, name: &str) -> CommandError {
     if matches!(error, StoreError::Broken { constraint: Constraint::NamespaceName }) {
         let problem = "is the name of an existing namespace";
         return BadInput::new("name", name, problem, "choose another name").into();

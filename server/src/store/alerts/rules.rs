@@ -11,13 +11,16 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::notes::stamp;
-use crate::store::{Dialect, StoreError, db::lookups::lookups};
+use crate::store::{Dialect, StoreError, db::lookups::lookups, deleted_namespaces::deleted_keys};
 
 lookups!("rule", removed: by_ids, list, lock, lock_all, insert, update);
 
-/// The enabled rules of all namespaces.
+/// The enabled rules of all namespaces that are not deleted.
 pub async fn enabled<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find().filter(Column::Enabled.eq(true)).order_by_asc(Column::Id);
+    let query = Entity::find()
+        .filter(Column::Enabled.eq(true))
+        .filter(Column::NamespaceId.not_in_subquery(deleted_keys()))
+        .order_by_asc(Column::Id);
     Ok(query.all(connection).await?)
 }
 

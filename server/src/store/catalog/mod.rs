@@ -4,10 +4,12 @@
 //! `health_budgets` has the limits that `/healthz` judges a tag by.
 //! `many` writes the rows of several objects in one statement.
 //! `expected` has the assumptions under which a schedule was composed.
+//! `deleted_namespaces` are hidden, and restored or removed.
 //! `audit` is the log of all changes. `idempotency` stores answers for repeated calls.
 
 pub mod audit;
 pub mod calendars;
+pub mod deleted_namespaces;
 pub mod expected;
 pub mod health_budgets;
 pub mod idempotency;

@@ -13,12 +13,13 @@ use crate::store::{Page, PageWindow, StoreError, db::lookups::lookups};
 
 lookups!("namespace", removed: by_ids);
 
-/// The namespace with this name.
+/// The namespace with this name, unless it is deleted.
 pub async fn by_name<C: ConnectionTrait>(
     connection: &C,
     name: &str,
 ) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
+    let query = Entity::find().filter(Column::Name.eq(name)).filter(Column::DeletedAt.is_null());
+    Ok(query.one(connection).await?)
 }
 
 /// The keys of the namespaces with these names, in no particular order.
@@ -27,10 +28,10 @@ pub async fn keys_named<C: ConnectionTrait>(
     names: &BTreeSet<String>,
 ) -> Result<Vec<Uuid>, StoreError> {
     let query = Entity::find().select_only().column(Column::Id).filter(Column::Name.is_in(names));
-    Ok(query.into_tuple().all(connection).await?)
+    Ok(query.filter(Column::DeletedAt.is_null()).into_tuple().all(connection).await?)
 }
 
-/// All namespaces, in order of creation.
+/// All namespaces, including deleted ones, in order of creation.
 pub async fn all<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Id).all(connection).await?)
 }
@@ -41,7 +42,7 @@ pub async fn page<C: ConnectionTrait>(
     only: Option<&[Uuid]>,
     window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let mut list = Entity::find();
+    let mut list = Entity::find().filter(Column::DeletedAt.is_null());
     if let Some(only) = only {
         list = list.filter(Column::Id.is_in(only.iter().copied()));
     }

@@ -9,6 +9,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::deleted_namespaces::deleted_keys;
 use crate::store::{
     DatabaseTransaction, Dialect, Page, PageWindow, StoreError, db::lookups::lookups,
 };
@@ -26,7 +27,7 @@ pub async fn lock_sealing(tx: &DatabaseTransaction, dialect: &Dialect) -> Result
     Ok(())
 }
 
-/// The secrets with these names in the namespace of a run.
+/// The secrets with these names in the namespace of a run. None if the namespace is deleted.
 pub async fn of_run<C: ConnectionTrait>(
     connection: &C,
     run: Uuid,
@@ -38,18 +39,21 @@ pub async fn of_run<C: ConnectionTrait>(
         .filter(run::Column::Id.eq(run));
     let query = Entity::find()
         .filter(Column::NamespaceId.in_subquery(namespace.into_query()))
+        .filter(Column::NamespaceId.not_in_subquery(deleted_keys()))
         .filter(Column::Name.is_in(names));
     Ok(query.all(connection).await?)
 }
 
-/// The secrets with these names in a namespace.
+/// The secrets with these names in a namespace. None if the namespace is deleted.
 pub async fn of_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
     names: &[String],
 ) -> Result<Vec<Model>, StoreError> {
-    let query =
-        Entity::find().filter(Column::NamespaceId.eq(namespace)).filter(Column::Name.is_in(names));
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::NamespaceId.not_in_subquery(deleted_keys()))
+        .filter(Column::Name.is_in(names));
     Ok(query.all(connection).await?)
 }
 

@@ -220,6 +220,10 @@ async fn other_namespace(world: &World) -> Uuid {
         retention_days: None,
         quotas: None,
         created_at: world.clock.now().into(),
+        deleted_at: None,
+        deleted_by: None,
+        deleted_name: None,
+        purged_at: None,
     };
     let id = other.id;
     let tx = world.database.store.begin().await.unwrap();

@@ -84,6 +84,10 @@ impl World {
             retention_days: None,
             quotas: None,
             created_at: clock.now().into(),
+            deleted_at: None,
+            deleted_by: None,
+            deleted_name: None,
+            purged_at: None,
         };
         let tx = database.store.begin().await.unwrap();
         row.into_active_model().insert(&tx).await.unwrap();

@@ -146,6 +146,7 @@ pub async fn run_once(
             round.drop_days(family).await?;
         }
     }
+    round.end_namespaces().await?;
     round.sweep_runs().await?;
     round.sweep_fires().await?;
     for what in Leftover::ALL {

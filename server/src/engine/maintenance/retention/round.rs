@@ -14,7 +14,7 @@ use crate::{
     engine::{EngineError, cluster::LeaseTerm},
     model::Retention,
     store::{
-        DatabaseTransaction, Store,
+        DatabaseTransaction, Store, deleted_namespaces,
         leases::{Fence, LeaseState},
         retention::{Dropped, Family, FireKey, Leftover, PartKey, RetentionRule, RunPart},
     },
@@ -43,6 +43,8 @@ pub(super) struct RetentionRound<'a> {
     pub(super) report: RetentionReport,
 }
 
+/// Maximum number of rows of a deleted namespace, outside the ledger, that one transaction removes.
+const PIECE: u64 = 500;
 /// How often the lease is renewed in a round.
 const RENEWAL: Duration = Duration::from_secs(10);
 
@@ -183,6 +185,33 @@ impl RetentionRound<'_> {
                 }
             };
             if deleted < limit {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Advances the removal of namespaces that were deleted a week ago. Their history and schedules
+    /// are then removed like those that are too old.
+    pub(super) async fn end_namespaces(&mut self) -> Result<(), EngineError> {
+        if deleted_namespaces::hidden(self.store.read()).await?.is_empty() {
+            return Ok(());
+        }
+        let Some(tx) = self.begin().await? else {
+            self.is_over = true;
+            return Ok(());
+        };
+        self.store.end_namespaces(&tx, self.now.into()).await?;
+        self.store.commit(tx).await?;
+        while self.goes_on().await? {
+            let Some(tx) = self.begin().await? else {
+                self.is_over = true;
+                return Ok(());
+            };
+            let removed = self.store.remove_of_namespaces(&tx, self.now.into(), PIECE).await?;
+            self.store.commit_unseen(tx).await?;
+            self.report.leftovers += removed;
+            if removed == 0 {
                 return Ok(());
             }
         }

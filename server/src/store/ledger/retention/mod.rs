@@ -7,12 +7,14 @@
 //! - `rule`: decides which rows are old enough
 //! - `sweep`: deletes old rows, one chunk per transaction
 //! - `purge`: deletes rows outside the ledger that are no longer needed
+//! - `namespaces`: removes what is in deleted namespaces
 //! - `layout`: the existing partitions of the ledger on PostgreSQL
 //! - `partitions`: creates and drops partitions
 //! - `figures`: counts the rows that a round would remove
 
 mod figures;
 mod layout;
+mod namespaces;
 mod partitions;
 mod purge;
 mod rule;
