@@ -226,6 +226,12 @@ pub(super) const NESTED: &[(&str, &str, &str)] = &[
     ("member", "list", "carillon member list --namespace billing"),
     ("namespace", "create", "carillon namespace create billing"),
     ("namespace", "rename", "carillon namespace rename billing invoices"),
+    (
+        "namespace",
+        "delete",
+        "carillon namespace delete billing --schedules 12 --reason 'moved to another server'",
+    ),
+    ("namespace", "undelete", "carillon namespace undelete billing"),
     ("namespace", "quotas", "carillon namespace quotas billing --schedules 500 --live-runs 50"),
     ("namespace", "list", "carillon namespace list"),
     (

@@ -5,7 +5,13 @@ mod quotas;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{CliError, flags::Existing, offline::Office, output, why::Why};
+use super::{
+    CliError,
+    flags::Existing,
+    offline::{Office, local_operator},
+    output,
+    why::Why,
+};
 use crate::{
     commands::Call,
     store::{PageWindow, namespaces},
@@ -35,6 +41,27 @@ enum Action {
         name: String,
         /// The namespace's new name
         new_name: String,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Delete a namespace with its schedules; for 7 days, undelete restores it
+    Delete {
+        /// The namespace
+        name: String,
+        /// The number of schedules that are deleted with it, if it has any
+        #[arg(long, value_name = "NUMBER")]
+        schedules: Option<i64>,
+        /// Reason, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Restore the namespace of this name that was deleted last; its schedules are paused
+    Undelete {
+        /// The name that it had
+        name: String,
+        /// Another name, if that one is taken
+        #[arg(long, value_name = "NAME")]
+        rename: Option<String>,
         #[command(flatten)]
         why: Why,
     },
@@ -80,6 +107,20 @@ impl Namespace {
                 let commands = office.commands()?;
                 commands.rename_namespace(&owner, &name, &new_name, None, &Call::once()).await?;
                 output::line(format!("'{name}' is '{new_name}' now"))
+            }
+            Action::Delete { name, schedules, reason } => {
+                let owner = local_operator().owner()?;
+                let (commands, call) = (office.commands()?, Call::once());
+                commands.delete_namespace(&owner, &name, schedules, reason, &call).await?;
+                output::line(format!("deleted the namespace '{name}'; undelete restores it"))
+            }
+            Action::Undelete { name, rename, why } => {
+                let owner = why.local_operator().owner()?;
+                let (commands, call) = (office.commands()?, Call::once());
+                let rename = rename.as_deref();
+                commands.undelete_namespace(&owner, &name, rename, None, &call).await?;
+                let back = rename.unwrap_or(&name);
+                output::line(format!("restored the namespace '{back}'; its schedules are paused"))
             }
             Action::Quotas { name, quotas, reset, why, json } => {
                 quotas::show_or_set(&office, &name, quotas.into(), reset, why, json).await

@@ -183,19 +183,20 @@ async fn check_deletable(
 fn check_count(name: &str, found: i64, expected: Option<i64>) -> Result<(), CommandError> {
     if found > MAX_DELETED {
         let problem =
-            format!("{name:?} has {found} schedules; at most {MAX_DELETED} are deleted with it");
+            format!("{name:?} has too many schedules ({found}); at most {MAX_DELETED} go with it");
         return Err(CommandError::conflict(problem, "delete schedules first, with a search"));
     }
     match expected {
         Some(expected) if expected == found => Ok(()),
         None if found == 0 => Ok(()),
         Some(expected) => {
-            let problem = format!("{name:?} has {found} schedules, and not {expected}");
+            let problem =
+                format!("the number of schedules of {name:?} ({found}) is not {expected}");
             let help = "look at them again, and repeat the call with their present number";
             Err(CommandError::conflict(problem, help))
         }
         None => {
-            let problem = format!("{name:?} has {found} schedules");
+            let problem = format!("{name:?} still has schedules ({found})");
             let help = format!("delete them first, or give {found} as expectedScheduleCount");
             Err(CommandError::conflict(problem, help))
         }

@@ -13,6 +13,7 @@ mod candidates;
 mod creating;
 mod creating_many;
 mod creating_together;
+mod deleting_namespaces;
 mod deploying;
 pub(crate) mod desk;
 mod documents;

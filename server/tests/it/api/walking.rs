@@ -138,6 +138,8 @@ async fn who_looks_changes_nothing_and_reads_no_payload(database: TestDatabase) 
         "exportModules",
         "calendarFeeds",
         "readWorkflow",
+        "deletedNamespaces",
+        "namespaceImpact",
     ];
     for Asked { name, text } in walk.fields("Query") {
         let code = desk.code_for(&viewer, &format!("{{ {text} }}"), json!({})).await;

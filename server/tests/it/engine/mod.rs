@@ -19,6 +19,7 @@ mod cluster;
 mod compiling;
 mod deadline;
 pub(crate) mod editing;
+mod ended_namespaces;
 mod firing;
 mod flow;
 mod forge;
