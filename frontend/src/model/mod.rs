@@ -94,7 +94,8 @@ pub(crate) use metrics::{
     ScheduleFigures, SettledFigures, StatPoint,
 };
 pub(crate) use namespace::{
-    Figure, Namespace, NamespaceTargets, Quota, Retention, RetentionPreview,
+    DeletedNamespace, Figure, Namespace, NamespaceImpact, NamespaceTargets, Quota, Retention,
+    RetentionPreview,
 };
 pub(crate) use outage::{
     Outage, OutageFire, OutageFires, OutagePolicy, OutageSchedule, PolicyFires,

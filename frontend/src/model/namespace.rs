@@ -56,6 +56,29 @@ pub(crate) struct Quota {
     pub(crate) own: Option<i64>,
 }
 
+/// What the deletion of a namespace would affect.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NamespaceImpact {
+    pub(crate) schedules: i64,
+    pub(crate) workflows: i64,
+    pub(crate) secrets: i64,
+    pub(crate) members: i64,
+    pub(crate) tokens: i64,
+    pub(crate) live_runs: i64,
+}
+
+/// A deleted namespace that can be restored.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeletedNamespace {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) deleted_at: Moment,
+    pub(crate) deleted_by: Option<String>,
+    pub(crate) kept_until: Moment,
+}
+
 /// How long a namespace keeps settled history.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

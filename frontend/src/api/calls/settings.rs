@@ -179,6 +179,36 @@ pub(crate) fn rename_namespace(name: String, new_name: String) -> Ask<String> {
     Ask::new::<RenameNamespace>(rename_namespace::Variables { name, new_name })
 }
 
+/// Deletes a namespace with this number of schedules.
+pub(crate) fn delete_namespace(
+    name: String,
+    reason: String,
+    count: i64,
+    key: String,
+) -> Ask<String> {
+    let (count, key) = (Some(count), Some(key));
+    Ask::new::<DeleteNamespace>(delete_namespace::Variables { name, reason, count, key })
+}
+
+/// Restores the namespace of this name that was deleted last.
+pub(crate) fn undelete_namespace(
+    name: String,
+    new_name: Option<String>,
+    key: String,
+) -> Ask<String> {
+    let variables = undelete_namespace::Variables { name, new_name, key: Some(key) };
+    Ask::new::<UndeleteNamespace>(variables)
+}
+
+pub(crate) fn deleted_namespaces() -> Ask<Vec<model::DeletedNamespace>> {
+    Ask::new::<DeletedNamespaces>(deleted_namespaces::Variables)
+}
+
+/// What the deletion of a namespace would affect.
+pub(crate) fn namespace_impact(namespace: String) -> Ask<model::NamespaceImpact> {
+    Ask::new::<NamespaceImpact>(namespace_impact::Variables { namespace })
+}
+
 pub(crate) fn set_quotas(
     namespace: String,
     quotas: set_namespace_quotas::NamespaceQuotasInput,

@@ -4,7 +4,7 @@ use graphql_client::GraphQLQuery;
 
 use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
-    ApiToken, Budget, CalendarFeed, FeedKind, Membership, Named, Namespace, Page,
+    ApiToken, Budget, CalendarFeed, DeletedNamespace, FeedKind, Membership, Named, Namespace, Page,
     Profile as ProfileAnswer, Retention as RetentionAnswer,
     RetentionPreview as RetentionPreviewAnswer, Role, Secret, SecretUserKind, Session, User,
     ViewerKind,
@@ -39,6 +39,10 @@ operations! {
     SetNamespaceRetention = "graphql/set_namespace_retention.graphql", "/setNamespaceRetention/namespace" => String;
     CreateNamespace = "graphql/create_namespace.graphql", "/createNamespace/namespace/id" => String;
     RenameNamespace = "graphql/rename_namespace.graphql", "/renameNamespace/namespace/id" => String;
+    DeleteNamespace = "graphql/delete_namespace.graphql", "/deleteNamespace/id" => String;
+    UndeleteNamespace = "graphql/undelete_namespace.graphql", "/undeleteNamespace/namespace/id" => String;
+    DeletedNamespaces = "graphql/deleted_namespaces.graphql", "/deletedNamespaces/nodes" => Vec<DeletedNamespace>;
+    NamespaceImpact = "graphql/namespace_impact.graphql", "/namespaceImpact" => crate::model::NamespaceImpact;
     SetNamespaceQuotas = "graphql/set_namespace_quotas.graphql", "/setNamespaceQuotas/namespace/id" => String;
     CalendarFeeds = "graphql/calendar_feeds.graphql", "/calendarFeeds" => Vec<CalendarFeed>;
     CreateCalendarFeed = "graphql/create_calendar_feed.graphql", "/createCalendarFeed/path" => String;

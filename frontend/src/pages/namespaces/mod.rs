@@ -2,18 +2,21 @@
 //!
 //! - `retention`: how long history is kept, and how much space another value would free
 //! - `quotas`: the limits of a namespace
+//! - `deleting`: the deletion of a namespace, and deleted ones
 
+mod deleting;
 mod quotas;
 mod retention;
 
 use leptos::prelude::*;
 
+use self::deleting::Lists;
 use super::kit::{Asked, Change, days_choice, empty, form, note, of, use_asked};
 use crate::{
     api,
     components::{AsyncView, Dialog, Field, Look, button, heading, silent_heading, table, when},
     data::{Loading, use_load},
-    model::{Namespace, Quota, Role},
+    model::{DeletedNamespace, Namespace, Quota, Role},
     route::{Route, Scope},
     state::use_title,
     time::grouped,
@@ -25,6 +28,7 @@ struct Dialogs {
     keep: Asked<Namespace>,
     quotas: Asked<Namespace>,
     rename: Asked<Namespace>,
+    delete: Asked<Namespace>,
 }
 
 /// The list of namespaces.
@@ -35,10 +39,18 @@ pub(crate) fn Namespaces() -> impl IntoView {
     let me = use_load(|| Some(api::settings::profile()));
     let loading = namespaces.loading;
     let new = RwSignal::new(false);
-    let dialogs = Dialogs { keep: use_asked(), quotas: use_asked(), rename: use_asked() };
+    let dialogs = Dialogs {
+        keep: use_asked(),
+        quotas: use_asked(),
+        rename: use_asked(),
+        delete: use_asked(),
+    };
     let is_admin = Memo::new(move |_| {
         me.with(|me| me.role_everywhere == Some(Role::Admin)).unwrap_or_default()
     });
+    let deleted = use_load(move || is_admin.get().then(api::settings::deleted_namespaces));
+    let lists = Lists { namespaces: loading, deleted: deleted.loading };
+    let restore = use_asked::<DeletedNamespace>();
     let add = move || {
         is_admin.get().then(|| button(Look::Primary, None, "New namespace", move || new.set(true)))
     };
@@ -52,10 +64,13 @@ pub(crate) fn Namespaces() -> impl IntoView {
         >
             {namespaces.draw(move |all| list(all, dialogs, is_admin.get()))}
         </AsyncView>
+        {deleted.draw(move |all| deleting::list(all, restore))}
         <Dialog open=new title="New namespace">{new_form(new, loading)}</Dialog>
         {dialogs.keep.dialog("Retention", move |row| retention::form_of(&row, dialogs.keep.open, loading))}
         {dialogs.quotas.dialog("Quotas", move |row| quotas::form_of(&row, dialogs.quotas.open, loading))}
         {dialogs.rename.dialog("Rename namespace", move |row| rename_form(&row, dialogs.rename, loading))}
+        {dialogs.delete.dialog("Delete namespace", move |row| deleting::delete_form(&row, dialogs.delete.open, lists))}
+        {restore.dialog("Restore namespace", move |row| deleting::restore_form(&row, restore.open, lists))}
     }
 }
 
@@ -81,6 +96,9 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
     let keeps = row.retention_days.map_or_else(|| "as the server".to_owned(), days_choice);
     let keep = (row.role == Some(Role::Admin))
         .then(|| button(Look::Plain, None, "Retention", dialogs.keep.ask(row)));
+    // Requests that name no namespace need the usual one.
+    let delete = (is_admin && row.name != "default")
+        .then(|| button(Look::Plain, None, "Delete", dialogs.delete.ask(row)));
     let rest = is_admin.then(|| {
         view! {
             {button(Look::Plain, None, "Quotas", dialogs.quotas.ask(row))}
@@ -109,7 +127,7 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
             <td class="number wide">{used(quotas.log_bytes_a_day, bytes)}</td>
             <td class="number wide">{used(quotas.log_bytes, bytes)}</td>
             <td class="number wide">{used(quotas.history_rows, grouped)}{cut}</td>
-            <td class="actions-cell"><div class="row-actions">{keep}{rest}</div></td>
+            <td class="actions-cell"><div class="row-actions">{keep}{rest}{delete}</div></td>
         </tr>
     }
     .into_any()

@@ -96,7 +96,7 @@ async fn what_is_in_a_deleted_namespace_is_hidden_from_everyone(database: TestDa
     let id = namespaces::by_name(read, "billing").await.unwrap().unwrap().id;
     let rights = async || {
         let holder = token_holder(store, &clock, Elsewhere::default(), &hash).await.unwrap();
-        holder.and_then(|holder| holder.grants.within(id))
+        holder.and_then(|holder| holder.viewer("test".to_owned()).grants.within(id))
     };
     let named = ["KEY".to_owned()];
     assert!(rights().await.is_some());
