@@ -111,7 +111,7 @@ impl Namespace {
             Action::Delete { name, schedules, reason } => {
                 let owner = local_operator().owner()?;
                 let (commands, call) = (office.commands()?, Call::once());
-                commands.delete_namespace(&owner, &name, schedules, reason, &call).await?;
+                commands.delete_namespace(&owner, &name, schedules, &reason, &call).await?;
                 output::line(format!("deleted the namespace '{name}'; undelete restores it"))
             }
             Action::Undelete { name, rename, why } => {
