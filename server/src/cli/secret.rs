@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     commands::{Call, CommandError, NewSecret, Rotated},
-    store::{namespaces, secrets},
+    store::{deleted_namespaces::known_name, namespaces, secrets},
     vault::Key,
 };
 
@@ -135,7 +135,7 @@ async fn list(office: &Office, as_json: bool) -> Result<(), CliError> {
     let rows = secrets::list(office.store.read()).await?;
     let ids: Vec<_> = rows.iter().map(|row| row.namespace_id).collect();
     let named = namespaces::by_ids(office.store.read(), &ids).await?;
-    let names: HashMap<_, _> = named.into_iter().map(|row| (row.id, row.name)).collect();
+    let names: HashMap<_, _> = named.into_iter().map(|row| (row.id, known_name(row))).collect();
     let namespace =
         |row: &entity::secret::Model| names.get(&row.namespace_id).cloned().unwrap_or_default();
     if as_json {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     access::{NewToken, create_token, revoke_token},
     config::Span,
-    store::{namespaces, tokens, users},
+    store::{deleted_namespaces::known_name, namespaces, tokens, users},
 };
 
 /// Manage the tokens with which programs sign in
@@ -100,7 +100,7 @@ impl Token {
                     }
                 }
                 let all = namespaces::all(store.read()).await?;
-                let names = all.into_iter().map(|namespace| (namespace.id, namespace.name));
+                let names = all.into_iter().map(|row| (row.id, known_name(row)));
                 list(&rows, &names.collect(), clock.now(), json)
             }
             Action::Revoke { name, why } => {

@@ -16,7 +16,7 @@ use crate::{
     app,
     commands::CommandError,
     engine::maintenance::retention::{self, RemovalPreview, RetentionReport, RoundOptions},
-    store::namespaces,
+    store::{deleted_namespaces::known_name, namespaces},
     telemetry::Metrics,
 };
 
@@ -55,7 +55,7 @@ impl Round {
             let ids: Vec<_> = preview.figures.iter().filter_map(|row| row.namespace_id).collect();
             let named = namespaces::by_ids(store.read(), &ids).await?;
             let name = |id: Option<Uuid>| {
-                named.iter().find(|row| Some(row.id) == id).map(|row| row.name.clone())
+                named.iter().find(|row| Some(row.id) == id).cloned().map(known_name)
             };
             let lines = preview.figures.iter();
             let lines = lines.map(|row| (row.table, name(row.namespace_id), row.rows, row.bytes));
