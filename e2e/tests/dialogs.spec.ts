@@ -123,6 +123,7 @@ const PAGES: [string, Opened[]][] = [
       { button: "Retention", dialog: "Retention", row: SPACE },
       { button: "Quotas", dialog: "Quotas", row: SPACE },
       { button: "Rename", dialog: "Rename namespace", row: SPACE },
+      { button: "Delete", dialog: "Delete namespace", row: SPACE },
     ],
   ],
   ["/settings/alerts", [{ button: "Delete", dialog: "Delete rule", row: { list: "rule-row", of: "dialog-rule" } }]],

@@ -16,7 +16,7 @@ test("a namespace is deleted by its name, with what is in it, and restored with 
 }) => {
   server.cli(["namespace", "create", "short-lived"]);
   deploy(server, "short-lived", MODULE);
-  await page.goto("/settings/namespaces");
+  await page.goto("/ns/default/settings/namespaces");
   await signIn(page, admin);
   const row = page.getByTestId("namespace-row").filter({ hasText: "short-lived" });
   await row.getByRole("button", { name: "Delete", exact: true }).click();
