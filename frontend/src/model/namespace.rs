@@ -72,7 +72,6 @@ pub(crate) struct NamespaceImpact {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeletedNamespace {
-    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) deleted_at: Moment,
     pub(crate) deleted_by: Option<String>,
