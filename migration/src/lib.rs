@@ -114,9 +114,9 @@ impl MigratorTrait for Migrator {
             Box::new(m0047_skipped_for_load::Migration),
             Box::new(m0048_self_paused::Migration),
             Box::new(m0049_maintenance_windows::Migration),
-            Box::new(m0052_health_budgets::Migration),
             Box::new(m0050_more_feeds::Migration),
             Box::new(m0051_deleted_namespaces::Migration),
+            Box::new(m0052_health_budgets::Migration),
         ]
     }
 }

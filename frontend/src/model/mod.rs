@@ -17,7 +17,6 @@
 //! - `timing`: previews, warnings, problems
 //! - `many`: the outcome of a bulk action
 //! - `audit`: the audit log
-//! - `page`: one page of a list
 //! - `outage`: what each catch-up policy would do about an outage
 //! - `page`: one page of a list, and the news that it has changed
 //! - `history`: the recent fires of schedules, which a list loads after its rows

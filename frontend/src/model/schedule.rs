@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, Ping, PlannedPause,
     PreviewFire, ReasonCode, Row, RunState, ScheduleState, Task, Verdict, Warning, Watched,
-    WindowLink, full::Full, run::ScheduleRef, run::ZoneRef,
+    WindowLink, full::Full, run::ZoneRef,
 };
 use crate::time::Moment;
 

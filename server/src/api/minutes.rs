@@ -16,11 +16,8 @@ use super::{
     page::{bounded_by, search_cost},
     payload::schedule,
     query::{usual, within},
-    scalar::Instant,
     scalar::{Instant, Long},
     timing::{Timing, TimingInput, TimingProblem, compile_with},
-    timing::{TimingInput, TimingProblem, compile_with},
-    upcoming::{FiresLeft, begin, count, soonest_rows},
     upcoming::{FiresLeft, begin, count, soonest_rows, usual_durations},
 };
 use crate::{

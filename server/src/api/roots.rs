@@ -68,9 +68,15 @@ struct PreviewQueries(
 struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
 
 #[derive(MergedObject, Default)]
-struct FleetQueries(ReadingFigures, ReadingTimeline, FeedQuery, ReadingGlobally, ReadingWorkers);
-struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers, ReadingBudgets);
-struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers, DeletedTenantQuery);
+struct FleetQueries(
+    ReadingFigures,
+    ReadingTimeline,
+    FeedQuery,
+    ReadingGlobally,
+    ReadingWorkers,
+    ReadingBudgets,
+    DeletedTenantQuery,
+);
 
 /// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
 /// same arguments returns the first answer and changes nothing. With other arguments it fails with

@@ -61,5 +61,7 @@ pub(super) fn happened(
         acknowledged_by: None,
         acknowledged_note: None,
         acknowledged_until: None,
+        withdrawn_at: None,
+        changed: 0,
     }
 }
