@@ -72,8 +72,20 @@ impl Commands {
         call: &Call,
     ) -> Result<Saved, CommandError> {
         check::reason("reason", reason)?;
-        let now = self.clock.now();
         let until = end.map(|end| end.at);
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        // Checked only here, because a repeated call must get its answer even if `until` has
+        // passed.
+        if let Some(until) = until {
+            let help = "give an instant in the future, or leave it out to pause for good";
+            not_past(until, self.clock.now(), help)?;
+        }
+        let row = self.permitted(&tx, right.permit(), id).await?;
+        // A claim may have held the lock until now: what it fired came before the pause.
+        let now = self.clock.now();
         let columns = ActiveModel {
             enabled: Set(false),
             paused_reason: Set(Some(reason.trim().to_owned())),
@@ -84,17 +96,6 @@ impl Commands {
             paused_window_id: Set(None),
             ..ActiveModel::default()
         };
-        let tx = self.store.begin().await?;
-        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            return Ok(earlier);
-        }
-        // Checked only here, because a repeated call must get its answer even if `until` has
-        // passed.
-        if let Some(until) = until {
-            let help = "give an instant in the future, or leave it out to pause for good";
-            not_past(until, now, help)?;
-        }
-        let row = self.permitted(&tx, right.permit(), id).await?;
         // Pausing a paused schedule changes the reason and the end of the pause, but not its
         // beginning.
         let is_over = row.paused_until.is_some_and(|until| until.utc() <= now);
