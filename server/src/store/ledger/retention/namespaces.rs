@@ -8,7 +8,7 @@ use crate::store::{DatabaseTransaction, Store, StoreError};
 
 /// The tables whose rows are removed with their namespace, each with its key and the condition that
 /// a row is in one of `{gone}`. History and schedules are removed before, as retention removes them.
-const TABLES: [(&str, &str, &str); 15] = [
+const TABLES: [(&str, &str, &str); 17] = [
     ("secret", "id", "namespace_id IN ({gone})"),
     ("api_token", "id", "namespace_id IN ({gone})"),
     ("calendar_feed", "id", "namespace_id IN ({gone})"),
@@ -19,6 +19,8 @@ const TABLES: [(&str, &str, &str); 15] = [
     ("alert_rule", "id", "namespace_id IN ({gone})"),
     ("alert_channel", "id", "namespace_id IN ({gone})"),
     ("worker_queue", "id", "namespace_id IN ({gone})"),
+    ("maintenance_window", "id", "namespace_id IN ({gone})"),
+    ("health_budget", "id", "namespace_id IN ({gone})"),
     (
         "calendar_version",
         "calendar_id, version",
