@@ -194,6 +194,14 @@ impl Timetable {
         self.name(self.stretch(at).0)
     }
 
+    /// Whether a calendar, which need not be one of the timetable's, suppresses a fire at this
+    /// instant on the timetable's wall clock.
+    pub fn is_suppressed_by(&self, calendar: &Calendar, at: DateTime<Utc>) -> bool {
+        let span = self.0.zone.span_at(at.timestamp());
+        let (calendar, _) = calendar.in_force(at);
+        calendar.suppresses(at.timestamp() + span.offset).0
+    }
+
     /// The first fire strictly after `after` that no calendar suppresses.
     ///
     /// The search skips up to two thousand stretches of suppressed fires (years, for any realistic

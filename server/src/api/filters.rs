@@ -91,6 +91,7 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
             calendars: None,
             tagged: filter.tagged,
             declared: filter.declared,
+            deleted: false,
             search: None,
         }
     }

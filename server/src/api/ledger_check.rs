@@ -1,12 +1,9 @@
 //! Whether the ledger accounts for every instant at which schedules should have been due. Computed
 //! by `model::ledger_check`, which shares nothing with the engine except the calculator.
 
-use std::collections::HashMap;
-
 use async_graphql::{Context, Object, SimpleObject};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule::Model};
-use uuid::Uuid;
 
 use super::{
     calm::Calm,
@@ -14,6 +11,7 @@ use super::{
     error::Result,
     filters::sought,
     ledger_finding::LedgerFinding,
+    ledger_history::{CalendarReader, NEAR_MS, kept_histories},
     page::{Paging, cost, search_cost},
     query::{name_cursor, name_key, usual, within},
     scalar::{Instant, Long},
@@ -23,9 +21,9 @@ use crate::{
     commands::BadInput,
     model::ledger_check::{CheckedRange, LedgerComparison, ScheduleLife},
     search::List,
-    store::{
-        namespaces,
-        reads::{ledger_check as ledger, schedules},
+    store::reads::{
+        ledger_check::{self as ledger, AccountingRow},
+        schedules,
     },
 };
 
@@ -39,9 +37,6 @@ const USUAL: TimeDelta = TimeDelta::hours(24);
 const INSTANTS: usize = 150_000;
 /// Maximum number of versions of a schedule that are in force during the range.
 const VERSIONS: usize = 500;
-/// Changes up to this long before the range are read, in milliseconds: they take effect a little
-/// earlier or later than they say.
-const NEAR_MS: i64 = 3_600_000;
 /// Maximum number of faults that are listed.
 const FINDINGS: usize = 100;
 
@@ -53,10 +48,11 @@ pub(super) struct CheckingLedger;
 #[Object]
 impl CheckingLedger {
     /// Whether the ledger accounts for every instant at which schedules should have been due, and
-    /// for no other. The instants are computed anew from the history of the schedules' definitions.
-    /// Checks a page of the schedules that are not deleted, by name; the figures of the pages add
-    /// up. At most 150,000 instants a page: a page with more ends early, and a single schedule with
-    /// more is refused.
+    /// for no other, and whether calendars rightly suppressed instants. The instants are computed
+    /// anew from the history of the schedules' definitions and of their calendars. Checks a page of
+    /// schedules, by name; the figures of the pages add up. At most 150,000 instants and 1,000
+    /// versions of calendars a page: a page with more ends early, and a single schedule with more
+    /// instants is refused.
     #[graphql(
         complexity = "20_000 + search_cost(search.as_deref()) + cost(Some(first), None, child_complexity)"
     )]
@@ -78,6 +74,12 @@ impl CheckingLedger {
             desc = "End of the range, exclusive; now if absent. A future instant counts as now."
         )]
         until: Option<Instant>,
+        #[graphql(
+            default = false,
+            desc = "If true, checks the schedules that were deleted in the last 7 days and are not \
+                    purged yet, instead of the others."
+        )]
+        deleted: bool,
         #[graphql(default = 50, desc = "How many schedules are checked, 1 to 200.")] first: i32,
         #[graphql(desc = "Only schedules after this cursor: the `endCursor` of a page.")]
         after: Option<String>,
@@ -88,12 +90,12 @@ impl CheckingLedger {
         let window = Paging::forward(Some(first), after).window(name_key)?;
         let within = within(cx, namespace.as_deref()).await?;
         let search = sought(cx, &within, List::Schedules, search)?;
-        let filter = schedules::Filter { search, ..schedules::Filter::default() };
+        let filter = schedules::Filter { search, deleted, ..schedules::Filter::default() };
         // The schedules are read before their rows: see `ScheduleLife::of`.
         let page = schedules::page(cx.store(), &within, &filter, false, &window).await?;
         let kept = kept_histories(cx, &page.rows).await?;
         let mut check = LedgerCheck::of(range, page.has_next);
-        let mut left = INSTANTS;
+        let (mut left, mut calendars) = (INSTANTS, CalendarReader::new());
         for row in page.rows {
             let end = name_cursor(row.id, &row.name);
             let kept = kept.get(&row.namespace_id).copied().unwrap_or_default();
@@ -107,7 +109,13 @@ impl CheckingLedger {
                         break;
                     };
                     left = rest;
-                    let compared = compare(cx, &row, &life, range).await?;
+                    let rows = rows_of(cx, &row, range).await?;
+                    let completed = calendars.complete(cx.store(), life, range, &rows);
+                    let Some(life) = completed.await? else {
+                        check.has_next_page = true;
+                        break;
+                    };
+                    let compared = life.compare(range, &rows, FINDINGS);
                     check.add(row, range.from, compared);
                 }
                 Err(problem) => check.add_unchecked(row, problem),
@@ -161,39 +169,6 @@ fn not_too_many(
     Err(BadInput::new("from", range.from.utc().to_rfc3339(), problem, help))
 }
 
-/// The history that a namespace keeps.
-#[derive(Clone, Copy, Default)]
-struct KeptHistory {
-    /// The number of days, without a schedule's own retention.
-    days: i32,
-    /// The instant before which a quota has cut it.
-    cut: Option<Timestamp>,
-}
-
-impl KeptHistory {
-    /// The part of a range whose rows have not been removed.
-    fn part_of(self, range: CheckedRange, life: &ScheduleLife, now: Timestamp) -> CheckedRange {
-        let kept = life.kept_from(self.days, now);
-        let from = range.from.max(kept).max(self.cut.unwrap_or(kept));
-        CheckedRange { from: from.min(range.until), ..range }
-    }
-}
-
-/// The histories that the namespaces of these schedules keep.
-async fn kept_histories(cx: &Context<'_>, rows: &[Model]) -> Result<HashMap<Uuid, KeptHistory>> {
-    let mut ids: Vec<Uuid> = rows.iter().map(|row| row.namespace_id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let usual = cx.commands().retention.days;
-    let mut kept = HashMap::with_capacity(ids.len());
-    for namespace in namespaces::by_ids(cx.store().read(), &ids).await? {
-        let cut = cx.store().cut_of(namespace.id).await?;
-        let days = namespace.retention_days.unwrap_or(usual);
-        kept.insert(namespace.id, KeptHistory { days, cut });
-    }
-    Ok(kept)
-}
-
 /// The life of a schedule during a range, or why it cannot be told.
 async fn life_of(
     cx: &Context<'_>,
@@ -217,20 +192,15 @@ async fn life_of(
     Ok(ScheduleLife::of(row, versions, &cx.commands().cache))
 }
 
-/// Compares a schedule with its rows.
-async fn compare(
-    cx: &Context<'_>,
-    row: &Model,
-    life: &ScheduleLife,
-    range: CheckedRange,
-) -> Result<LedgerComparison> {
+/// The rows of a schedule.
+async fn rows_of(cx: &Context<'_>, row: &Model, range: CheckedRange) -> Result<Vec<AccountingRow>> {
     if range.from >= range.until {
-        return Ok(LedgerComparison::default());
+        return Ok(vec![]);
     }
     let CheckedRange { from, until } = range;
     let rows = ledger::rows(cx.store(), row.id, from, until, INSTANTS + 1).await?;
     not_too_many(rows.len(), "rows", row, range)?;
-    Ok(life.compare(range, &rows, FINDINGS))
+    Ok(rows)
 }
 
 /// The result of a check, in instants: `expected` is always `accounted + unexplained`.
@@ -246,14 +216,17 @@ pub(super) struct LedgerCheck {
     accounted: Long,
     /// Those of them that no row accounts for. Anything but 0 is a fault.
     unexplained: Long,
-    /// Faults of rows, such as a row for an instant at which its schedule was not due. Anything but
-    /// 0 is a fault.
+    /// Faults of rows, such as a row for an instant at which its schedule was not due, or a fire
+    /// that ran at an instant that a calendar suppressed. Anything but 0 is a fault.
     unexpected: Long,
     /// Instants that are due and not claimed yet, as after an outage. They do not count as expected.
     waiting: Long,
     /// Instants of schedules that are paused: they get their rows when the schedules resume. They
     /// do not count as expected.
     paused: Long,
+    /// Instants that ran or that a calendar suppressed, of which it cannot be judged whether that
+    /// was right: the history of the schedule's calendars does not reach back far enough.
+    unjudged: Long,
     /// How many schedules of the page could not be checked: see `problem`.
     unchecked: u32,
     /// The first faults, by schedule and instant; at most 100.
@@ -286,6 +259,10 @@ pub(super) struct ScheduleLedgerCheck {
     waiting: Long,
     /// Instants of the current pause, which get their rows when the schedule resumes.
     paused: Long,
+    /// Instants of which it cannot be judged whether a calendar rightly suppressed them or not.
+    unjudged: Long,
+    /// When the schedule was deleted; null if it was not.
+    deleted_at: Option<Instant>,
     /// Why the schedule could not be checked; null if it was.
     problem: Option<String>,
 }
@@ -301,6 +278,7 @@ impl LedgerCheck {
             unexpected: Long(0),
             waiting: Long(0),
             paused: Long(0),
+            unjudged: Long(0),
             unchecked: 0,
             findings: vec![],
             schedules: vec![],
@@ -318,6 +296,8 @@ impl LedgerCheck {
             unexpected: compared.unexpected.into(),
             waiting: compared.waiting.into(),
             paused: compared.paused.into(),
+            unjudged: compared.unjudged.into(),
+            deleted_at: row.deleted_at.map(Instant::from),
             problem: None,
             schedule: Schedule(row.clone()),
         };
@@ -328,6 +308,7 @@ impl LedgerCheck {
             (&mut self.unexpected, one.unexpected),
             (&mut self.waiting, one.waiting),
             (&mut self.paused, one.paused),
+            (&mut self.unjudged, one.unjudged),
         ] {
             sum.0 += number.0;
         }
@@ -340,6 +321,7 @@ impl LedgerCheck {
     fn add_unchecked(&mut self, row: Model, problem: String) {
         self.unchecked += 1;
         self.schedules.push(Calm(ScheduleLedgerCheck {
+            deleted_at: row.deleted_at.map(Instant::from),
             schedule: Schedule(row),
             from: self.from,
             expected: Long(0),
@@ -348,6 +330,7 @@ impl LedgerCheck {
             unexpected: Long(0),
             waiting: Long(0),
             paused: Long(0),
+            unjudged: Long(0),
             problem: Some(problem),
         }));
     }

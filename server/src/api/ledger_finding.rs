@@ -33,6 +33,10 @@ pub(super) enum FaultCode {
     WrongCount,
     /// Two rows account for the instant.
     Twice,
+    /// A row says that a calendar suppressed the instant, and none did.
+    NotSuppressed,
+    /// The fire ran, and a calendar suppressed its instant.
+    RanSuppressed,
 }
 
 impl LedgerFinding {
@@ -53,6 +57,12 @@ impl LedgerFinding {
             }
             (LedgerFault::NotDue, _) => "there is a row, and the schedule was not due".to_owned(),
             (LedgerFault::Twice, _) => "two rows account for it".to_owned(),
+            (LedgerFault::NotSuppressed, _) => {
+                "the row says that a calendar suppressed it, and none did at that time".to_owned()
+            }
+            (LedgerFault::RanSuppressed, _) => {
+                "the fire ran, and a calendar suppressed it at that time".to_owned()
+            }
         };
         Self {
             schedule: Schedule(row),

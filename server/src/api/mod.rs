@@ -22,8 +22,8 @@
 //!   `target`, `group`: the nouns
 //! - `schedule_policy`, `schedule_state`, `schedule_version`, `tally`: parts of a schedule
 //! - `global`: objects that can be refetched by their id alone
-//! - `ledger`: the fires of all schedules, listed and counted; `ledger_check`, `ledger_finding`:
-//!   whether they account for every instant
+//! - `ledger`: the fires of all schedules, listed and counted; `ledger_check`, `ledger_finding`,
+//!   `ledger_history`: whether they account for every instant
 //! - `fire_day`: how often a schedule fires on each of the coming days
 //! - `frequent`: schedules that start as often in each hour
 //! - `timeline`: what schedules did and will do in a range of time, side by side
@@ -79,6 +79,7 @@ mod health_finding;
 mod ledger;
 mod ledger_check;
 mod ledger_finding;
+mod ledger_history;
 mod limits;
 mod loaders;
 mod log;

@@ -4,7 +4,7 @@ use async_graphql::SimpleObject;
 use entity::schedule_version;
 
 use super::scalar::Instant;
-use crate::{commands::secrets, vault::MASK};
+use crate::{commands::secrets, model::ledger_check::CALENDAR_KEYS, vault::MASK};
 
 /// A version of a schedule's definition.
 #[derive(SimpleObject)]
@@ -26,6 +26,10 @@ impl ScheduleVersion {
     /// Without its context for callers who may not see payloads.
     pub(super) fn shown(row: schedule_version::Model, with_payload: bool) -> Self {
         let mut snapshot = secrets::masked_json(&row.snapshot);
+        // Only the check of the ledger needs the keys of the calendars; their names are there, too.
+        if let Some(fields) = snapshot.as_object_mut() {
+            fields.remove(CALENDAR_KEYS);
+        }
         if let Some(context) = snapshot.get_mut("context").filter(|_| !with_payload) {
             *context = MASK.into();
         }

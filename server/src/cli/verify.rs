@@ -9,9 +9,10 @@ use crate::search::List;
 
 /// Check that the ledger accounts for every instant at which schedules were due; exit with 1 if not
 ///
-/// Computes from the history of the schedules' definitions when they should have been due, and
-/// compares that with the rows of the ledger. Instants that no scheduler has claimed yet and those
-/// of a current pause are counted separately.
+/// Computes from the history of the schedules' definitions when they should have been due, and from
+/// that of their calendars which of these instants were suppressed, and compares both with the rows
+/// of the ledger. Schedules that were deleted in the last 7 days are checked, too. Instants that no
+/// scheduler has claimed yet and those of a current pause are counted separately.
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     #[command(flatten)]
@@ -41,16 +42,24 @@ const PAGE: u32 = 100;
 const LISTED: usize = 100;
 
 /// The figures that add up over the pages.
-const FIGURES: [&str; 7] =
-    ["expected", "accounted", "unexplained", "unexpected", "waiting", "paused", "unchecked"];
+const FIGURES: [&str; 8] = [
+    "expected",
+    "accounted",
+    "unexplained",
+    "unexpected",
+    "waiting",
+    "paused",
+    "unjudged",
+    "unchecked",
+];
 
 const CHECK: &str = "query ($in: String, $search: String, $from: DateTime, $until: DateTime,
-        $first: Int!, $after: String) {
-    ledgerCheck(namespace: $in, search: $search, from: $from, until: $until, first: $first,
-            after: $after) {
-        from until expected accounted unexplained unexpected waiting paused unchecked
+        $deleted: Boolean!, $first: Int!, $after: String) {
+    ledgerCheck(namespace: $in, search: $search, from: $from, until: $until, deleted: $deleted,
+            first: $first, after: $after) {
+        from until expected accounted unexplained unexpected waiting paused unjudged unchecked
         findings { schedule { namespace name } at fault text fireId version }
-        schedules { schedule { namespace name } from problem }
+        schedules { schedule { namespace name } from deletedAt problem }
         hasNextPage endCursor
     }
 }";
@@ -63,11 +72,11 @@ impl Verify {
         faults(&found).map_or(Ok(()), |text| Err(CliError::Unaccounted(text)))
     }
 
-    /// The results of all pages in one.
+    /// The results of all pages in one: those of the schedules, and then those of deleted ones.
     async fn check(&self) -> Result<Value, CliError> {
         let mut asked = json!({
             "in": self.namespace, "search": self.search, "from": self.since, "until": self.until,
-            "first": PAGE, "after": null,
+            "deleted": false, "first": PAGE, "after": null,
         });
         let mut sums = FIGURES.map(|figure| (figure, 0_u64));
         let (mut schedules, mut findings, mut partial) = (0, Vec::new(), Vec::new());
@@ -82,7 +91,10 @@ impl Verify {
             for end in ["from", "until"] {
                 asked[end] = page[end].clone();
             }
-            if let Value::Array(of_page) = page["findings"].take() {
+            if let Value::Array(mut of_page) = page["findings"].take() {
+                for finding in &mut of_page {
+                    finding["deleted"] = asked["deleted"].clone();
+                }
                 findings.extend(of_page.into_iter().take(LISTED - findings.len()));
             }
             if let Value::Array(of_page) = page["schedules"].take() {
@@ -92,10 +104,14 @@ impl Verify {
                 partial.extend(of_page.into_iter().filter(is_partial));
             }
             progress.tell(format_args!("{schedules} schedules checked"));
-            if page["hasNextPage"] != true {
+            if page["hasNextPage"] == true {
+                asked["after"] = page["endCursor"].take();
+            } else if asked["deleted"] == false {
+                asked["deleted"] = true.into();
+                asked["after"] = Value::Null;
+            } else {
                 break;
             }
-            asked["after"] = page["endCursor"].take();
         }
         let mut found: Map<String, Value> =
             sums.into_iter().map(|(figure, sum)| (figure.to_owned(), json!(sum))).collect();
@@ -145,9 +161,18 @@ fn print(found: &Value) -> Result<(), CliError> {
             "open: {waiting} wait for a scheduler, {paused} get their rows when a pause ends"
         ))?;
     }
+    if found["unjudged"] != 0 {
+        output::line(format!(
+            "{} instants cannot be judged: it is not known what their calendars were",
+            of("unjudged")
+        ))?;
+    }
     let name = |of: &Value| {
         let schedule = &of["schedule"];
-        format!("{}/{}", output::cell(&schedule["namespace"]), output::cell(&schedule["name"]))
+        let (namespace, name) =
+            (output::cell(&schedule["namespace"]), output::cell(&schedule["name"]));
+        let is_deleted = of["deleted"] == true || !of["deletedAt"].is_null();
+        format!("{namespace}/{name}{}", if is_deleted { " (deleted)" } else { "" })
     };
     for one in found["partial"].as_array().into_iter().flatten() {
         match one["problem"].as_str() {

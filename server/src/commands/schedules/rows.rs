@@ -1,7 +1,7 @@
 //! Deleting a schedule's rows within a transaction, and the snapshot of a definition.
 
 use chrono::{DateTime, Utc};
-use entity::{Timestamp, schedule::Model, schedule_version, workflow};
+use entity::{Keys, Timestamp, schedule::Model, schedule_version, workflow};
 use sea_orm::Set;
 use uuid::Uuid;
 
@@ -17,7 +17,7 @@ use crate::{
         closing::{self, Closing, TimingEnd},
         prepared::PreparedTimetable,
     },
-    model::spec::Spec,
+    model::{ledger_check::CALENDAR_KEYS, spec::Spec},
     store::{Constraint, DatabaseTransaction, StoreError, schedules, workflows},
 };
 
@@ -93,19 +93,26 @@ impl Commands {
         Ok(Resolved::as_it_is(row.workflow_id, workflow.name, workflow.version))
     }
 
+    /// The history's row of a definition. A calendar may get another name, so the row also has the
+    /// keys of the calendars that the definition names.
     pub(in crate::commands) fn version_row(
         &self,
         who: &Viewer,
         id: Uuid,
         version: i32,
         spec: &Spec,
+        calendars: Option<&Keys>,
         workflow: &Resolved,
         told: &str,
     ) -> schedule_version::ActiveModel {
+        let mut snapshot = snapshot(spec, workflow);
+        if let Some(Keys(keys)) = calendars {
+            snapshot[CALENDAR_KEYS] = serde_json::json!(keys);
+        }
         schedule_version::ActiveModel {
             schedule_id: Set(id),
             version: Set(version),
-            snapshot: Set(snapshot(spec, workflow)),
+            snapshot: Set(snapshot),
             change: Set(told.to_owned()),
             changed_by: Set(who.name.clone()),
             changed_at: Set(self.clock.now().into()),

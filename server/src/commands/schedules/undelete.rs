@@ -2,7 +2,10 @@
 //! after the deletion, until retention has purged the row.
 
 use chrono::{DateTime, Utc};
-use entity::schedule::{ActiveModel, Model};
+use entity::{
+    Keys,
+    schedule::{ActiveModel, Model},
+};
 use sea_orm::Set;
 use serde_json::json;
 use uuid::Uuid;
@@ -68,8 +71,9 @@ impl Commands {
             spec.name.clone_from(name);
         }
         let workflow = self.workflow_back(&tx, &row, &spec).await?;
-        let saved = self.write_back(&tx, &row, &spec, timing.as_ref(), now).await?;
-        let kept = self.version_row(who, row.id, row.version + 1, &spec, &workflow, RESTORED);
+        let (saved, keys) = self.write_back(&tx, &row, &spec, timing.as_ref(), now).await?;
+        let (version, keys) = (row.version + 1, keys.as_ref());
+        let kept = self.version_row(who, row.id, version, &spec, keys, &workflow, RESTORED);
         schedules::insert_version(&tx, kept).await?;
         let entry = Entry {
             action: "schedule.undelete",
@@ -112,6 +116,7 @@ impl Commands {
         Ok(Resolved::as_it_is(id, name.clone(), version))
     }
 
+    /// Writes the row, and returns the keys of its calendars.
     async fn write_back(
         &self,
         tx: &DatabaseTransaction,
@@ -119,7 +124,7 @@ impl Commands {
         spec: &Spec,
         timing: Option<&ForeseenTiming>,
         now: DateTime<Utc>,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<(Saved, Option<Keys>), CommandError> {
         let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
         let facts = self.timing_facts(tx, namespace, spec, row.id, anchor, timing);
         let (TimingFacts { timetable, warnings, .. }, keys) = facts.await?;
@@ -127,7 +132,7 @@ impl Commands {
         let group_id = self.group_key(tx, row.namespace_id, spec.group.as_deref()).await?;
         let mut columns = ActiveModel {
             group_id: Set(group_id),
-            calendars: Set(keys),
+            calendars: Set(keys.clone()),
             version: Set(version),
             // Fires that were in progress when the schedule was deleted keep their verdict.
             fires_version: Set(version),
@@ -143,6 +148,6 @@ impl Commands {
         }
         let written = schedules::undelete(tx, self.store.dialect(), row.id, columns).await;
         written.map_err(|error| name_broken(error, &spec.name))?;
-        Ok(Saved { id: row.id, row: None, warnings, unset: vec![] })
+        Ok((Saved { id: row.id, row: None, warnings, unset: vec![] }, keys))
     }
 }

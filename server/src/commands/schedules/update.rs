@@ -162,7 +162,8 @@ impl Commands {
             let there = schedules::by_id(tx, row.id).await?.map_or(version, |row| row.version);
             return Err(versions::stale("schedule", row.version, there));
         }
-        let kept = self.version_row(who, row.id, version, spec, &works.after, &told);
+        let calendars = revision.calendars.as_ref();
+        let kept = self.version_row(who, row.id, version, spec, calendars, &works.after, &told);
         schedules::insert_version(tx, kept).await?;
         let entry = Entry {
             action: "schedule.update",

@@ -6,6 +6,7 @@ use entity::{
     Timestamp,
     fire::{Reason, Verdict},
 };
+use uuid::Uuid;
 
 use super::{ScheduleLife, TimingPeriod};
 use crate::store::reads::ledger_check::AccountingRow;
@@ -36,6 +37,10 @@ pub enum LedgerFault {
     WrongCount,
     /// Two rows account for the instant.
     Twice,
+    /// A row says that a calendar suppressed the instant, and none did.
+    NotSuppressed,
+    /// The fire ran, and a calendar suppressed its instant.
+    RanSuppressed,
 }
 
 /// A fault of the ledger.
@@ -64,6 +69,8 @@ pub struct LedgerComparison {
     pub waiting: u64,
     /// Instants of a paused schedule, which get their rows when it resumes.
     pub paused: u64,
+    /// Instants that ran or were suppressed, of which it is not known what the calendars were.
+    pub unjudged: u64,
     /// The first faults, in order.
     pub findings: Vec<LedgerFinding>,
 }
@@ -83,6 +90,60 @@ impl ScheduleLife {
             comparer.add(row);
         }
         comparer.finish()
+    }
+}
+
+/// What a row says about the calendars of its instants.
+#[derive(Clone, Copy)]
+enum CalendarSaying {
+    /// A calendar suppressed them.
+    Suppressed,
+    /// No calendar suppressed the instant, because its fire ran.
+    Ran,
+}
+
+impl CalendarSaying {
+    /// `None` if the row is there for another reason. A backfill follows the present calendars, so
+    /// that a wrong one can be corrected first.
+    fn of(row: &AccountingRow) -> Option<Self> {
+        match (row.verdict, row.reason) {
+            (Verdict::Skipped, Reason::Calendar) => Some(Self::Suppressed),
+            (Verdict::Started, reason) if reason != Reason::Backfilled => Some(Self::Ran),
+            _ => None,
+        }
+    }
+}
+
+impl ScheduleLife {
+    /// Whether it is true what a row says about the calendars of an instant; `None` if that cannot
+    /// be told.
+    fn is_true(
+        &self,
+        saying: CalendarSaying,
+        row: &AccountingRow,
+        at: Timestamp,
+        period: &TimingPeriod,
+        keys: &[Uuid],
+    ) -> Option<bool> {
+        // A fire that was skipped in advance was decided by what was known then.
+        let decided = at.min(row.claimed_at);
+        let (mut may_be_suppressed, mut may_run, mut is_known) = (false, true, true);
+        for key in keys {
+            let calendar = self.calendars.get(key);
+            match calendar.and_then(|calendar| calendar.word(&period.timetable, decided, at)) {
+                Some(word) => {
+                    may_be_suppressed |= word.suppresses;
+                    may_run &= word.allows;
+                }
+                None => is_known = false,
+            }
+        }
+        match saying {
+            CalendarSaying::Suppressed if may_be_suppressed => Some(true),
+            CalendarSaying::Ran if !may_run => Some(false),
+            CalendarSaying::Suppressed => is_known.then_some(false),
+            CalendarSaying::Ran => is_known.then_some(true),
+        }
     }
 }
 
@@ -145,7 +206,9 @@ impl<'a> LedgerComparer<'a> {
     fn add(&mut self, row: &AccountingRow) {
         if row.count != 1 || row.last_scheduled_at != row.scheduled_at {
             self.add_range(row);
-        } else if !self.account(row.scheduled_at, row) && !is_outside_periods(row) {
+        } else if self.account(row.scheduled_at, row) {
+            self.judge(&[row.scheduled_at], row);
+        } else if !is_outside_periods(row) {
             self.find(LedgerFault::NotDue, row.scheduled_at, row);
         }
     }
@@ -184,6 +247,34 @@ impl<'a> LedgerComparer<'a> {
             && !is_outside_periods(row)
         {
             self.find(LedgerFault::NotDue, *at, row);
+        }
+        self.judge(&instants, row);
+    }
+
+    /// Compares what a row says about calendars with what they were at the time. It is one fault
+    /// of the row, at the first wrong instant.
+    fn judge(&mut self, instants: &[Timestamp], row: &AccountingRow) {
+        let Some(saying) = CalendarSaying::of(row) else { return };
+        let life = self.life;
+        let period =
+            life.periods.iter().rev().find(|one| one.first_version <= row.schedule_version);
+        let named = life.named.iter().rev().find(|one| one.version <= row.schedule_version);
+        let keys = named.and_then(|named| named.keys.as_deref());
+        let mut wrong = None;
+        for at in instants {
+            let known = period.zip(keys);
+            match known.and_then(|(period, keys)| life.is_true(saying, row, *at, period, keys)) {
+                Some(true) => {}
+                Some(false) => wrong = wrong.or(Some(*at)),
+                None => self.result.unjudged += 1,
+            }
+        }
+        if let Some(at) = wrong {
+            let fault = match saying {
+                CalendarSaying::Suppressed => LedgerFault::NotSuppressed,
+                CalendarSaying::Ran => LedgerFault::RanSuppressed,
+            };
+            self.find(fault, at, row);
         }
     }
 

@@ -1,10 +1,12 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use chrono::DateTime;
+use entity::{calendar, calendar_version};
+use serde_json::json;
 use timetable::{Definition, DstPolicy, Timetable};
-use uuid::Uuid;
 
 use super::*;
+use crate::model::ledger_check::{NamedCalendars, RememberedCalendar, RememberedCalendars};
 
 const MINUTE: i64 = 60_000;
 
@@ -35,7 +37,17 @@ fn period(expression: &str, first_version: i32, began: i64, ended: Option<i64>) 
 /// The life of an active schedule whose next instant is at that minute.
 fn life(periods: Vec<TimingPeriod>, cursor: Option<i64>) -> ScheduleLife {
     let cursor = cursor.map(at);
-    ScheduleLife { periods, retentions: vec![], version: 9, cursor, enabled: true }
+    let named = vec![NamedCalendars { version: 1, keys: Some(vec![]) }];
+    let calendars = RememberedCalendars::new();
+    ScheduleLife {
+        periods,
+        named,
+        calendars,
+        retentions: vec![],
+        version: 9,
+        cursor,
+        enabled: true,
+    }
 }
 
 /// A schedule that fires every minute from minute 1 on, and has a row until minute 10.
@@ -204,4 +216,112 @@ fn rows_that_were_written_after_the_schedule_was_read_are_left_out() {
     let newer = AccountingRow { schedule_version: 10, scheduled_at: odd, ..row(1, 1) };
     all.push(AccountingRow { last_scheduled_at: odd, ..newer });
     assert_eq!(figures(&compare(&minutely(), [0, 11], &all)), [10, 10, 0, 0]);
+}
+
+/// The life of the schedule of every minute, with a calendar that suppresses the second hour, and
+/// from minute 150 on the third one.
+fn suppressed() -> ScheduleLife {
+    let id = Uuid::from_u128(5);
+    let hour = |from: &str, to: &str| json!({ "windows": [{ "from": from, "to": to }] });
+    let row = calendar::Model {
+        id,
+        namespace_id: Uuid::from_u128(2),
+        name: "hour".to_owned(),
+        mode: calendar::Mode::Exclude,
+        definition: hour("02:00", "03:00"),
+        version: 2,
+        module: None,
+        created_at: at(0),
+        updated_at: at(150),
+        deleted_at: None,
+    };
+    let was = calendar_version::Model {
+        calendar_id: id,
+        version: 1,
+        mode: calendar::Mode::Exclude,
+        definition: hour("01:00", "02:00"),
+        ended_at: at(150),
+    };
+    let calendar = RememberedCalendar::of(&row, &[was], at(0));
+    let mut life = life(vec![period("* * * * *", 1, 0, None)], Some(181));
+    life.named = vec![NamedCalendars { version: 1, keys: Some(vec![id]) }];
+    life.with_calendars(RememberedCalendars::from([(id, Arc::new(calendar))]))
+}
+
+/// A row that says that a calendar suppressed these minutes.
+fn by_calendar(first: i64, last: i64) -> AccountingRow {
+    let (verdict, reason) = (Verdict::Skipped, Reason::Calendar);
+    AccountingRow { verdict, reason, ..row(first, last) }
+}
+
+/// The rows that the calendar of [`suppressed`] asks for, without those of some minutes.
+fn with_calendar(without: &[i64], more: &[AccountingRow]) -> Vec<AccountingRow> {
+    let is_suppressed = |minute: i64| (60..120).contains(&minute) || minute >= 150;
+    let one = |minute| match is_suppressed(minute) {
+        true => by_calendar(minute, minute),
+        false => row(minute, minute),
+    };
+    let mut all: Vec<_> = (1..180).filter(|minute| !without.contains(minute)).map(one).collect();
+    all.extend_from_slice(more);
+    all.sort_by_key(|row| row.scheduled_at);
+    all
+}
+
+#[test]
+fn calendars_of_the_time_decide_whether_an_instant_was_rightly_suppressed() {
+    let life = suppressed();
+    let found = compare(&life, [0, 180], &with_calendar(&[], &[]));
+    assert_eq!((figures(&found), found.unjudged), ([179, 179, 0, 0], 0), "{found:?}");
+    let near = [row(151, 151), by_calendar(149, 149)];
+    let found = compare(&life, [0, 180], &with_calendar(&[149, 151], &near));
+    assert_eq!(found.unexpected, 0, "within a minute of the change: {found:?}");
+
+    let ran = [row(90, 90)];
+    let found = compare(&life, [0, 180], &with_calendar(&[90], &ran));
+    assert_eq!((figures(&found)[3], faults(&found)), (1, vec![(90, LedgerFault::RanSuppressed)]));
+    let skipped = [by_calendar(40, 40)];
+    let found = compare(&life, [0, 180], &with_calendar(&[40], &skipped));
+    assert_eq!(faults(&found), [(40, LedgerFault::NotSuppressed)]);
+    // A range is one row, and the calendar suppresses only a part of it.
+    let minutes: Vec<i64> = (115..125).collect();
+    let found = compare(&life, [0, 180], &with_calendar(&minutes, &[by_calendar(115, 124)]));
+    assert_eq!((figures(&found)[3], faults(&found)), (1, vec![(120, LedgerFault::NotSuppressed)]));
+}
+
+#[test]
+fn other_rows_say_nothing_about_calendars() {
+    let life = suppressed();
+    let backfilled = AccountingRow { reason: Reason::Backfilled, ..row(90, 90) };
+    let edited =
+        AccountingRow { verdict: Verdict::Skipped, reason: Reason::StaleVersion, ..row(91, 91) };
+    // It was skipped in advance, by the calendar of that time.
+    let ahead = AccountingRow { claimed_at: at(10), ..by_calendar(160, 160) };
+    let found = compare(&life, [0, 180], &with_calendar(&[90, 91], &[backfilled, edited]));
+    assert_eq!((found.unexpected, found.unjudged), (0, 0), "{found:?}");
+    let found = compare(&life, [0, 180], &with_calendar(&[160], &[ahead]));
+    assert_eq!(faults(&found), [(160, LedgerFault::NotSuppressed)]);
+}
+
+#[test]
+fn what_cannot_be_judged_is_counted_and_no_fault() {
+    let ran = [row(90, 90)];
+    let rows = with_calendar(&[90], &ran);
+    let unknown = suppressed().with_calendars(RememberedCalendars::new());
+    let found = compare(&unknown, [0, 180], &rows);
+    assert_eq!((figures(&found), found.unjudged), ([179, 179, 0, 0], 179));
+    let mut by_name = suppressed();
+    by_name.named[0].keys = None;
+    assert_eq!(compare(&by_name, [0, 180], &rows).unjudged, 179);
+    // What one calendar certainly suppresses is wrong, whatever the other says.
+    let mut of_two = suppressed();
+    if let Some(keys) = &mut of_two.named[0].keys {
+        keys.push(Uuid::from_u128(6));
+    }
+    let found = compare(&of_two, [0, 180], &rows);
+    assert_eq!(faults(&found), [(90, LedgerFault::RanSuppressed)]);
+    assert_eq!(found.unjudged, 59 + 30, "those that ran, and that the known calendar lets through");
+    let mut none = suppressed();
+    none.named[0].keys = Some(vec![]);
+    let found = compare(&none, [0, 180], &[by_calendar(90, 90)]);
+    assert_eq!((found.unexpected, found.unjudged), (1, 0), "it named no calendar");
 }

@@ -1,11 +1,15 @@
 //! The timings that a schedule has had, and when each of them applied.
 
-use std::fmt::Display;
+use std::{collections::HashSet, fmt::Display};
 
 use entity::{Timestamp, schedule, schedule_version};
 use timetable::{Cache, Timetable};
+use uuid::Uuid;
 
-use super::compare::{CheckedRange, MARGIN_MS};
+use super::{
+    compare::{CheckedRange, MARGIN_MS},
+    remembered::RememberedCalendars,
+};
 use crate::{
     model::{Spec, Timing},
     store::days::DAY_MS,
@@ -13,6 +17,9 @@ use crate::{
 
 /// The description of a version that restores a deleted schedule.
 pub(crate) const RESTORED: &str = "restored after it was deleted";
+
+/// The field of a version's snapshot that has the keys of its calendars.
+pub(crate) const CALENDAR_KEYS: &str = "calendar_ids";
 
 /// A time during which a schedule had the same timing.
 #[derive(Clone, Debug)]
@@ -30,11 +37,25 @@ pub struct TimingPeriod {
     pub may_stop: bool,
 }
 
+/// The calendars that a version of a schedule named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCalendars {
+    /// The version.
+    pub version: i32,
+    /// The keys of the calendars. `None` if the version has only their names, which may belong to
+    /// other calendars by now.
+    pub keys: Option<Vec<Uuid>>,
+}
+
 /// What a check knows about a schedule.
 #[derive(Clone, Debug)]
 pub struct ScheduleLife {
     /// The periods, in order.
     pub(super) periods: Vec<TimingPeriod>,
+    /// The calendars of each version, in order.
+    pub(super) named: Vec<NamedCalendars>,
+    /// Those of the calendars whose history is known.
+    pub(super) calendars: RememberedCalendars,
     /// The retention of each version, and when another version replaced it.
     pub(super) retentions: Vec<(Option<Timestamp>, Option<i64>)>,
     /// The current version.
@@ -50,6 +71,8 @@ struct KnownVersion {
     version: i32,
     began: Timestamp,
     spec: Spec,
+    /// The keys of its calendars, if they are known.
+    calendars: Option<Vec<Uuid>>,
     is_restored: bool,
 }
 
@@ -102,15 +125,41 @@ impl ScheduleLife {
                 may_stop: one.spec.max_fires.is_some_and(|max| max <= row.fire_count),
             });
         }
-        let replaced = known.iter().skip(1).map(|next| Some(next.began)).chain([None]);
+        // Within the margin, instants before and after the deletion may have rows, and need none.
+        if let (Some(last), Some(deleted_at)) = (periods.last_mut(), row.deleted_at) {
+            last.ended = Some(deleted_at.max(last.began));
+        }
+        let replaced = known.iter().skip(1).map(|next| Some(next.began)).chain([row.deleted_at]);
         let days = known.iter().map(|one| one.spec.retention_days);
+        let mut retentions: Vec<_> = replaced.zip(days).collect();
+        if row.deleted_at.is_some() {
+            // Since then, the history is kept as long as that of its namespace.
+            retentions.push((None, None));
+        }
+        let named = known
+            .into_iter()
+            .map(|one| NamedCalendars { version: one.version, keys: one.calendars });
         Ok(Self {
             periods,
-            retentions: replaced.zip(days).collect(),
+            named: named.collect(),
+            calendars: RememberedCalendars::new(),
+            retentions,
             version: row.version,
             cursor: row.next_scheduled_at,
             enabled: row.enabled,
         })
+    }
+
+    /// The keys of all calendars that the schedule named, as far as they are known.
+    pub fn calendar_keys(&self) -> HashSet<Uuid> {
+        self.named.iter().filter_map(|named| named.keys.as_ref()).flatten().copied().collect()
+    }
+
+    /// The same life, with what is known about its calendars. A calendar that is missing is not
+    /// judged.
+    #[must_use]
+    pub fn with_calendars(self, calendars: RememberedCalendars) -> Self {
+        Self { calendars, ..self }
     }
 
     /// The instant from which on retention has removed no row, if it keeps `usual` days of history
@@ -145,17 +194,31 @@ fn known_versions(
     let mut known = Vec::with_capacity(versions.len());
     // A version that is newer than the row was written after the row was read.
     for past in versions.into_iter().filter(|past| past.version <= row.version) {
+        let keys = past.snapshot.get(CALENDAR_KEYS).cloned();
+        let keys = keys.and_then(|keys| serde_json::from_value(keys).ok());
         let spec = serde_json::from_value(past.snapshot);
+        let spec: Spec = spec.map_err(|error| unreadable(past.version, &error))?;
+        let calendars = match (past.version == row.version, spec.calendars.as_slice()) {
+            (true, _) => Some(keys_of(row)),
+            (false, []) => Some(vec![]),
+            (false, _) => keys,
+        };
         known.push(KnownVersion {
             version: past.version,
             began: past.changed_at,
-            spec: spec.map_err(|error| unreadable(past.version, &error))?,
+            spec,
+            calendars,
             is_restored: past.change == RESTORED,
         });
     }
     if known.is_empty() {
-        let (version, began, spec) = (row.version, row.created_at, Spec::of(row));
-        known.push(KnownVersion { version, began, spec, is_restored: false });
+        known.push(KnownVersion {
+            version: row.version,
+            began: row.created_at,
+            spec: Spec::of(row),
+            calendars: Some(keys_of(row)),
+            is_restored: false,
+        });
     }
     known.sort_unstable_by_key(|one| one.version);
     let mut latest = Timestamp(i64::MIN);
@@ -164,6 +227,11 @@ fn known_versions(
         latest = one.began;
     }
     Ok(known)
+}
+
+/// The keys of the calendars that a schedule names.
+fn keys_of(row: &schedule::Model) -> Vec<Uuid> {
+    row.calendars.as_ref().map_or_else(Vec::new, |keys| keys.0.clone())
 }
 
 fn unreadable(version: i32, error: &dyn Display) -> String {
@@ -323,3 +391,5 @@ mod tests {
         assert!(error.starts_with("version 1 of the schedule can no longer be read: "), "{error}");
     }
 }
+#[path = "life_tests.rs"]
+mod tests;

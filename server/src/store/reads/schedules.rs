@@ -51,6 +51,8 @@ pub struct Filter {
     pub tagged: Option<bool>,
     /// With true, only schedules that a module declares; with false, only the others.
     pub declared: Option<bool>,
+    /// Schedules that are deleted and not purged yet, instead of those that are not deleted.
+    pub deleted: bool,
     /// Only schedules that match this search.
     pub search: Option<Sought>,
 }
@@ -105,7 +107,7 @@ pub async fn page_by_time(
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
 
-/// A page of the schedules that are not deleted, sorted by name.
+/// A page of the schedules, sorted by name.
 pub async fn page(
     store: &Store,
     within: &Within,
@@ -202,9 +204,11 @@ pub(in crate::store) fn matching(
     within: &Within,
     filter: &Filter,
 ) -> Select<Entity> {
+    let is_deleted =
+        if filter.deleted { Column::DeletedAt.is_not_null() } else { Column::DeletedAt.is_null() };
     Entity::find()
         .filter(within.holds(Column::NamespaceId))
-        .filter(Column::DeletedAt.is_null())
+        .filter(is_deleted)
         .apply_if(filter.text.as_deref(), |query, text| {
             query.filter(in_name_or_note(store.dialect(), text))
         })

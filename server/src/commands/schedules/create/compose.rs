@@ -107,6 +107,7 @@ impl Commands {
             return Err(suppression::silenced(&spec.calendars).into());
         }
         let mut row = spec.columns();
+        let version = self.version_row(who, id, 1, &spec, calendars.as_ref(), &resolved, "made");
         row.calendars = Set(calendars);
         row.fire_count = Set(0);
         let TimingFacts { timetable, fires_an_hour, warnings, .. } = facts;
@@ -150,7 +151,7 @@ impl Commands {
             made_at: now,
             fires_an_hour,
             row,
-            version: self.version_row(who, id, 1, &spec, &resolved, "made"),
+            version,
             entry: self.entry(who, entry),
             work: brought.map(|rows| (resolved.id, rows)),
             name: spec.name,
