@@ -29,6 +29,7 @@ async fn a_ledger_that_adds_up_is_told_from_one_that_does_not(database: TestData
     assert_eq!((&found["schedules"], &found["findings"]), (&1.into(), &Value::Array(vec![])));
     assert!(found["expected"].as_u64().unwrap() >= 2, "{found}");
     assert_eq!(found["expected"], found["accounted"]);
+    assert_eq!(found["unjudged"], 0, "{found}");
 
     let fire = &fires[0];
     let id: uuid::Uuid = fire["id"].as_str().unwrap().parse().unwrap();

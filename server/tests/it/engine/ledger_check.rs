@@ -1,5 +1,6 @@
 //! The check of the ledger, about what the engine wrote: after an outage, a clock change, a change
-//! of a calendar, a pause and an edit nothing is unexplained, and what is wrong is found.
+//! of a calendar, a pause, an edit and a deletion nothing is unexplained, and what is wrong is
+//! found.
 
 use std::time::Duration;
 
@@ -32,11 +33,14 @@ on_both!(
     everything_is_accounted_for_whatever_happens_to_a_schedule,
     a_schedule_that_has_had_its_fires_owes_no_more,
     rows_that_are_removed_or_made_up_are_found,
+    calendars_are_judged_by_what_they_were_at_the_time,
+    a_deleted_schedule_is_checked_until_its_deletion,
 );
 
-const CHECK: &str = "query($from: DateTime, $search: String) {
-    ledgerCheck(namespace: \"test\", from: $from, search: $search) {
-        expected accounted unexplained unexpected waiting paused unchecked
+const CHECK: &str = "query($from: DateTime, $search: String, $deleted: Boolean! = false) {
+    ledgerCheck(namespace: \"test\", from: $from, search: $search, deleted: $deleted) {
+        expected accounted unexplained unexpected waiting paused unjudged unchecked
+        schedules { from deletedAt }
         findings { schedule { name } at fault text fireId version } } }";
 
 /// A world whose control plane is asked as well.
@@ -228,4 +232,78 @@ async fn rows_that_are_removed_or_made_up_are_found(database: TestDatabase) {
     let of_minutely = desk.check(json!({ "search": "name:minutely" })).await;
     assert_eq!(figures(&of_minutely), [12 * 60, 12 * 60, 0, 1]);
     assert_eq!(faults(&of_minutely)[0].0, "WRONG_COUNT");
+}
+
+/// What is wrong, and when.
+fn wrong(check: &Value) -> Vec<(&str, &str)> {
+    let findings = check["findings"].as_array().unwrap().iter();
+    findings.map(|one| (one["at"].as_str().unwrap(), one["fault"].as_str().unwrap())).collect()
+}
+
+async fn calendars_are_judged_by_what_they_were_at_the_time(database: TestDatabase) {
+    let desk = CheckedWorld::begin(database, "2026-03-28T12:00:30Z").await;
+    let make = "mutation { createCalendar(input: { namespace: \"test\", name: \"night\",
+        mode: EXCLUDE, windows: [{ from: \"00:00\", to: \"06:00\" }] }) { calendar { id } } }";
+    let made = desk.ask(make, json!({})).await;
+    let calendar = &made["createCalendar"]["calendar"]["id"];
+    let hourly = desk.schedule("hourly", "0 * * * *", json!({ "calendars": ["night"] })).await;
+    desk.live_until("2026-03-29T08:00:30Z", &[hourly]).await;
+    let found = desk.check(json!({})).await;
+    assert_eq!((figures(&found), &found["unjudged"]), ([20, 20, 0, 0], &json!(0)), "{found}");
+
+    // In Berlin it is 01:00, and 16:00.
+    let [night, day] = ["2026-03-29T00:00:00Z", "2026-03-28T15:00:00Z"];
+    for (at, verdict, reason) in [(night, "started", "on_time"), (day, "skipped", "calendar")] {
+        let change = "UPDATE fire SET verdict = $1, reason = $2 \
+            WHERE schedule_id = $3 AND scheduled_at = $4";
+        let values = [verdict.into(), reason.into(), hourly.into(), ms(at).0.into()];
+        desk.world.write(change, values).await;
+    }
+    let both = [(day, "NOT_SUPPRESSED"), (night, "RAN_SUPPRESSED")];
+    let found = desk.check(json!({})).await;
+    assert_eq!(figures(&found), [20, 20, 0, 2], "{found}");
+    assert_eq!(wrong(&found), both);
+
+    // Neither another version of the calendar nor one of the schedule changes what was right.
+    let change = "mutation($id: UUID!) { updateCalendar(input: { id: $id, expectedVersion: 1,
+        name: \"early\", windows: [{ from: \"15:00\", to: \"18:00\" }] })
+        { calendar { version } } }";
+    desk.ask(change, json!({ "id": calendar })).await;
+    let edit = "mutation($id: UUID!) { updateSchedule(input: { id: $id, expectedVersion: 1,
+        name: \"each-hour\", calendars: [] }) { schedule { version } } }";
+    desk.ask(edit, json!({ "id": hourly })).await;
+    let found = desk.check(json!({})).await;
+    assert_eq!((wrong(&found), &found["unjudged"]), (both.to_vec(), &json!(0)), "{found}");
+
+    // Without the history of the calendar nothing is said.
+    let calendar: Uuid = calendar.as_str().unwrap().parse().unwrap();
+    let forget = "DELETE FROM calendar_version WHERE calendar_id = $1";
+    desk.world.write(forget, [calendar.into()]).await;
+    let found = desk.check(json!({})).await;
+    assert_eq!((figures(&found), wrong(&found)), ([20, 20, 0, 0], vec![]), "{found}");
+    // Those of the night, and the one of the day that says so, too.
+    assert!(found["unjudged"].as_i64().unwrap() >= 6, "{found}");
+}
+
+async fn a_deleted_schedule_is_checked_until_its_deletion(database: TestDatabase) {
+    let desk = CheckedWorld::begin(database, "2026-03-01T00:00:30Z").await;
+    let skip = json!({ "misfire": { "catchUp": "SKIP" } });
+    let hourly = desk.schedule("hourly", "0 * * * *", skip).await;
+    desk.live_until("2026-03-01T12:00:30Z", &[hourly]).await;
+    // Another instant waits when it is deleted.
+    desk.clock.set(at("2026-03-01T13:30:00Z"));
+    let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";
+    desk.ask(delete, json!({ "id": hourly })).await;
+    desk.clock.set(at("2026-03-01T18:00:30Z"));
+    assert_eq!(figures(&desk.check(json!({})).await), [0; 4], "it is not among the others");
+    let found = desk.check(json!({ "deleted": true })).await;
+    assert_eq!(figures(&found), [13, 13, 0, 0], "{found}");
+    assert_eq!(found["schedules"][0]["deletedAt"], "2026-03-01T13:30:00Z");
+
+    let remove = "DELETE FROM fire WHERE schedule_id = $1 AND scheduled_at = $2";
+    let five = ms("2026-03-01T05:00:00Z");
+    desk.world.write(remove, [hourly.into(), five.0.into()]).await;
+    let found = desk.check(json!({ "deleted": true })).await;
+    assert_eq!(figures(&found), [13, 12, 1, 0], "{found}");
+    assert_eq!(wrong(&found), [("2026-03-01T05:00:00Z", "NO_ROW")]);
 }
