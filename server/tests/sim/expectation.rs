@@ -321,7 +321,7 @@ impl History {
 
     /// Whether a row may say that a calendar suppressed an instant, or that none did, as far as its
     /// writer could know.
-    fn may_say(
+    pub(crate) fn may_say(
         &self,
         row: &fire::Model,
         is_suppressed: bool,

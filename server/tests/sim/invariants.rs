@@ -20,7 +20,7 @@ use super::{
     moments::{self, Turns},
     order,
     plan::{FLOWS, ONLY_TASK, flow},
-    reckoning,
+    proof, reckoning,
     removals::gone,
     scenario::Ending,
     truth,
@@ -41,7 +41,7 @@ pub(crate) struct Ended {
     seen: HashMap<Key, Execution>,
     /// The workflows of several tasks.
     flows: HashMap<Uuid, Definition>,
-    now: DateTime<Utc>,
+    pub(crate) now: DateTime<Utc>,
 }
 
 impl Ended {
@@ -125,7 +125,8 @@ impl Ended {
         order::check(self, &definitions, is_steady)?;
         durations::check(&moments, self, &definitions, is_steady)?;
         self.backfills.were_needed(&moments, &self.runs)?;
-        expected.check(self.fires.values(), &Turns::of(&moments), self.now).await
+        expected.check(self.fires.values(), &Turns::of(&moments), self.now).await?;
+        proof::check(self, expected, is_steady).await
     }
 
     /// Whether a verdict is final, with a valid reason.

@@ -25,7 +25,8 @@
 //! backfill starts more than it may, nothing is executed without a row, and nothing is removed that
 //! is live, needed or young. At the end: every instant of the oracle's expansion is in exactly one
 //! row, present or removed, with a valid final verdict; nothing is pending or live; the counts of
-//! each backfill add up; and the record of each attempt matches that of the outside world.
+//! each backfill add up; the record of each attempt matches that of the outside world; and the
+//! check of the ledger (`carillon verify`) finds no difference that this does not explain.
 //!
 //! To run the simulation: `make sim`, or `SIM_SEED=7 cargo nextest run --test sim`, or
 //! `SIM_SEEDS=0..1000`. A failing seed prints its steps, shrunk as far as the failure stays the
@@ -43,7 +44,8 @@
 //! - `witness`: what must hold after each step, `lives` of nodes; `invariants`: in the end
 //!   - `moments`: the recorded states of each row and run; `truth`: whether verdicts and reasons
 //!     match them; `misfires`: of late instants; `order`: the order in time; `durations`: how long
-//!     things took; `reckoning`: whether the counts add up
+//!     things took; `reckoning`: whether the counts add up; `proof`: whether the check of the
+//!     ledger finds nothing else
 //! - `removals`: what retention removed, checked and kept; `eras`: what calendars said when;
 //!   `pauses`: when schedules were paused; `windows`: maintenance windows
 //! - `database`: a database for each seed; `support`: what is shared with the integration tests
@@ -73,6 +75,7 @@ mod oracle;
 mod order;
 mod pauses;
 mod plan;
+mod proof;
 mod reckoning;
 mod removals;
 mod runner;

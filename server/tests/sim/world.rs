@@ -89,7 +89,7 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
 }
 
 /// Compiled timings, shared by all worlds.
-fn cache() -> Arc<timetable::Cache> {
+pub(crate) fn cache() -> Arc<timetable::Cache> {
     static CACHE: OnceLock<Arc<timetable::Cache>> = OnceLock::new();
     CACHE.get_or_init(|| Arc::new(timetable::Cache::new(10_000))).clone()
 }

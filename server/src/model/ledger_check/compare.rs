@@ -285,8 +285,10 @@ impl<'a> LedgerComparer<'a> {
         if is_second {
             self.find(LedgerFault::Twice, at, row);
         }
-        // A backfill also runs instants after the end of a schedule.
+        // A backfill also runs instants after the end of a schedule, and fires may have been
+        // skipped in advance.
         if row.reason != Reason::Backfilled
+            && row.last_scheduled_at <= row.claimed_at
             && let Some(last) = self.last.get_mut(period)
         {
             *last = (*last).max(Some(at));
