@@ -219,6 +219,12 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_judged_is_no_fault() {
+        let found = json!({ "unexplained": 0, "unexpected": 0, "unchecked": 0, "unjudged": 5 });
+        assert_eq!(faults(&found), None);
+    }
+
+    #[test]
     fn a_fault_is_told_with_its_number() {
         let clean = json!({ "expected": 3, "unexplained": 0, "unexpected": 0, "unchecked": 0 });
         assert_eq!(faults(&clean), None);

@@ -15,15 +15,17 @@ on_both!(
     a_check_of_too_much_is_refused,
     history_that_may_have_been_removed_is_not_checked,
     the_ledger_of_another_namespace_is_not_checked,
+    deleted_schedules_have_pages_of_their_own,
 );
 
 const CHECK: &str = "query($in: String, $search: String, $from: DateTime, $until: DateTime,
-        $first: Int! = 50, $after: String) {
-    ledgerCheck(namespace: $in, search: $search, from: $from, until: $until, first: $first,
-            after: $after) {
-        from until expected accounted unexplained unexpected waiting paused unchecked
+        $deleted: Boolean! = false, $first: Int! = 50, $after: String) {
+    ledgerCheck(namespace: $in, search: $search, from: $from, until: $until, deleted: $deleted,
+            first: $first, after: $after) {
+        from until expected accounted unexplained unexpected waiting paused unjudged unchecked
         findings { schedule { name } at fault text fireId version }
-        schedules { schedule { name } from expected waiting problem } hasNextPage endCursor } }";
+        schedules { schedule { name } from expected waiting unjudged deletedAt problem }
+        hasNextPage endCursor } }";
 
 async fn check(desk: &Desk, variables: Value) -> Value {
     desk.ask(CHECK, variables).await["ledgerCheck"].take()
@@ -147,4 +149,33 @@ async fn the_ledger_of_another_namespace_is_not_checked(database: TestDatabase) 
     assert_eq!(names(&all["ledgerCheck"]), Vec::<&str>::new());
     let mine = check(&desk, json!({ "in": null })).await;
     assert_eq!(names(&mine), ["mine"]);
+}
+
+async fn deleted_schedules_have_pages_of_their_own(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let mut ids = Vec::new();
+    for name in ["c", "a", "b"] {
+        ids.push(desk.schedule(name, "@hourly").await);
+    }
+    desk.clock.set("2026-03-01T14:30:00Z".parse().unwrap());
+    let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";
+    for id in &ids[..2] {
+        desk.ask(delete, json!({ "id": id })).await;
+    }
+    let others = check(&desk, json!({})).await;
+    assert_eq!((names(&others), &others["schedules"][0]["deletedAt"]), (vec!["b"], &Value::Null));
+    let first = check(&desk, json!({ "deleted": true, "first": 1 })).await;
+    assert_eq!((names(&first), &first["hasNextPage"]), (vec!["a"], &json!(true)));
+    assert_eq!(first["schedules"][0]["deletedAt"], "2026-03-01T14:30:00Z");
+    assert_eq!((&first["expected"], &first["accounted"]), (&json!(2), &json!(2)), "{first}");
+    let after = json!({ "deleted": true, "first": 1, "after": first["endCursor"] });
+    let next = check(&desk, after).await;
+    assert_eq!((names(&next), &next["hasNextPage"]), (vec!["c"], &json!(false)));
+    let found = check(&desk, json!({ "deleted": true, "search": "name:c" })).await;
+    assert_eq!(names(&found), ["c"]);
+
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let eve = member_of(namespace(&desk, "other").await, Role::Viewer);
+    let all = desk.send_as(&eve, CHECK, json!({ "in": null, "deleted": true })).await;
+    assert_eq!(names(&all.data.into_json().unwrap()["ledgerCheck"]), Vec::<&str>::new());
 }

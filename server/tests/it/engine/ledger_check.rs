@@ -275,6 +275,12 @@ async fn calendars_are_judged_by_what_they_were_at_the_time(database: TestDataba
     let found = desk.check(json!({})).await;
     assert_eq!((wrong(&found), &found["unjudged"]), (both.to_vec(), &json!(0)), "{found}");
 
+    // A version shows the name of that time; the key is for the check alone.
+    let versions = "query($id: UUID!) { schedule(id: $id) { versions { nodes { snapshot } } } }";
+    let versions = desk.ask(versions, json!({ "id": hourly })).await;
+    let first = &versions["schedule"]["versions"]["nodes"][1]["snapshot"];
+    assert_eq!((&first["calendars"], first.get("calendar_ids")), (&json!(["night"]), None));
+
     // Without the history of the calendar nothing is said.
     let calendar: Uuid = calendar.as_str().unwrap().parse().unwrap();
     let forget = "DELETE FROM calendar_version WHERE calendar_id = $1";
