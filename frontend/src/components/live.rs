@@ -28,7 +28,7 @@ pub(crate) fn rows<T: Row>(
     list: List,
     view: impl Fn(&T) -> AnyView + Send + Sync + 'static,
 ) -> AnyView {
-    let (view, drawn) = (Arc::new(view), use_drawn(list));
+    let (view, drawn) = (Arc::new(view), use_drawn(list, None));
     keyed(
         move || drawn.get(),
         move |id| {

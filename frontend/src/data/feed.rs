@@ -1,14 +1,10 @@
 //! A subscription as a page sees it: events in batches, at most four a second, until the page is left.
 //!
 //! A burst of runs changes a list faster than anyone can read. An event after a pause is delivered at once. Further
-//! events within a quarter of a second are delivered together, so the page draws once for all of them. Nothing moves
-//! while the pointer is pressed or lists are held: events wait until then.
+//! events are delivered together on the next beat, so the page draws once for all of them. Nothing moves while the
+//! pointer is pressed or lists are held: events wait until then.
 
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-    time::Duration,
-};
+use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use leptos::prelude::*;
 use serde::de::DeserializeOwned;
@@ -17,13 +13,8 @@ use serde_json::Value;
 use super::use_socket;
 use crate::{
     api::{Feed, Notice, Request, Subscriber, pluck, read},
-    state::{Hold, Press, use_hold, use_press},
-    time::Moment,
+    state::{BEAT, Beat, Hold, Press, use_hold, use_press},
 };
-
-/// The minimum time between two batches, in milliseconds.
-const BEAT_MS: i64 = 250;
-const BEAT: Duration = Duration::from_millis(BEAT_MS.unsigned_abs());
 
 /// Subscribes until the owner is disposed, and again whenever a signal that `feed` reads has changed, such as the
 /// namespace of the address. `on_gap` is called when events may have been missed: once the subscription is active,
@@ -88,7 +79,7 @@ struct Listeners {
 fn follow(request: Request, ends: bool, listeners: Listeners) {
     let Listeners { on_batch, on_gap, on_end, counts } = listeners;
     let batch = Rc::new(RefCell::new(Vec::new()));
-    let delivered_at = Rc::new(Cell::new(Moment::from_millis(0)));
+    let beat = Beat::new();
     // This value lives as long as the page, so a timer that fires later finds it disposed.
     let here = StoredValue::new(());
     let (press, hold) = (use_press(), use_hold());
@@ -109,14 +100,11 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
                 hold.count();
             }
             if batch.borrow().len() == 1 {
-                let rest = rest(Moment::now().since(delivered_at.get()));
                 let (batch, on_batch) = (batch.clone(), on_batch.clone());
-                let delivered_at = delivered_at.clone();
-                let deliver = unless_left(Rc::new(move || {
-                    delivered_at.set(Moment::now());
-                    on_batch(batch.take());
-                }));
-                set_timeout(move || when_free(press, hold, deliver), rest);
+                let deliver = unless_left(Rc::new(move || on_batch(batch.take())));
+                // Not within the socket's own work.
+                let on_beat = move || beat.run(move || when_free(press, hold, deliver));
+                set_timeout(on_beat, Duration::ZERO);
             }
             cursor
         }
@@ -125,9 +113,10 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
             None
         }
         Notice::End => {
-            // The callback runs after the last batch, which may still be waiting.
+            // The callback waits for its turn after the last batch, which may still be waiting.
             let deliver = unless_left(on_end.clone());
-            set_timeout(move || when_free(press, hold, deliver), BEAT);
+            let on_beat = move || beat.run(move || when_free(press, hold, deliver));
+            set_timeout(on_beat, Duration::ZERO);
             None
         }
     });
@@ -137,27 +126,11 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
 }
 
-/// How long the next batch must wait, if the last batch was this many milliseconds ago.
-fn rest(since_last: i64) -> Duration {
-    Duration::from_millis((BEAT_MS - since_last.clamp(0, BEAT_MS)).unsigned_abs())
-}
-
 /// Runs `work` once no pointer is pressed and no list is held.
 pub(super) fn when_free(press: Press, hold: Hold, work: impl FnOnce() + 'static) {
     if press.is_held() || untrack(|| hold.is_held()) {
         set_timeout(move || when_free(press, hold, work), BEAT);
     } else {
         work();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::rest;
-
-    #[test]
-    fn an_event_after_a_pause_does_not_wait_and_others_wait_for_the_beat() {
-        let waits = [0, 100, 250, 60_000, -5].map(|since| rest(since).as_millis());
-        assert_eq!(waits, [250, 150, 0, 0, 250]);
     }
 }

@@ -3,7 +3,7 @@
 //! An answer may be older than events that arrived while it was loading. These events are merged into the answer
 //! again, so no row reverts to an older state.
 
-use std::{collections::BTreeSet, marker::PhantomData, rc::Rc, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, marker::PhantomData, rc::Rc, sync::Arc};
 
 use leptos::prelude::*;
 
@@ -15,16 +15,13 @@ use crate::{
     api::Ask,
     components::Beside,
     model::{Page, Place, Row},
-    state::{Change, Held, Item, List},
+    state::{Change, Held, Item, List, Showing},
 };
 
 /// The rows of a page, and the request that loads them.
 pub(crate) struct Listing<T> {
     pub(crate) load: Load<Page<T>>,
     pub(crate) list: List,
-    /// Counts the answers. Each counts once its rows have been drawn, so that further data about the rows is loaded
-    /// only then.
-    pub(crate) drawn: RwSignal<usize>,
     size: usize,
 }
 
@@ -41,12 +38,17 @@ pub(crate) fn use_listing<T: Row>(
     size: usize,
     make: impl Fn() -> Ask<Page<T>> + 'static,
 ) -> Listing<T> {
-    let (list, drawn) = (List::new(size), RwSignal::new(0));
-    let filler = Filler::<T> { list, drawn, row: PhantomData };
-    Listing { load: watched(move || Some(make()), Some(Rc::new(filler))), list, drawn, size }
+    let list = List::new(size);
+    let filler = Filler::<T> { list, row: PhantomData };
+    Listing { load: watched(move || Some(make()), Some(Rc::new(filler))), list, size }
 }
 
 impl<T: Row> Listing<T> {
+    /// The number of answers whose rows have been drawn; tracked. Further data about the rows is loaded only then.
+    pub(crate) fn drawn(self) -> usize {
+        self.list.drawn()
+    }
+
     /// The distinct values that `take` finds in the loaded rows, in order; tracked.
     pub(crate) fn distinct(self, take: &dyn Fn(&T) -> Option<String>) -> Vec<String> {
         let all = self.load.with(|page| page.rows.iter().filter_map(|row| take(row)).collect());
@@ -92,7 +94,6 @@ impl<T: Row> Listing<T> {
 /// Writes the rows of each answer into the list.
 struct Filler<T> {
     list: List,
-    drawn: RwSignal<usize>,
     row: PhantomData<fn() -> T>,
 }
 
@@ -101,20 +102,9 @@ impl<T: Row> Watcher for Filler<T> {
         self.list.begin();
     }
 
-    fn ended(&self, data: Option<Held>) {
+    fn ended(&self, data: Option<Held>, showing: Showing) {
         let item = |row: &Arc<T>| Item { id: row.id().to_owned(), row: Held::new(row.clone()) };
         let page = data.and_then(|data| data.get::<Page<T>>());
-        if page.is_some() {
-            count_once_drawn(self.drawn);
-        }
-        self.list.end(page.map(|page| page.rows.iter().map(item).collect()));
+        self.list.end(page.map(|page| page.rows.iter().map(item).collect()), showing);
     }
-}
-
-/// Counts an answer once its rows are drawn: a timer runs after everything that depends on the list.
-fn count_once_drawn(drawn: RwSignal<usize>) {
-    let next = move || {
-        let _gone = drawn.try_update(|answers| *answers = answers.wrapping_add(1));
-    };
-    set_timeout(next, Duration::ZERO);
 }

@@ -17,7 +17,7 @@ use crate::{
     api::{self, Answer, Ask, Request},
     components::Waiting,
     model::Failure,
-    state::{Held, Hold, Press, Session, Throttle, use_hold, use_press, use_session},
+    state::{Held, Hold, Press, Session, Showing, Throttle, use_hold, use_press, use_session},
 };
 
 /// A request whose answer is deserialized as a `T`.
@@ -82,7 +82,7 @@ struct Work {
 pub(super) trait Watcher {
     fn begun(&self);
     /// Called when the request has ended, with the data if it succeeded.
-    fn ended(&self, data: Option<Held>);
+    fn ended(&self, data: Option<Held>, showing: Showing);
 }
 
 impl From<Loading> for Waiting {
@@ -111,7 +111,7 @@ impl Loading {
             (!work.is_stale).then(|| work.make.clone())
         });
         if let Some(request) = make.flatten().and_then(|make| untrack(|| make())) {
-            self.start(request);
+            self.start(request, Showing::OnBeat);
         }
     }
 
@@ -129,7 +129,7 @@ impl Loading {
         });
     }
 
-    fn start(self, request: Request) {
+    fn start(self, request: Request, showing: Showing) {
         let begun = self.work.try_update_value(|work| {
             work.abort();
             work.turn = work.turn.wrapping_add(1);
@@ -144,11 +144,11 @@ impl Loading {
         }
         spawn_local(async move {
             let outcome = request.send(signal).await;
-            self.end(turn, outcome);
+            self.end(turn, outcome, showing);
         });
     }
 
-    fn end(self, turn: u32, outcome: Result<Answer, Failure>) {
+    fn end(self, turn: u32, outcome: Result<Answer, Failure>, showing: Showing) {
         let ended = self.work.try_update_value(|work| {
             let is_wanted = work.turn == turn && work.under_way.take().is_some();
             is_wanted.then(|| (work.is_stale, work.watcher.clone()))
@@ -169,7 +169,7 @@ impl Loading {
             }
         };
         if let Some(watcher) = watcher {
-            watcher.ended(data);
+            watcher.ended(data, showing);
         }
         if is_stale {
             self.refresh();
@@ -243,7 +243,7 @@ fn begin(
     };
     Effect::new(move |_| {
         if let Some(request) = make() {
-            loading.start(request);
+            loading.start(request, Showing::Now);
         }
     });
     on_cleanup(move || {

@@ -16,7 +16,7 @@ pub(crate) fn use_total<T: Row>(
 ) -> Signal<Option<i64>> {
     let on_page = move || listing.load.with(|page| page.total);
     let counted = use_load(move || {
-        listing.drawn.track();
+        let _answers = listing.drawn();
         untrack(|| (on_page() == Some(None)).then(|| count()))
     });
     Signal::derive(move || {

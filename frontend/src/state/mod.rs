@@ -2,6 +2,7 @@
 //!
 //! - `address`: the current address
 //! - `session`: the signed-in user
+//! - `beat`: lets work that draws the page run at most four times a second
 //! - `clock`: the ticking clock behind relative times
 //! - `every`: repeats an action
 //! - `zone`: the clock on which times are shown
@@ -21,6 +22,7 @@
 //! - `title`: the page's name
 
 mod address;
+mod beat;
 mod clock;
 mod density;
 mod drafts;
@@ -41,6 +43,7 @@ mod title;
 mod zone;
 
 pub(crate) use address::{Address, use_address};
+pub(crate) use beat::{BEAT, Beat};
 pub(crate) use clock::use_now;
 pub(crate) use density::use_density;
 pub(crate) use drafts::{
@@ -54,7 +57,7 @@ pub(crate) use notices::{Notice, Notices, Said, use_notices};
 pub(crate) use press::{Press, use_press};
 pub(crate) use range::{Preset, Range, has_range, range_query, ranged_path, use_range};
 pub(crate) use remembered::use_remembered;
-pub(crate) use rows::{Change, Item, List};
+pub(crate) use rows::{Change, Item, List, Showing};
 pub(crate) use session::{Session, SessionState, use_session};
 pub(crate) use theme::{Theme, use_theme};
 pub(crate) use throttle::Throttle;

@@ -1,16 +1,48 @@
 //! The rows of a list, independent of their type.
+//!
+//! Changes are merged at once, but shown on the list's beat: a busy stream draws the list four times a second. An
+//! answer for which the user waits is shown at once.
+
+use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::Held;
+use super::{Beat, Held, Hold, Press, use_hold, use_press};
 
 /// One page of rows, into which changes are merged.
 #[derive(Clone, Copy)]
 pub(crate) struct List {
+    /// The rows that are shown.
     items: RwSignal<Vec<Item>>,
+    /// The rows with all changes.
+    latest: StoredValue<Vec<Item>>,
+    /// Which of the latest changes are not shown yet.
+    behind: StoredValue<Behind>,
     /// The changes since the running request began.
     journal: StoredValue<Option<Vec<Change>>>,
+    /// Counts the answers. Each counts once its rows have been drawn.
+    drawn: RwSignal<usize>,
+    beat: Beat,
+    calm: (Press, Hold),
     size: usize,
+}
+
+/// When an answer is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Showing {
+    /// Now, because the user waits for it.
+    Now,
+    /// On the list's beat, because only the list's own changes have caused it.
+    OnBeat,
+}
+
+/// The latest changes that are not shown yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Behind {
+    None,
+    /// Changes by events, which also wait while lists are held.
+    Events,
+    Answer,
 }
 
 /// A row and its id.
@@ -32,7 +64,16 @@ pub(crate) struct Change {
 
 impl List {
     pub(crate) fn new(size: usize) -> Self {
-        Self { items: RwSignal::new(Vec::new()), journal: StoredValue::new(None), size }
+        Self {
+            items: RwSignal::new(Vec::new()),
+            latest: StoredValue::new(Vec::new()),
+            behind: StoredValue::new(Behind::None),
+            journal: StoredValue::new(None),
+            drawn: RwSignal::new(0),
+            beat: Beat::new(),
+            calm: (use_press(), use_hold()),
+            size,
+        }
     }
 
     pub(crate) fn is_empty(self) -> bool {
@@ -48,9 +89,19 @@ impl List {
         self.items.with(|items| items.iter().map(|item| item.id.clone()).collect())
     }
 
+    /// The number of answers whose rows have been drawn; tracked.
+    pub(crate) fn drawn(self) -> usize {
+        self.drawn.get()
+    }
+
+    /// Draws more of the list now, or once its beat has time for it.
+    pub(crate) fn draw_when_quiet(self, draw: impl FnOnce() + 'static) {
+        self.beat.run_when_quiet(draw);
+    }
+
     /// Whether a row is on the page.
     pub(crate) fn knows(self, id: &str) -> bool {
-        self.items.with_untracked(|items| items.iter().any(|item| item.id == id))
+        self.latest.with_value(|items| items.iter().any(|item| item.id == id))
     }
 
     /// The current row with this id.
@@ -58,7 +109,7 @@ impl List {
         let row = |items: &Vec<Item>| {
             items.iter().find(|item| item.id == id).map(|item| item.row.clone())
         };
-        self.items.with_untracked(row)
+        self.latest.with_value(row)
     }
 
     /// The row with this id, tracked. A row that has left the page keeps its last state, so that it is not redrawn
@@ -78,11 +129,14 @@ impl List {
     }
 
     /// Records that a request has ended. Its answer may lack later changes, so they are merged again.
-    pub(crate) fn end(self, answer: Option<Vec<Item>>) {
+    pub(crate) fn end(self, answer: Option<Vec<Item>>, showing: Showing) {
         let journal = self.journal.try_update_value(Option::take).flatten();
-        if let Some(mut items) = answer {
-            merge(&mut items, journal.unwrap_or_default(), self.size);
-            self.items.set(items);
+        let Some(mut items) = answer else { return };
+        merge(&mut items, journal.unwrap_or_default(), self.size);
+        let _gone = self.latest.try_update_value(|latest| *latest = items);
+        match showing {
+            Showing::Now => self.show(Behind::Answer),
+            Showing::OnBeat => self.show_on_beat(Behind::Answer),
         }
     }
 
@@ -93,11 +147,58 @@ impl List {
                 journal.extend_from_slice(&changes);
             }
         });
-        let left = self.items.try_update(|items| {
+        let left = self.latest.try_update_value(|items| {
             merge(items, changes, self.size);
             items.len()
         });
+        self.show_on_beat(Behind::Events);
         left.unwrap_or_default()
+    }
+
+    /// Shows the latest rows on the next beat, for which they may wait already.
+    fn show_on_beat(self, behind: Behind) {
+        let add = |known: &mut Behind| {
+            let before = *known;
+            *known = before.max(behind);
+            before
+        };
+        if self.behind.try_update_value(add) == Some(Behind::None) {
+            self.beat.run(move || self.show_if_calm());
+        }
+    }
+
+    /// Shows the latest rows, unless rows must not move: then on a later beat.
+    fn show_if_calm(self) {
+        let (press, hold) = self.calm;
+        let behind = self.behind.try_get_value().unwrap_or(Behind::None);
+        let is_held = match behind {
+            // They have been shown, or the page has been left.
+            Behind::None => return,
+            Behind::Events => press.is_held() || untrack(|| hold.is_held()),
+            Behind::Answer => press.is_held(),
+        };
+        if is_held {
+            self.beat.run(move || self.show_if_calm());
+        } else {
+            self.show(behind);
+        }
+    }
+
+    fn show(self, behind: Behind) {
+        let Some(latest) = self.latest.try_get_value() else { return };
+        self.behind.set_value(Behind::None);
+        self.items.set(latest);
+        if behind == Behind::Answer {
+            self.count_once_drawn();
+        }
+    }
+
+    /// Counts an answer once its rows are drawn: a timer runs after everything that depends on the list.
+    fn count_once_drawn(self) {
+        let next = move || {
+            let _gone = self.drawn.try_update(|answers| *answers = answers.wrapping_add(1));
+        };
+        set_timeout(next, Duration::ZERO);
     }
 }
 

@@ -102,7 +102,7 @@ impl Table {
         let order = columns::order(columns.clone(), shown, sort);
         let picker = shown.map(|shown| columns::picker(columns.clone(), order, shown));
         let keys = keys::listen(frame, list, selection);
-        let drawn = use_drawn(list);
+        let drawn = use_drawn(list, Some(frame));
         let heads = {
             let (columns, has_actions) = (columns.clone(), actions.is_some());
             live(move || {

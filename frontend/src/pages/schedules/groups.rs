@@ -50,7 +50,7 @@ pub(in crate::pages) fn list(schedules: Listing<ScheduleRow>) -> AnyView {
     });
     let groups = use_load(move || {
         let ((_, by), sought) = (by.get()?, sought.get());
-        if schedules.drawn.get() == 0 {
+        if schedules.drawn() == 0 {
             return None;
         }
         Some(api::schedule_groups(untrack(|| Wanted::of(address)).query(), by, sought))

@@ -20,7 +20,7 @@ pub(super) struct Histories(Load<ScheduleHistories>);
 /// Loads the histories after each drawing of the list.
 pub(super) fn use_histories(schedules: Listing<ScheduleRow>) -> Histories {
     Histories(use_load(move || {
-        schedules.drawn.track();
+        let _answers = schedules.drawn();
         let ids = untrack(|| schedules.list.ids());
         (!ids.is_empty()).then(|| api::schedule_histories(ids))
     }))
