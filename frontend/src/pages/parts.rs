@@ -15,11 +15,12 @@ use super::{
     run::{earlier::Others, looking::Looking},
     schedule_form::{Draft, Form},
     task_form::{Place, TaskFields},
+    workflows::editor::Editor,
 };
 use crate::{
     components::DagView,
     data::{Listing, Load},
-    model::{Fire, LedgerRow, RunDetail, ScheduleDetail, ScheduleRow},
+    model::{Fire, LedgerRow, RunDetail, SavedWorkflow, ScheduleDetail, ScheduleRow},
     route::Route,
 };
 
@@ -194,6 +195,15 @@ views! {
             asked: RwSignal<u32>,
         ) = crate::pages::schedule_form::trial::called;
         module_file(draft: Draft) = crate::pages::schedule_form::yaml::file_view;
+    }
+    on_demand_workflow_text {
+        workflow_text(editor: Editor) = crate::pages::workflows::editor::text_view::tab;
+    }
+    on_demand_workflow_saving {
+        saved_workflow(editor: Editor) = crate::pages::workflows::editor::saving::saver;
+        workflow_warnings(
+            saved: RwSignal<Option<SavedWorkflow>>,
+        ) = crate::pages::workflows::editor::saving::warnings;
     }
     edit {
         copied_schedule(

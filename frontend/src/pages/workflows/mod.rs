@@ -6,7 +6,7 @@
 
 mod changes;
 mod detail;
-mod editor;
+pub(super) mod editor;
 
 pub(crate) use detail::Workflow;
 pub(crate) use editor::{EditWorkflow, NewWorkflow};

@@ -101,7 +101,7 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
     draft.max_parallel.set(kept.max_parallel);
     draft.runs_on.set(kept.runs_on);
     if let Some(text) = kept.text {
-        pane.type_text(text);
+        pane.restore(text);
     }
     if kept.lost_text {
         pane.set_lost();
@@ -155,6 +155,7 @@ mod tests {
             let draft = Draft::of(&definition);
             let pane = TextPane::beside(draft, None);
             pane.begin(definition);
+            pane.start();
             assert!(untrack(|| kept(draft, pane)).contains("\"text\":null"));
         });
     }

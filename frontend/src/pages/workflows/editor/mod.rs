@@ -11,6 +11,7 @@
 //! - `text`: the text, and the state of its reading; `reader`: lets the server read it; `text_view`: its tab
 //! - `placed_problem`: a problem of the text, with its position; `comments`: detects comments in a text (pure)
 //! - `usual`: the default values, which are left out (pure)
+//! - `saving`: sends the workflow
 
 mod cards;
 mod comments;
@@ -22,12 +23,11 @@ mod kept;
 mod picture;
 mod placed_problem;
 mod reader;
+pub(in crate::pages) mod saving;
 mod text;
-mod text_view;
+pub(in crate::pages) mod text_view;
 mod usual;
 mod yaml;
-
-use std::sync::Arc;
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -35,33 +35,55 @@ use self::{
     definition::Definition,
     draft::Draft,
     errors::Errors,
-    reader::{Reader, use_reader},
     text::{Reading, TextPane},
 };
 use crate::{
-    api::{self, Ask},
-    components::{AsyncView, Field, Look, PageHead, Tab, button, live, tab_of, warning_list},
-    data::{use_actor, use_load, use_once},
-    model::{Failure, SavedWorkflow, WorkflowDefinition},
-    pages::{
-        kit,
-        task_form::{refusal, show_wrong_field},
-    },
+    api,
+    components::{AsyncView, Field, Look, PageHead, Tab, button, live, tab_of},
+    data::use_load,
+    model::{SavedWorkflow, WorkflowDefinition},
+    pages::{kit, parts},
     route::Route,
     state::{Address, Draft as KeptDraft, use_address, use_draft, use_title},
 };
 
+/// What is named if its code cannot be loaded.
+const PART: &str = "part of the form";
+
 const TABS: &[Tab] = &[Tab { name: "", words: "Form" }, Tab { name: "text", words: "Text" }];
 
-/// A function from a definition and an idempotency key to the change, and to the notice after it.
-type Save = Arc<dyn Fn(Definition, String) -> (Ask<SavedWorkflow>, String) + Send + Sync>;
+/// The purpose of an editor.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// Creates a workflow in this namespace.
+    Create(Memo<String>),
+    /// Changes the version that was read, so that a newer one is a conflict and is not overwritten.
+    Change(StoredValue<Edited>),
+}
+
+/// The workflow that is edited.
+struct Edited {
+    id: String,
+    version: i64,
+    name: String,
+}
+
+impl Purpose {
+    fn workflow_id(self) -> Option<String> {
+        match self {
+            Self::Create(_) => None,
+            Self::Change(edited) => Some(edited.with_value(|edited| edited.id.clone())),
+        }
+    }
+}
 
 /// The initial state of an editor.
 struct Start {
     /// The key of the editor's draft.
     key: String,
-    /// The workflow that is edited: its key and its definition.
-    workflow: Option<(String, Definition)>,
+    purpose: Purpose,
+    /// The definition of the workflow that is edited.
+    definition: Option<Definition>,
     action: &'static str,
     back: Route,
 }
@@ -70,23 +92,16 @@ struct Start {
 #[component]
 pub(crate) fn NewWorkflow() -> impl IntoView {
     use_title(|| "New workflow".to_owned());
-    let namespace = kit::use_namespace();
-    let save: Save = Arc::new(move |definition, key| {
-        let said = format!("{} is created.", definition.name);
-        (
-            api::planning::create_workflow(namespace.get_untracked(), definition.to_create(), key),
-            said,
-        )
-    });
     let start = Start {
         key: "workflow.new".to_owned(),
-        workflow: None,
+        purpose: Purpose::Create(kit::use_namespace()),
+        definition: None,
         action: "Create workflow",
         back: Route::Workflows,
     };
     view! {
         {PageHead::new("New workflow").view()}
-        {editor(start, save)}
+        {editor(start)}
     }
 }
 
@@ -97,8 +112,6 @@ pub(crate) fn EditWorkflow(id: String) -> impl IntoView {
     let load = use_load(move || Some(api::planning::workflow_definition(id.clone())));
     view! {
         <AsyncView loading=load.loading what="the workflow">
-            // The change is based on the version that was read, so that a newer version is a conflict and is not
-            // overwritten.
             {untrack(|| load.with(edit))}
         </AsyncView>
     }
@@ -120,94 +133,100 @@ fn edit(before: &WorkflowDefinition) -> AnyView {
     }
     let start = Start {
         key: format!("workflow.{id}.{version}"),
-        workflow: Some((id.clone(), Definition::of(before))),
+        purpose: Purpose::Change(StoredValue::new(Edited { id, version, name })),
+        definition: Some(Definition::of(before)),
         action: "Save changes",
         back,
     };
-    let save: Save = Arc::new(move |definition, key| {
-        let said = format!("{name} is saved.");
-        (api::planning::update_workflow(id.clone(), version, definition.to_update(), key), said)
-    });
-    view! { {head}{editor(start, save)} }.into_any()
+    view! { {head}{editor(start)} }.into_any()
 }
 
 /// The form and the text of a workflow, and the graph of its tasks. A copy contains the same handles.
 #[derive(Clone, Copy)]
-struct Editor {
+pub(in crate::pages) struct Editor {
+    purpose: Purpose,
     draft: Draft,
     pane: TextPane,
-    reader: Reader,
     errors: Errors,
     address: Address,
     kept: KeptDraft,
     /// A workflow that was saved with warnings from the server.
     warned: RwSignal<Option<SavedWorkflow>>,
+    /// Whether the workflow is to be sent once its text has been read.
+    wants_save: RwSignal<bool>,
+    /// Whether it is being sent.
     busy: RwSignal<bool>,
 }
 
 /// The editor with its initial state, or with the state that was saved when the user left it.
-fn use_editor(key: &str, workflow: Option<(String, Definition)>) -> Editor {
-    let (id, definition) = workflow.unzip();
+fn use_editor(key: &str, purpose: Purpose, definition: Option<Definition>) -> Editor {
     let draft = definition.as_ref().map_or_else(Draft::new, Draft::of);
     let name = definition.as_ref().map(|definition| definition.name.clone());
     let pane = TextPane::beside(draft, name);
     if let Some(definition) = definition {
         pane.begin(definition);
     }
-    Effect::new(move |_| pane.follow_form());
     let kept = use_draft(
         key,
         move || kept::kept(draft, pane),
         move |text| kept::restore(draft, pane, text),
     );
     Editor {
+        purpose,
         draft,
         pane,
-        reader: use_reader(pane, id),
         errors: Errors::new(draft),
         address: use_address(),
         kept,
         warned: RwSignal::new(None),
+        wants_save: RwSignal::new(false),
         busy: RwSignal::new(false),
     }
 }
 
 /// The tabs, the graph, and the buttons.
-fn editor(start: Start, save: Save) -> AnyView {
-    let is_new = start.workflow.is_none();
-    let editor = use_editor(&start.key, start.workflow);
-    let Editor { draft, pane, reader, errors, address, kept, warned, busy } = editor;
+fn editor(start: Start) -> AnyView {
+    let is_new = start.definition.is_none();
+    let editor = use_editor(&start.key, start.purpose, start.definition);
+    let Editor { draft, pane, errors, address, kept, warned, wants_save, busy, .. } = editor;
     let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
     Effect::new(move |_| {
         if tab.get().is_empty() {
-            reader.check_now();
+            pane.check_now();
         }
     });
-    // A text that was just typed must be read before the workflow is saved.
-    let wants_save = RwSignal::new(false);
-    let send = use_save(editor, save);
-    Effect::new(move |_| {
-        if wants_save.get() && !pane.is_pending() {
-            wants_save.set(false);
-            untrack(|| send.run(()));
-        }
+    // The code of the text is loaded with its tab, or if there is a text to read.
+    let has_text = Memo::new(move |before: Option<&bool>| {
+        before == Some(&true) || tab.get() == "text" || pane.reading() != Reading::Read
+    });
+    let text = live(move || match has_text.get() {
+        true => parts::workflow_text(editor).show(PART),
+        false => ().into_any(),
     });
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         if !busy.get_untracked() {
             errors.clear();
-            reader.check_now();
+            pane.check_now();
             wants_save.set(true);
         }
     };
-    let refused = live(move || match errors.sent() {
-        Some(failure) => refusal(&failure),
-        None => ().into_any(),
+    // The code that sends the workflow is loaded when the user first saves, and then sends it.
+    let is_asked =
+        Memo::new(move |before: Option<&bool>| before == Some(&true) || wants_save.get());
+    let saver = live(move || match is_asked.get() {
+        true => parts::saved_workflow(editor).show(PART),
+        false => ().into_any(),
+    });
+    let is_warned = Memo::new(move |_| warned.with(Option::is_some));
+    let warnings = live(move || match is_warned.get() {
+        true => parts::workflow_warnings(warned).show(PART),
+        false => ().into_any(),
     });
     let is_busy = move || (busy.get() || wants_save.get()).to_string();
     view! {
-        {live(move || warned.get().map_or_else(|| ().into_any(), |saved| with_warnings(&saved)))}
-        <div hidden=move || warned.with(Option::is_some)>
+        {warnings}
+        <div hidden=move || is_warned.get()>
         {kit::restored(kept, move || kept::lost(draft, pane))}
         {kit::tabs("Ways to edit", TABS)}
         <form class="editor-grid" on:submit=submit novalidate>
@@ -220,13 +239,11 @@ fn editor(start: Start, save: Save) -> AnyView {
                     {cards::cards(draft, errors)}
                 </div>
             </div>
-            <div class="editor-main" hidden=move || tab.get() != "text">
-                {text_view::text_view(pane, reader, Signal::derive(move || errors.graph()))}
-            </div>
+            <div class="editor-main" hidden=move || tab.get() != "text">{text}</div>
             <div class="editor-side">
                 {picture::picture(draft, errors)}
                 <div class="editor-save">
-                    <div role="alert">{refused}</div>
+                    <div role="alert">{saver}</div>
                     <div class="form-foot">
                         <button type="submit" class="button button-primary" aria-disabled=is_busy>{start.action}</button>
                         <a class="button" href=start.back.path()>"Cancel"</a>
@@ -239,91 +256,9 @@ fn editor(start: Start, save: Save) -> AnyView {
     .into_any()
 }
 
-/// Sends the content of the editor, and shows the outcome.
-fn use_save(editor: Editor, save: Save) -> Callback<()> {
-    let (actor, once) = (use_actor(), use_once());
-    let Editor { address, kept, warned, busy, .. } = editor;
-    Callback::new(move |()| {
-        if busy.get_untracked() {
-            return;
-        }
-        let definition = match sendable(editor) {
-            Ok(definition) => definition,
-            Err(wrong) => return fail(editor, wrong),
-        };
-        busy.set(true);
-        let (change, said) = save(definition, once.key());
-        let sent = kept.sent();
-        actor.send(change, move |outcome| {
-            let is_left = busy.try_set(false).is_some();
-            once.heard(&outcome);
-            match outcome {
-                Ok(saved) if saved.warnings.is_empty() || is_left => {
-                    sent.forget();
-                    actor.say(said);
-                    if !is_left {
-                        address.go(&Route::Workflow(saved.workflow.id).path());
-                    }
-                }
-                Ok(saved) => {
-                    sent.forget();
-                    warned.set(Some(saved));
-                }
-                Err(wrong) if is_left => actor.complain(&wrong),
-                Err(wrong) => fail(editor, wrong),
-            }
-        });
-    })
-}
-
-/// The view that replaces the form if the server saved the workflow with warnings. Another change would have to begin
-/// with the saved version.
-fn with_warnings(saved: &SavedWorkflow) -> AnyView {
-    let (id, name) = (saved.workflow.id.clone(), saved.workflow.name.clone());
-    let secrets =
-        saved.warnings.iter().any(|warning| warning.code == "secret_not_set").then(|| {
-            view! { <a class="button" href=Route::Secrets.path()>"Secrets"</a> }.into_any()
-        });
-    view! {
-        <section class="panel" role="status" aria-label="Saved, with warnings" data-testid="saved-warnings">
-            <h2>{format!("{name} is saved, but look at this")}</h2>
-            {warning_list(saved.warnings.iter())}
-            <p class="actions">
-                <a class="button button-primary" href=Route::Workflow(id).path()>"Open the workflow"</a>
-                {secrets}
-            </p>
-        </section>
-    }
-    .into_any()
-}
-
-/// The definition to send, or the first error.
-fn sendable(editor: Editor) -> Result<Definition, Failure> {
-    let Editor { pane, errors, address, .. } = editor;
-    if let Some(wrong) = untrack(|| pane.refusal(address.query("tab") == "text")) {
-        return Err(wrong);
-    }
-    let definition = untrack(|| pane.definition())?;
-    if definition.tasks.is_empty() {
-        return Err(Failure::of_field("tasks", "There is no task. Add one."));
-    }
-    errors.graph_failure().map_or(Ok(definition), Err)
-}
-
-/// Shows an error in its tab, and moves the focus to its field.
-fn fail(editor: Editor, wrong: Failure) {
-    let Editor { errors, address, .. } = editor;
-    let tab = if wrong.field.as_deref() == Some("text") { "text" } else { "" };
-    if wrong.field.is_some() && untrack(|| address.query("tab")) != tab {
-        address.go(&address.with(&[("tab", tab)]));
-    }
-    errors.set(wrong);
-    show_wrong_field();
-}
-
 /// The note above the form while the form does not have the content of the text.
 fn unread_note(editor: Editor) -> AnyView {
-    let Editor { pane, reader, address, .. } = editor;
+    let Editor { pane, address, .. } = editor;
     live(move || {
         let wrong = match pane.reading() {
             Reading::Read => return ().into_any(),
@@ -335,7 +270,7 @@ fn unread_note(editor: Editor) -> AnyView {
         };
         let message = wrong.map(|wrong| wrong.message).unwrap_or_default();
         let again = matches!(pane.reading(), Reading::Unanswered(_))
-            .then(|| button(Look::Plain, None, "Check again", move || reader.check_now()));
+            .then(|| button(Look::Plain, None, "Check again", move || pane.check_now()));
         let show = move || address.go(&address.with(&[("tab", "text")]));
         view! {
             <p class="pause-note" role="status">

@@ -43,6 +43,10 @@ pub(super) fn use_reader(pane: TextPane, workflow_id: Option<String>) -> Reader 
         Some(text) => reader.wait(text),
         None => reader.stop(),
     });
+    Effect::new(move |_| {
+        pane.track_checks();
+        reader.check_now();
+    });
     on_cleanup(move || reader.stop());
     reader
 }

@@ -3,6 +3,9 @@
 //! The server reads a typed text (`reader`), and then its content is put into the form. Changes in the form are
 //! written into the text. A typed text stays unchanged, with its comments, until the user changes the form. A text
 //! that cannot be read stays until it is corrected or discarded.
+//!
+//! The code that writes and reads texts is loaded with the text's tab. Until then there is no text but a restored one,
+//! which waits for it; the functions that the form itself calls only set signals.
 
 use leptos::prelude::*;
 
@@ -45,6 +48,12 @@ pub(super) struct TextPane {
     /// Whether the user typed the text, so that it does not come from the form.
     is_typed: RwSignal<bool>,
     agreed: StoredValue<Option<Agreed>>,
+    /// The definition with which the form and the text begin, until the text has begun.
+    begun: StoredValue<Option<Definition>>,
+    /// Counts how often the form has asked to read the text now.
+    checks: RwSignal<u32>,
+    /// Counts how often the text was discarded.
+    discards: RwSignal<u32>,
     /// The name of an existing workflow, which cannot change.
     fixed_name: StoredValue<Option<String>>,
     /// Whether a draft was restored without its text, which could not be parsed.
@@ -61,6 +70,9 @@ impl TextPane {
             problems: RwSignal::new(vec![]),
             is_typed: RwSignal::new(false),
             agreed: StoredValue::new(None),
+            begun: StoredValue::new(None),
+            checks: RwSignal::new(0),
+            discards: RwSignal::new(0),
             fixed_name: StoredValue::new(fixed_name),
             lost: RwSignal::new(false),
         }
@@ -68,13 +80,33 @@ impl TextPane {
 
     /// Sets the definition with which the form and the text begin.
     pub(super) fn begin(self, definition: Definition) {
-        self.text.set(yaml::of(&definition));
-        self.agree(definition);
+        self.begun.set_value(Some(definition));
+    }
+
+    /// Begins the text, with the definition from which the form was made. A restored text is read.
+    pub(super) fn start(self) {
+        self.agree_at_begin();
+        let restored = untrack(|| self.pending_text());
+        if let Some(text) = restored {
+            self.type_text(text);
+        }
+    }
+
+    fn agree_at_begin(self) {
+        let begun = self.begun.try_update_value(Option::take).flatten();
+        let Some(definition) = begun else { return };
+        // The form may have been changed since.
+        let form = Owner::new().with(|| untrack(|| Draft::of(&definition).definition()));
+        if !self.is_typed.get_untracked() {
+            self.text.set(yaml::of(&definition));
+        }
+        self.agreed.set_value(Some(Agreed { form, said: Some(definition) }));
     }
 
     /// Writes the form's content into the text, unless the text already has it or is still to be read. Tracks the
     /// form.
     pub(super) fn follow_form(self) {
+        self.discards.track();
         let held = self.draft.definition();
         let is_read = self.reading.with_untracked(|reading| *reading == Reading::Read);
         let is_same = self
@@ -89,6 +121,14 @@ impl TextPane {
         self.is_typed.set(false);
         self.problems.set(vec![]);
         self.agreed.set_value(Some(Agreed { form: held, said: None }));
+    }
+
+    /// Puts back a text that an earlier visit typed. It waits until its tab reads it.
+    pub(super) fn restore(self, text: String) {
+        self.text.set(text);
+        self.is_typed.set(true);
+        self.lost.set(false);
+        self.reading.set(Reading::Pending);
     }
 
     /// Handles typed text. JSON in the shape of the API is parsed at once; the server reads everything else.
@@ -160,6 +200,7 @@ impl TextPane {
     /// # Errors
     /// The first field of the form that cannot be parsed, by its name in the API.
     pub(super) fn definition(self) -> Result<Definition, Failure> {
+        self.agree_at_begin();
         let held = self.draft.definition();
         let said = self.agreed.with_value(|agreed| {
             let agreed = agreed.as_ref().filter(|agreed| agreed.form == held);
@@ -188,12 +229,23 @@ impl TextPane {
         }
     }
 
-    /// Discards the text, and writes the form's content.
+    /// Discards the text. The form's content is written in its place.
     pub(super) fn give_up(self) {
         self.reading.set(Reading::Read);
         self.problems.set(vec![]);
         self.agreed.set_value(None);
-        untrack(|| self.follow_form());
+        self.discards.update(|discards| *discards = discards.wrapping_add(1));
+    }
+
+    /// Asks to read the text now, if it was not read or could not be read.
+    pub(super) fn check_now(self) {
+        self.retry();
+        self.checks.update(|checks| *checks = checks.wrapping_add(1));
+    }
+
+    /// Follows the requests to read the text now.
+    pub(super) fn track_checks(self) {
+        self.checks.track();
     }
 
     /// Lets the server read a text again that it could not read because it was unreachable.
@@ -237,155 +289,4 @@ impl TextPane {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::model::TextProblem;
-
-    const TYPED: &str = "# Mine.\nmine:\n  tasks: []\n";
-
-    fn read(name: &str) -> WorkflowReading {
-        let task = json!({ "name": "a", "target": { "command": { "args": ["b\nc"] } } });
-        let definition = json!({ "name": name, "tasks": [task] });
-        WorkflowReading { definition: Some(definition), problems: vec![] }
-    }
-
-    fn problem() -> TextProblem {
-        TextProblem {
-            line: Some(2),
-            column: Some(3),
-            field: "max_parallel".to_owned(),
-            value: "0".to_owned(),
-            problem: "is out of range".to_owned(),
-            help: "give 1 to 100".to_owned(),
-        }
-    }
-
-    fn with_pane(check: impl FnOnce(Draft, TextPane)) {
-        Owner::new().with(|| {
-            let draft = Draft::new();
-            let pane = TextPane::beside(draft, None);
-            untrack(|| pane.follow_form());
-            untrack(|| check(draft, pane));
-        });
-    }
-
-    #[test]
-    fn a_typed_text_stays_until_the_form_is_changed() {
-        with_pane(|draft, pane| {
-            assert!(pane.text().contains("task-1") && pane.typed_text().is_none());
-            pane.type_text(TYPED.to_owned());
-            assert!(pane.is_pending() && pane.waits_for(TYPED));
-            assert_ne!(draft.name.get(), "mine");
-
-            pane.answer(Ok(read("mine")));
-            pane.follow_form();
-            assert_eq!((pane.text().as_str(), draft.name.get().as_str()), (TYPED, "mine"));
-            assert_eq!(pane.typed_text().as_deref(), Some(TYPED));
-            assert!(!pane.waits_for(TYPED));
-
-            draft.max_parallel.set("3".to_owned());
-            pane.follow_form();
-            assert!(pane.text().contains("max_parallel: 3"), "{}", pane.text());
-            assert_eq!(pane.typed_text(), None);
-        });
-    }
-
-    #[test]
-    fn what_the_text_says_is_sent_and_not_what_the_form_makes_of_it() {
-        with_pane(|draft, pane| {
-            pane.type_text(TYPED.to_owned());
-            pane.answer(Ok(read("mine")));
-            let args = |pane: TextPane| json!(pane.definition().unwrap().tasks[0].target);
-            assert_eq!(args(pane)["command"]["args"], json!(["b\nc"]));
-            draft.timeout.set("60".to_owned());
-            assert_eq!(args(pane)["command"]["args"], json!(["b", "c"]));
-        });
-    }
-
-    #[test]
-    fn a_text_that_cannot_be_read_is_not_written_over() {
-        with_pane(|draft, pane| {
-            pane.type_text("mine: [".to_owned());
-            let problems = vec![TextProblem { field: String::new(), ..problem() }];
-            pane.answer(Ok(WorkflowReading { definition: None, problems }));
-            draft.name.set("form".to_owned());
-            pane.follow_form();
-            assert_eq!(pane.text(), "mine: [");
-            let refusal = pane.refusal(false).unwrap();
-            assert_eq!(refusal.field.as_deref(), Some("text"));
-            let said = "The text cannot be read. Line 2, column 3: It is out of range.";
-            assert!(refusal.message.starts_with(said), "{}", refusal.message);
-            pane.give_up();
-            assert!(pane.text().starts_with("form:"), "{}", pane.text());
-            assert_eq!((pane.refusal(true), pane.typed_text()), (None, None));
-        });
-    }
-
-    #[test]
-    fn an_answer_about_an_older_text_is_not_waited_for() {
-        with_pane(|_, pane| {
-            pane.type_text("a".to_owned());
-            pane.type_text("b".to_owned());
-            assert!(!pane.waits_for("a") && pane.waits_for("b"));
-        });
-    }
-
-    #[test]
-    fn what_saving_would_refuse_is_told_where_the_text_is_shown() {
-        with_pane(|draft, pane| {
-            pane.type_text(TYPED.to_owned());
-            pane.answer(Ok(WorkflowReading { problems: vec![problem()], ..read("mine") }));
-            assert_eq!(draft.name.get(), "mine");
-            let said = "Line 2, column 3: max_parallel, “0”: It is out of range. Give 1 to 100.";
-            assert_eq!(pane.refusal(true).map(|failure| failure.message).as_deref(), Some(said));
-            assert_eq!(pane.refusal(false), None);
-        });
-    }
-
-    #[test]
-    fn a_text_that_could_not_be_checked_is_read_again() {
-        with_pane(|_, pane| {
-            pane.type_text(TYPED.to_owned());
-            pane.answer(Err(Failure::unreachable()));
-            assert!(pane.refusal(false).is_some() && pane.pending_text().is_none());
-            pane.retry();
-            assert_eq!(pane.pending_text().as_deref(), Some(TYPED));
-            pane.answer(Ok(read("mine")));
-            pane.retry();
-            assert_eq!((pane.pending_text(), pane.refusal(true)), (None, None));
-        });
-    }
-
-    #[test]
-    fn json_of_the_api_is_read_at_once() {
-        with_pane(|draft, pane| {
-            let json = "{ \"name\": \"json\", \"tasks\": [] }";
-            pane.type_text(json.to_owned());
-            assert_eq!((draft.name.get().as_str(), pane.reading()), ("json", Reading::Read));
-            pane.type_text("{ \"é\": 1, \"nmae\": \"json\", \"tasks\": [] }".to_owned());
-            assert_eq!(pane.reading(), Reading::Unreadable);
-            assert_eq!(pane.problems()[0].place.map(|(line, _)| line), Some(1));
-        });
-        Owner::new().with(|| {
-            let pane = TextPane::beside(Draft::new(), Some("kept".to_owned()));
-            pane.type_text("{\n  \"name\": \"x\",\n  \"tasks\": []\n}".to_owned());
-            let said = "Line 2, column 1: A workflow keeps its name, \"kept\".";
-            assert_eq!(untrack(|| pane.problems())[0].sentence(), said);
-        });
-    }
-
-    #[test]
-    fn a_text_begins_with_what_the_form_was_made_from() {
-        Owner::new().with(|| {
-            let definition = serde_json::from_value::<Definition>(read("old").definition.unwrap());
-            let definition = definition.unwrap();
-            let pane = TextPane::beside(Draft::of(&definition), Some("old".to_owned()));
-            pane.begin(definition.clone());
-            untrack(|| pane.follow_form());
-            assert_eq!(untrack(|| pane.text()), yaml::of(&definition));
-            assert_eq!(untrack(|| pane.definition()), Ok(definition));
-        });
-    }
-}
+mod tests;

@@ -2,6 +2,8 @@
 //!
 //! Tab and Shift+Tab leave the text, as everywhere, because users who only have a keyboard must be able to leave it.
 //! Instead, a new line gets the indent of the line before it.
+//!
+//! This code is loaded when the tab is first opened, or when an earlier visit has left a text.
 
 use js_sys::{Function, Reflect};
 use leptos::{ev::KeyboardEvent, prelude::*};
@@ -9,9 +11,10 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::HtmlTextAreaElement;
 
 use super::{
+    Editor,
     comments::has_comment,
     placed_problem::PlacedProblem,
-    reader::Reader,
+    reader::{Reader, use_reader},
     text::{Reading, TextPane},
 };
 use crate::{
@@ -23,8 +26,17 @@ const ID: &str = "workflow-text";
 /// The height of an empty text, in lines.
 const ROWS: usize = 24;
 
-/// The content of the tab; `graph` is the error in the graph of a text that can be read.
-pub(super) fn text_view(pane: TextPane, reader: Reader, graph: Signal<Option<String>>) -> AnyView {
+/// The content of the tab. From now on the text follows the form, and the server reads what is typed.
+pub(in crate::pages) fn tab(editor: Editor) -> AnyView {
+    let Editor { pane, errors, purpose, .. } = editor;
+    pane.start();
+    Effect::new(move |_| pane.follow_form());
+    let reader = use_reader(pane, purpose.workflow_id());
+    text_view(pane, reader, Signal::derive(move || errors.graph()))
+}
+
+/// `graph` is the error in the graph of a text that can be read.
+fn text_view(pane: TextPane, reader: Reader, graph: Signal<Option<String>>) -> AnyView {
     let problems = Memo::new(move |_| shown(pane, graph.get()));
     let is_wrong = move || {
         let is_unanswered = matches!(pane.reading(), Reading::Unanswered(_));
