@@ -20,7 +20,7 @@ use super::{
 use crate::{
     components::DagView,
     data::{Listing, Load},
-    model::{Fire, LedgerRow, RunDetail, SavedWorkflow, ScheduleDetail, ScheduleRow},
+    model::{Buffer, Fire, LedgerRow, RunDetail, SavedWorkflow, ScheduleDetail, ScheduleRow},
     route::Route,
 };
 
@@ -156,6 +156,17 @@ views! {
             actions: Actions,
         ) = crate::pages::schedule::versions::versions;
         schedule_audit(id: StoredValue<String>) = crate::pages::schedule::audit::tab;
+    }
+    on_demand_waiting {
+        paused_fires(
+            id: StoredValue<String>,
+            load: Load<ScheduleDetail>,
+        ) = crate::pages::schedule::paused::paused;
+        buffered_fires(
+            id: StoredValue<String>,
+            buffer: Load<Buffer>,
+            zone: Memo<Option<String>>,
+        ) = crate::pages::schedule::buffer::waiting;
     }
     on_demand_fires {
         explained_fire(

@@ -4,10 +4,9 @@
 use leptos::prelude::*;
 
 use super::{
-    buffer,
+    PART, buffer,
     explain::explain,
     filter_links,
-    paused::Paused,
     rules::rules,
     slots::slots,
     strips::{Strips, range},
@@ -85,7 +84,7 @@ fn pulse(fires: Load<Page<Fire>>) -> AnyView {
 #[component]
 pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let address = use_address();
-    let (id, paused_id, buffer_id) = (schedule.clone(), schedule.clone(), schedule.clone());
+    let (id, key) = (schedule.clone(), StoredValue::new(schedule.clone()));
     let (slots_id, strips_id) = (schedule.clone(), schedule.clone());
     let fires = use_listing(SIZE, move || {
         let ((_, verdicts), [from, until]) = (filter(address), range(address));
@@ -97,9 +96,9 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         fires.load.loading.refresh();
         buffer.loading.refresh();
     };
-    let key = schedule.clone();
+    let of_feed = schedule.clone();
     use_feed(
-        move || Feed::schedules(address.namespace(), Some(vec![key.clone()])),
+        move || Feed::schedules(address.namespace(), Some(vec![of_feed.clone()])),
         move |_| refresh(),
         refresh,
     );
@@ -136,7 +135,14 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
     });
     let choices = FILTERS.map(|(name, words, _)| (name, words));
     let paused = live(move || match is_paused.get() {
-        true => view! { <Paused id=paused_id.clone() load=load/> }.into_any(),
+        true => parts::paused_fires(key, load).show(PART),
+        false => ().into_any(),
+    });
+    let has_buffered = Memo::new(move |before: Option<&bool>| {
+        before == Some(&true) || buffer.with(|fires| fires.buffer_size > 0) == Some(true)
+    });
+    let buffered = live(move || match has_buffered.get() {
+        true => parts::buffered_fires(key, buffer, zone).show(PART),
         false => ().into_any(),
     });
     view! {
@@ -144,7 +150,7 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         <Strips id=strips_id load=load/>
         {pulse(fires.load)}
         {paused}
-        {buffer::waiting(buffer_id, buffer, zone)}
+        {buffered}
         {range_note(address, zone)}
         {filter_links(address, "Fires by verdict", "verdict", choices)}
         <AsyncView

@@ -31,8 +31,13 @@ pub(super) fn use_buffer(id: String, load: Load<ScheduleDetail>) -> Load<Buffer>
     buffer
 }
 
-/// The waiting fires. Nothing is shown while there are none.
-pub(super) fn waiting(id: String, buffer: Load<Buffer>, zone: Memo<Option<String>>) -> AnyView {
+/// The waiting fires. Nothing is shown while there are none. This code is loaded with the first of them.
+pub(in crate::pages) fn waiting(
+    id: StoredValue<String>,
+    buffer: Load<Buffer>,
+    zone: Memo<Option<String>>,
+) -> AnyView {
+    let id = id.get_value();
     let empty = use_asked::<Buffer>();
     let key = id.clone();
     let dialog = empty.dialog("Empty the buffer", move |all| empty_form(&key, &all, empty, buffer));

@@ -16,7 +16,7 @@
 
 pub(super) mod activity;
 pub(super) mod audit;
-mod buffer;
+pub(super) mod buffer;
 mod days;
 pub(super) mod definition;
 mod durations;
@@ -25,7 +25,7 @@ mod explain;
 mod header;
 pub(super) mod next;
 mod next_fires;
-mod paused;
+pub(super) mod paused;
 mod rules;
 pub(super) mod runs;
 mod slots;

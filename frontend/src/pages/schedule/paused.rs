@@ -1,4 +1,5 @@
-//! The fires that have fallen into a pause. The ledger has no rows for them before the pause ends.
+//! The fires that have fallen into a pause. The ledger has no rows for them before the pause ends. This code is loaded
+//! for a paused schedule.
 
 use leptos::prelude::*;
 
@@ -14,12 +15,11 @@ const SHOWN: i64 = 40;
 
 /// The outcomes that these fires would have at the automatic end of the pause. Only shown while the
 /// schedule is paused.
-#[component]
-pub(super) fn Paused(id: String, load: Load<ScheduleDetail>) -> impl IntoView {
+pub(in crate::pages) fn paused(id: StoredValue<String>, load: Load<ScheduleDetail>) -> AnyView {
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
     let fires = use_load(move || {
         load.with(|schedule| schedule.row.version)?;
-        Some(api::paused_fires(id.clone(), SHOWN))
+        Some(api::paused_fires(id.get_value(), SHOWN))
     });
     let rows = move || fires.draw(move |fires| rows(fires, zone.get()));
     let note = view! { <span class="muted">"no rows of the ledger yet"</span> };
