@@ -157,7 +157,7 @@ views! {
         ) = crate::pages::schedule::versions::versions;
         schedule_audit(id: StoredValue<String>) = crate::pages::schedule::audit::tab;
     }
-    on_demand_waiting {
+    on_demand_fires {
         paused_fires(
             id: StoredValue<String>,
             load: Load<ScheduleDetail>,
@@ -167,8 +167,6 @@ views! {
             buffer: Load<Buffer>,
             zone: Memo<Option<String>>,
         ) = crate::pages::schedule::buffer::waiting;
-    }
-    on_demand_fires {
         explained_fire(
             shown: Memo<Option<Fire>>,
             zone: Memo<Option<String>>,
@@ -207,10 +205,8 @@ views! {
         ) = crate::pages::schedule_form::trial::called;
         module_file(draft: Draft) = crate::pages::schedule_form::yaml::file_view;
     }
-    on_demand_workflow_text {
+    on_demand_workflow {
         workflow_text(editor: Editor) = crate::pages::workflows::editor::text_view::tab;
-    }
-    on_demand_workflow_saving {
         saved_workflow(editor: Editor) = crate::pages::workflows::editor::saving::saver;
         workflow_warnings(
             saved: RwSignal<Option<SavedWorkflow>>,
