@@ -40,7 +40,18 @@ COMMENT = re.compile(r"^/\*.*\*/\n", re.MULTILINE)
 
 PRELUDE = """
 const packs = {};
+const loads = [];
 let opening;
+// Numbers the loader of a piece, for the lists of what the parts need.
+const numbered = (load) => {
+    loads.push(load);
+    return load;
+};
+// The loaders of a list of numbers, each written as its distance from the one before.
+const listed = (steps) => {
+    let at = 0;
+    return steps.split(" ").map((step) => loads[(at += Number(step))]);
+};
 const pack = (name) =>
     packs[name] ??= WebAssembly.compileStreaming(fetch(new URL(`./${name}.wasm`, import.meta.url))).catch((error) => {
         delete packs[name];
@@ -111,6 +122,11 @@ def packed(pieces):
     return bytes(module)
 
 
+def steps(numbers):
+    """The numbers as text, each as its distance from the one before, which compresses best."""
+    return " ".join(str(after - before) for before, after in zip([0, *numbers], numbers))
+
+
 def pack(app):
     """Replaces the modules of the parts and of what they share by one file for each part."""
     script = app / "__wasm_split.js"
@@ -136,11 +152,19 @@ def pack(app):
         own = sorted(set(needs(part)) - shared)
         packs[loader["file"]] = packed(pieces([part, *own]))
 
+    # Each piece stands in the lists of several parts, and the lists are most of the script.
+    places = {name: place for place, name in enumerate(name for name in loaders if name not in parts)}
+
     def rewritten(found):
         name, file = found["name"], found["file"]
-        load = f'makeLoad(() => piece("{file}", {str(name in shared).lower()}), [{found["needs"]}])'
+        numbers = [places.get(need) for need in needs(name)]
+        is_numbered = numbers and None not in numbers
+        needed = f'listed("{steps(numbers)}")' if is_numbered else f'[{found["needs"]}]'
+        load = f'makeLoad(() => piece("{file}", {str(name in shared).lower()}), {needed})'
         if name in parts:
             load = f'wrapAsyncCb(opened("{file}", {load}))'
+        else:
+            load = f"numbered({load})"
         return f"const {name} = {load};"
 
     first = min(loader.start() for loader in loaders.values())
