@@ -167,6 +167,87 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+impl PublishAction {
+    /// The event of an existing task, from the input's shape; `None` if its broker is unknown. This reads the values
+    /// one by one, because the derived code, which names misspelt keys of a typed text, is ten times as large, and every
+    /// form of an existing task needs this.
+    pub(super) fn of(input: &Value) -> Option<Self> {
+        let (kind, to) = input["to"].as_object()?.iter().next()?;
+        let connection = || AddressAction::of(&to["connection"]);
+        let to = match kind.as_str() {
+            "kafka" => BrokerAction::Kafka(KafkaAction {
+                connection: connection(),
+                sasl: some(to, "sasl").unwrap_or_else(usual_sasl),
+                topic: text(to, "topic"),
+                key: some(to, "key"),
+                partition: some(to, "partition"),
+            }),
+            "nats" => BrokerAction::Nats(NatsAction {
+                connection: connection(),
+                subject: text(to, "subject"),
+                stream: some(to, "stream"),
+            }),
+            "rabbitmq" => BrokerAction::Rabbitmq(RabbitmqAction {
+                connection: connection(),
+                vhost: some(to, "vhost").unwrap_or_else(usual_vhost),
+                exchange: text(to, "exchange"),
+                routing_key: text(to, "routingKey"),
+            }),
+            "redis" => BrokerAction::Redis(RedisAction {
+                connection: connection(),
+                database: to["database"].as_i64().unwrap_or_default(),
+                stream: text(to, "stream"),
+                max_length: to["maxLength"].as_i64(),
+            }),
+            "sqs" => BrokerAction::Sqs(SqsAction {
+                queue_url: text(to, "queueUrl"),
+                region: some(to, "region"),
+                access_key_id: text(to, "accessKeyId"),
+                secret_access_key: text(to, "secretAccessKey"),
+                session_token: some(to, "sessionToken"),
+                group: some(to, "group"),
+            }),
+            _ => return None,
+        };
+        Some(Self { to, event: EventAction::of(&input["event"]) })
+    }
+}
+
+impl AddressAction {
+    fn of(input: &Value) -> Self {
+        let servers = input["servers"].as_array().into_iter().flatten();
+        Self {
+            servers: servers.filter_map(Value::as_str).map(str::to_owned).collect(),
+            tls: input["tls"].as_bool().unwrap_or_default(),
+            username: some(input, "username"),
+            password: some(input, "password"),
+        }
+    }
+}
+
+impl EventAction {
+    fn of(input: &Value) -> Self {
+        let headers = input["headers"].as_array().into_iter().flatten();
+        let header = |pair: &Value| Pair { name: text(pair, "name"), value: text(pair, "value") };
+        Self {
+            mode: some(input, "mode").unwrap_or_else(usual_mode),
+            kind: some(input, "type"),
+            source: some(input, "source"),
+            subject: some(input, "subject"),
+            payload: input.get("payload").cloned(),
+            headers: headers.map(header).collect(),
+        }
+    }
+}
+
+fn some(input: &Value, field: &str) -> Option<String> {
+    input[field].as_str().map(str::to_owned)
+}
+
+fn text(input: &Value, field: &str) -> String {
+    some(input, field).unwrap_or_default()
+}
+
 impl BrokerAction {
     /// The name of the broker's kind in the form.
     pub(in crate::pages) fn kind(&self) -> &'static str {

@@ -295,7 +295,9 @@ mod tests {
         ] {
             let event = json!({ "mode": "BINARY", "type": "x", "payload": { "a": [1] },
                 "headers": [{ "name": "h", "value": "{{ secrets.h }}" }] });
-            let publish: PublishAction = from_value(json!({ "to": to, "event": event })).unwrap();
+            let input = json!({ "to": to, "event": event });
+            let publish: PublishAction = from_value(input.clone()).unwrap();
+            assert_eq!(PublishAction::of(&input), Some(publish.clone()));
             Owner::new().with(|| {
                 let fields = EventFields::new(LostCredentials::new());
                 fields.set(&publish);

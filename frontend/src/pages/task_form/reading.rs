@@ -157,11 +157,11 @@ impl Action {
 }
 
 impl Action {
-    /// Converts the server's event. If this console does not know one of its settings, the fields are left empty, and
-    /// the server refuses them.
+    /// Converts the server's event. If this console does not know its broker, the fields are left empty, and the server
+    /// refuses them.
     fn publish(publish: &Publish) -> Self {
-        let read = serde_json::from_value(publish.input.clone());
-        Self::Publish(Box::new(read.unwrap_or_else(|_| PublishAction {
+        let read = PublishAction::of(&publish.input);
+        Self::Publish(Box::new(read.unwrap_or_else(|| PublishAction {
             to: BrokerAction::Nats(NatsAction::default()),
             event: EventAction::default(),
         })))
