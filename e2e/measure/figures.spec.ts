@@ -29,6 +29,7 @@ const pages = [
   ["Upcoming", "/ns/default/upcoming"],
   ["Metrics", "/ns/default/metrics"],
   ["Secrets", "/ns/default/settings/secrets"],
+  ["New workflow", "/ns/default/workflows/new"],
 ] as const;
 
 test("figures of the console", async ({ browser }) => {
@@ -36,7 +37,7 @@ test("figures of the console", async ({ browser }) => {
   const context = await signedIn(browser, server, server.addPerson("ada", "admin"));
   await fill(server);
   const lines = ["| page | first load, Brotli | files | first paint | interactive |", "|---|---|---|---|---|"];
-  for (const [name, address] of pages) {
+  for (const [name, address] of [...pages, ...(await details(server))]) {
     const loads: Load[] = [];
     for (let round = 0; round < rounds; round += 1) loads.push(await coldLoad(browser, context, server, address));
     const of = (value: (load: Load) => number) => median(loads.map(value));
@@ -51,6 +52,16 @@ test("figures of the console", async ({ browser }) => {
   await context.close();
   await server.stop();
 });
+
+/** The pages of single objects. */
+async function details(server: Server): Promise<[string, string][]> {
+  const query = `query { schedule(name: "invoices") { id } workflow(name: "month-end") { id } }`;
+  const { schedule, workflow } = await server.ask<Record<"schedule" | "workflow", { id: string }>>(query, {});
+  return [
+    ["Schedule", `/ns/default/schedules/${schedule.id}`],
+    ["Edit workflow", `/ns/default/workflows/${workflow.id}/edit`],
+  ];
+}
 
 /** Opens a page in a browser whose cache is empty. */
 async function coldLoad(browser: Browser, signed: BrowserContext, server: Server, address: string): Promise<Load> {
