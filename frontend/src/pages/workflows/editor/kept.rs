@@ -1,9 +1,7 @@
 //! The editor's state as one text, in which it is saved. Credentials are saved only if they reveal nothing.
 
-use std::collections::BTreeMap;
-
 use leptos::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
     definition::{Definition, TaskDefinition},
@@ -16,94 +14,85 @@ use crate::pages::task_form::{lost_sentence, reveals_nothing};
 const LOST_TEXT: &str = "The text that could not be read was not kept, because it may contain a credential: the form \
     has what could be read before.";
 
-/// The saved state. Tasks are saved as typed, because a number in a field may still be incomplete.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    name: String,
-    timeout: String,
-    max_parallel: String,
-    runs_on: String,
-    tasks: Vec<KeptTask>,
-    /// The typed text, if it has comments or cannot be read yet.
-    #[serde(default, alias = "broken")]
-    text: Option<String>,
-    /// Whether a text could not be read and was not saved, because it may contain a credential.
-    #[serde(default)]
-    lost_text: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-struct KeptTask {
-    fields: BTreeMap<String, String>,
-    needs: Vec<String>,
-    when: String,
-    allow_failure: bool,
-    /// The names of the credentials that were not saved.
-    #[serde(default)]
-    left_out: Vec<String>,
-}
-
-/// The state as one text; tracked.
+/// The state as one text; tracked. Tasks are saved as typed, because a number in a field may still be incomplete.
 pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
     let tasks = draft.tasks.get().into_iter().zip(draft.nodes());
     let tasks = tasks.map(|(task, node)| {
         let texts = task.fields.texts().into_iter().map(|(name, text)| (name, text.get()));
         let texts = texts.chain(task.fields.open_secrets());
-        KeptTask {
-            fields: texts.map(|(name, text)| (name.to_owned(), text)).collect(),
-            needs: node.needs,
-            when: task.when.get(),
-            allow_failure: task.allow_failure.get(),
-            left_out: task.fields.left_out().into_iter().map(str::to_owned).collect(),
-        }
+        let fields = texts.map(|(name, text)| (name.to_owned(), Value::from(text)));
+        object([
+            ("fields", Value::Object(fields.collect())),
+            ("needs", node.needs.into()),
+            ("when", task.when.get().into()),
+            ("allow_failure", task.allow_failure.get().into()),
+            // The names of the credentials that are not saved.
+            ("left_out", task.fields.left_out().into()),
+        ])
     });
     let typed = pane.typed_text();
     let is_kept = typed.as_deref().is_none_or(reveals_nothing);
     let lost_text = pane.is_lost() || (!is_kept && pane.reading() != Reading::Read);
-    let kept = Kept {
-        name: draft.name.get(),
-        timeout: draft.timeout.get(),
-        max_parallel: draft.max_parallel.get(),
-        runs_on: draft.runs_on.get(),
-        tasks: tasks.collect(),
-        text: typed.filter(|_| is_kept),
-        lost_text,
-    };
-    serde_json::to_string(&kept).unwrap_or_default()
+    let kept = object([
+        ("name", draft.name.get().into()),
+        ("timeout", draft.timeout.get().into()),
+        ("max_parallel", draft.max_parallel.get().into()),
+        ("runs_on", draft.runs_on.get().into()),
+        ("tasks", Value::Array(tasks.collect())),
+        // The typed text, if it has comments or cannot be read yet.
+        ("text", typed.filter(|_| is_kept).map_or(Value::Null, Value::from)),
+        // Whether a text could not be read and is not saved, because it may contain a credential.
+        ("lost_text", lost_text.into()),
+    ]);
+    kept.to_string()
+}
+
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+fn text_of(kept: &Value, name: &str) -> String {
+    kept[name].as_str().unwrap_or_default().to_owned()
+}
+
+fn texts_of<'a>(kept: &'a Value, name: &str) -> impl Iterator<Item = &'a str> {
+    kept[name].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Restores the state from a saved text; a text that cannot be read changes nothing.
 pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
-    let Ok(kept) = serde_json::from_str::<Kept>(text) else { return };
+    let Ok(kept) = serde_json::from_str::<Value>(text) else { return };
+    let Some(tasks) = kept["tasks"].as_array() else { return };
     // First the tasks and their needs are restored by name, and then the typed fields of each.
-    let blank = |task: &KeptTask| TaskDefinition {
-        needs: task.needs.clone(),
-        ..TaskDefinition::blank(task.fields.get("task_name").cloned().unwrap_or_default())
+    let blank = |task: &Value| TaskDefinition {
+        needs: texts_of(task, "needs").map(str::to_owned).collect(),
+        ..TaskDefinition::blank(text_of(&task["fields"], "task_name"))
     };
-    draft.apply(&Definition::blank(kept.tasks.iter().map(blank).collect()));
-    for (task, kept) in draft.tasks.get_untracked().iter().zip(&kept.tasks) {
+    draft.apply(&Definition::blank(tasks.iter().map(blank).collect()));
+    for (task, kept) in draft.tasks.get_untracked().iter().zip(tasks) {
+        let fields = &kept["fields"];
         for (name, field) in task.fields.texts() {
-            if let Some(text) = kept.fields.get(name) {
-                field.set(text.clone());
+            if let Some(text) = fields[name].as_str() {
+                field.set(text.to_owned());
             }
         }
         // A task may now be at the position of another one, whose credentials it must not keep.
         for (name, field) in task.fields.secrets() {
-            field.set(kept.fields.get(name).cloned().unwrap_or_default());
+            field.set(text_of(fields, name));
         }
-        let left_out: Vec<&str> = kept.left_out.iter().map(String::as_str).collect();
+        let left_out: Vec<&str> = texts_of(kept, "left_out").collect();
         task.fields.set_lost(&left_out);
-        task.when.set(kept.when.clone());
-        task.allow_failure.set(kept.allow_failure);
+        task.when.set(text_of(kept, "when"));
+        task.allow_failure.set(kept["allow_failure"].as_bool().unwrap_or_default());
     }
-    draft.name.set(kept.name);
-    draft.timeout.set(kept.timeout);
-    draft.max_parallel.set(kept.max_parallel);
-    draft.runs_on.set(kept.runs_on);
-    if let Some(text) = kept.text {
-        pane.restore(text);
+    draft.name.set(text_of(&kept, "name"));
+    draft.timeout.set(text_of(&kept, "timeout"));
+    draft.max_parallel.set(text_of(&kept, "max_parallel"));
+    draft.runs_on.set(text_of(&kept, "runs_on"));
+    if let Some(text) = kept["text"].as_str() {
+        pane.restore(text.to_owned());
     }
-    if kept.lost_text {
+    if kept["lost_text"].as_bool() == Some(true) {
         pane.set_lost();
     }
 }
