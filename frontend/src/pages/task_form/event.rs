@@ -170,8 +170,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl PublishAction {
     /// The event of an existing task, from the input's shape; `None` if its broker is unknown.
     ///
-    /// This reads the values one by one. The derived code, which names misspelt keys of a typed text, is much larger, and
-    /// the form of every existing task would need it.
+    /// This reads the values one by one. The derived code, which names misspelt keys of a typed text, is much larger,
+    /// and the form of every existing task would need it.
     pub(super) fn of(input: &Value) -> Option<Self> {
         let (kind, to) = input["to"].as_object()?.iter().next()?;
         let connection = || AddressAction::of(&to["connection"]);
