@@ -17,7 +17,7 @@ use super::{
     payload::schedule,
     query::{usual, within},
     scalar::{Instant, Long},
-    timing::{Timing, TimingInput, TimingProblem, compile_with},
+    timing::{TimingInput, TimingProblem, compile_with},
     upcoming::{FiresLeft, begin, count, soonest_rows, usual_durations},
 };
 use crate::{

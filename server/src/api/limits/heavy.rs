@@ -4,7 +4,7 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 23] = [
+const FIELDS: [&str; 25] = [
     "schedulePreview",
     "lint",
     "nextFires",

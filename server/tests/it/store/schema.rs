@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 44] = columns![
+    let expected: [(String, BTreeSet<String>); 45] = columns![
         alert,
         alert_channel,
         alert_cursor,

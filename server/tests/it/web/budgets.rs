@@ -151,6 +151,7 @@ async fn lose_three(database: &TestDatabase, schedule: Uuid) {
         recovery_attempts: 0,
         recovery_at: None,
         made_up_for: None,
+        changed: None,
     };
     let tx = store.begin().await.unwrap();
     row.into_active_model().insert(&tx).await.unwrap();

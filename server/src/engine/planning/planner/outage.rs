@@ -139,6 +139,7 @@ mod tests {
             start_at: None,
             end_at: None,
             jitter_ms: 0,
+            pause_from: None,
             calendars: None,
             max_fires: None,
             fire_count: 0,

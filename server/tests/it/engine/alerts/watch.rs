@@ -19,7 +19,7 @@ use chrono::TimeDelta;
 use entity::{
     Timestamp, alert, alert_channel::Kind, fire, notification, run, schedule, user::Role,
 };
-use sea_orm::{EntityTrait, QueryOrder};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
 use crate::{
