@@ -13,11 +13,14 @@ use crate::{
     components::live,
     data::{Feed, Load, use_frame_feed, use_load},
     model::{Tallies, WorkProblem},
-    state::{Address, use_address, use_every, use_session},
+    state::{Address, Throttle, use_address, use_every, use_session},
     time::Moment,
 };
 
 const LOOK: Duration = Duration::from_secs(5);
+/// The minimum time between two counts because of alerts. The counts examine the health, too, which is expensive for
+/// the server.
+const SLOW_MS: i64 = 5_000;
 /// How often problems are loaded. The server computes them from a day of runs, so they are more expensive.
 const LOOK_FOR_PROBLEMS: Duration = Duration::from_secs(30);
 /// A count above this is shown as `99+`.
@@ -101,11 +104,12 @@ pub(crate) fn provide_counts() {
             tallies.loading.refresh();
         }
     });
+    let slow = Throttle::new(SLOW_MS);
     use_frame_feed(
         move || Feed::alerts(address.namespace()),
         move |_| {
             if !document().hidden() && namespace.with_untracked(Option::is_some) {
-                tallies.loading.refresh();
+                slow.run(move || tallies.loading.refresh());
             }
         },
         || {},

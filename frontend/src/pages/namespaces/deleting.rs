@@ -101,13 +101,17 @@ pub(super) fn list(all: &[DeletedNamespace], restore: Asked<DeletedNamespace>) -
         silent_heading("Actions"),
     ];
     let row = |row: &DeletedNamespace| {
+        // The server restores the namespace of a name that was deleted last. The others follow.
+        let is_last =
+            all.iter().all(|one| one.name != row.name || one.deleted_at <= row.deleted_at);
+        let button = is_last.then(|| button(Look::Plain, None, "Restore", restore.ask(row)));
         view! {
             <tr data-testid="deleted-namespace-row">
                 <th scope="row" class="name-cell">{row.name.clone()}</th>
                 <td>{when_relative(row.deleted_at, None)}</td>
                 <td class="wide">{row.deleted_by.clone()}</td>
                 <td class="wide">{when(row.kept_until, None)}</td>
-                <td class="actions-cell">{button(Look::Plain, None, "Restore", restore.ask(row))}</td>
+                <td class="actions-cell">{button}</td>
             </tr>
         }
         .into_any()
@@ -122,9 +126,12 @@ pub(super) fn restore_form(row: &DeletedNamespace, open: RwSignal<bool>, lists: 
     let wrong: Wrong = RwSignal::new(None);
     let old = row.name.clone();
     let name = RwSignal::new(old.clone());
+    // The server names the field of a malformed name differently from that of a taken one.
+    let (taken, malformed) = (of(wrong, "name"), of(wrong, "newName"));
+    let error = Signal::derive(move || taken.get().or_else(|| malformed.get()));
     let fields = view! {
         <p>"Everything in it comes back. Its schedules are paused; resume those that should fire."</p>
-        {Field::new("restore-namespace", "Name", name).first().required().error(of(wrong, "name"))
+        {Field::new("restore-namespace", "Name", name).first().required().error(error)
             .hint("Another one, if a namespace has this name by now.").text()}
     };
     let plan = move |key| {

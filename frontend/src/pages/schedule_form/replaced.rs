@@ -67,7 +67,7 @@ fn note(earlier: &EarlierDraft, version: i64, differs: &[String]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "You had typed changes to version {}, and version {version} has replaced it since. What you typed replaces these fields of it: {}{more}.",
+        "You had typed changes to version {}, and version {version} has replaced it since. What the form had then would replace these fields of it: {}{more}. That also undoes what only version {version} has changed.",
         earlier.version,
         listed.join(", "),
     )

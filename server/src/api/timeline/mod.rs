@@ -20,11 +20,11 @@ use super::{
     context::ContextExt,
     error::Result,
     filters::sought,
+    maintenance,
     page::{Connection, Paging, bounded_by, connection, cost_by, search_cost},
     query::{name_cursor, name_key, usual, within},
     scalar::Instant,
     sort::{number_cursor, number_key},
-    timing::Timing,
     upcoming::{FiresLeft, usual_durations},
 };
 use crate::{
@@ -216,14 +216,13 @@ async fn lanes(
         let next = row.next_scheduled_at.filter(|next| *next < range.until);
         range.has_future() && row.enabled && next.is_some()
     };
-    let timings: Vec<_> =
-        rows.iter().filter(is_ahead).map(|row| (row.id, Timing::of(row))).collect();
-    // All timetables at once, so that their calendars are read together.
-    let compiled = join_all(timings.iter().map(|(_, timing)| timing.timetable(cx))).await;
-    let mut timetables = HashMap::with_capacity(timings.len());
-    for ((id, _), timetable) in timings.iter().zip(compiled) {
+    let ahead: Vec<&Model> = rows.iter().filter(is_ahead).collect();
+    // All timetables at once, so that their calendars and windows are read together.
+    let compiled = join_all(ahead.iter().map(|row| maintenance::timetable(cx, row))).await;
+    let mut timetables = HashMap::with_capacity(ahead.len());
+    for (row, timetable) in ahead.iter().zip(compiled) {
         if let Ok(timetable) = timetable? {
-            timetables.insert(*id, timetable);
+            timetables.insert(row.id, timetable);
         }
     }
     let last = ids.last().copied().filter(|_| has_next);

@@ -1,7 +1,7 @@
 //! Previews of outages: what each catch-up policy does about the instants of a time in which no
 //! scheduler runs. They use the functions of the planner's claims.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -19,7 +19,10 @@ use crate::{
         planner::{OutageEnd, after_outage},
         prepared::ManyTimetableParts,
     },
-    store::claims::{DueSchedule, NewFire},
+    store::{
+        claims::{DueSchedule, NewFire},
+        maintenance,
+    },
 };
 
 /// Maximum number of rows kept for each policy. All rows are counted.
@@ -70,7 +73,8 @@ impl Commands {
     /// no scheduler runs from `from` until `to`. A schedule whose timing cannot be used is left
     /// out. The schedules have their present definition, and the calendars those of the time.
     ///
-    /// A schedule that is paused for all of a future outage loses nothing in it.
+    /// A schedule that is paused for all of a future outage loses nothing in it. A planned pause
+    /// suppresses instants as a calendar does.
     pub async fn outage_preview(
         &self,
         right: &Reader,
@@ -107,18 +111,52 @@ impl Commands {
         };
         let schedules: Vec<DueSchedule> = found.into_iter().map(open).collect();
         let parts = ManyTimetableParts::read(read, schedules.clone()).await?;
+        let pauses = self.planned_pauses(rows).await?;
         let (cache, policies) = (self.cache.clone(), policies.to_vec());
         let work = move || {
             let built = parts.build(&cache);
             let of = |schedule: DueSchedule| {
-                let timetable = built.get(&schedule.id)?.timetable();
-                let id = schedule.id;
+                let (id, plain) = (schedule.id, built.get(&schedule.id)?.timetable());
+                let paused = pauses.get(&id).map(|pause| pause.taken_from(plain));
+                let timetable = paused.as_ref().unwrap_or(plain);
                 Some((id, ScheduleOutage::of(schedule, timetable, from, to, &policies)))
             };
             schedules.into_iter().filter_map(of).collect::<Vec<_>>()
         };
         outages.extend(self.compute(namespace, work).await?);
         Ok(outages)
+    }
+
+    /// The pauses that are planned for these schedules, by their keys.
+    async fn planned_pauses(
+        &self,
+        rows: &[Model],
+    ) -> Result<HashMap<Uuid, PlannedPause>, CommandError> {
+        let named: HashSet<Uuid> = rows.iter().filter_map(|row| row.pause_window_id).collect();
+        if named.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let named: Vec<Uuid> = named.into_iter().collect();
+        let windows = maintenance::by_ids(self.store.read(), &named).await?;
+        let pause = |row: &Model| {
+            let window = windows.iter().find(|window| Some(window.id) == row.pause_window_id)?;
+            let (title, until) = (window.title.clone(), window.ends_at.utc());
+            Some((row.id, PlannedPause { title, from: row.pause_from?.utc(), until }))
+        };
+        Ok(rows.iter().filter_map(pause).collect())
+    }
+}
+
+/// The pause that a maintenance window plans for a schedule.
+struct PlannedPause {
+    title: String,
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
+}
+
+impl PlannedPause {
+    fn taken_from(&self, timetable: &Timetable) -> Timetable {
+        timetable.without(&self.title, self.from, self.until)
     }
 }
 
@@ -163,14 +201,15 @@ fn check_outage(
 fn at_the_time(schedule: DueSchedule, from: DateTime<Utc>) -> DueSchedule {
     let reach = Timestamp::from(from - TimeDelta::milliseconds(schedule.jitter_ms));
     let next_scheduled_at = reach.max(Timestamp(schedule.created_at.0.saturating_add(1)));
-    DueSchedule { next_scheduled_at, max_fires: None, ..schedule }
+    DueSchedule { next_scheduled_at, max_fires: None, pause_from: None, ..schedule }
 }
 
 /// A schedule after its pause, if that has a set end: the outage is about the instants from there on.
+/// A planned pause is not the end of the instants; the timetable is without those in it.
 fn after_pause(schedule: DueSchedule) -> DueSchedule {
     let cursor = schedule.next_scheduled_at;
     let next_scheduled_at = schedule.paused_until.map_or(cursor, |until| until.max(cursor));
-    DueSchedule { next_scheduled_at, ..schedule }
+    DueSchedule { next_scheduled_at, pause_from: None, ..schedule }
 }
 
 /// Counts the fires of a schedule before `from`, if their number is limited.

@@ -173,9 +173,13 @@ pub async fn delete_schedules(
         .order_by_asc(schedule::Column::Id)
         .lock_exclusive();
     all.into_tuple::<Uuid>().all(tx).await?;
+    // No maintenance window may change or end the pause in which a schedule is restored.
     let sql = format!(
         "UPDATE schedule SET deleted_at = $2, updated_at = $2, enabled = false, \
-           paused_until = NULL, paused_missed = NULL, changed = {} \
+           paused_until = NULL, paused_missed = NULL, \
+           paused_reason = CASE WHEN paused_window_id IS NULL THEN paused_reason END, \
+           paused_by = CASE WHEN paused_window_id IS NULL THEN paused_by END, \
+           paused_window_id = NULL, pause_from = NULL, pause_window_id = NULL, changed = {} \
          WHERE namespace_id = $1 AND deleted_at IS NULL",
         dialect.stamp("schedule")
     );

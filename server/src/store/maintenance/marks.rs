@@ -5,12 +5,13 @@
 
 use entity::{
     Timestamp,
-    maintenance_window::{Model, State},
+    maintenance_window::{self, Model, State},
     schedule::{Column, Entity},
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait, Select, sea_query::Expr,
+    QuerySelect, QueryTrait, Select,
+    sea_query::{Expr, SelectStatement},
 };
 use uuid::Uuid;
 
@@ -51,11 +52,25 @@ fn lacks_mark(window: &Model) -> Condition {
         .add(Column::PausedWindowId.is_null())
         .add(Column::CreatedAt.gte(starts_at));
     // Another window holds the schedule, but not until this one ends.
+    let ends_earlier = Condition::any()
+        .add(Column::PausedUntil.lt(window.ends_at))
+        .add(Column::PausedWindowId.in_subquery(cancelled()));
     let is_held = Condition::all()
         .add(Column::Enabled.eq(false))
         .add(Column::PausedWindowId.is_not_null())
-        .add(Column::PausedUntil.lt(window.ends_at));
+        .add(ends_earlier);
     all.add(is_free).add(Condition::any().add(is_new).add(is_held))
+}
+
+/// The windows that are cancelled, and whose pauses are about to end.
+fn cancelled() -> SelectStatement {
+    use maintenance_window::{Column, Entity};
+    Entity::find()
+        .select_only()
+        .column(Column::Id)
+        .filter(Column::State.eq(State::Cancelled))
+        .filter(Column::IsOpen.eq(true))
+        .into_query()
 }
 
 /// The schedules that match a window.
@@ -80,7 +95,8 @@ impl Store {
         self.found_keys(query, search.is_some()).await
     }
 
-    /// Up to `limit` schedules that have the mark of a window, and no longer match its search.
+    /// Up to `limit` schedules that have the mark of a window, no longer match its search, and whose
+    /// pause has not begun.
     pub async fn to_unmark(
         &self,
         window: &Model,
@@ -92,6 +108,7 @@ impl Store {
             .select_only()
             .column(Column::Id)
             .filter(Column::PauseWindowId.eq(window.id))
+            .filter(Column::PauseFrom.gt(search.at))
             .filter(Column::Id.not_in_subquery(theirs.into_query()))
             .limit(limit);
         self.found_keys(query, true).await
@@ -167,8 +184,9 @@ impl Store {
         Ok(query.into_tuple().all(self.rounds()).await?)
     }
 
-    /// Schedules whose mark is due by `now` and which the window leaves alone: those that are
-    /// paused already, unless another window holds them and ends earlier. Up to `limit`.
+    /// Schedules whose mark is due by `now` and which the window leaves alone: those that were
+    /// paused already when it began, unless another window holds them and ends earlier. Up to
+    /// `limit`.
     pub async fn to_leave_alone(
         &self,
         window: &Model,
@@ -176,8 +194,10 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
         let sql = "SELECT id FROM schedule WHERE pause_window_id = $1 AND pause_from <= $2 \
-               AND NOT enabled AND (paused_window_id IS NULL OR paused_until IS NULL \
-                 OR paused_until >= $3) LIMIT $4";
+               AND NOT enabled AND (paused_until IS NULL OR paused_until > pause_from) \
+               AND (paused_window_id IS NULL OR paused_until IS NULL OR (paused_until >= $3 \
+                 AND paused_window_id NOT IN (SELECT id FROM maintenance_window \
+                   WHERE state = 'cancelled' AND is_open))) LIMIT $4";
         let values =
             [window.id.into(), now.0.into(), window.ends_at.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);

@@ -4,7 +4,10 @@ use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 
 use super::within::Within;
-use crate::store::{Dialect, Store, StoreError, ledger::pauses::UNREADABLE};
+use crate::store::{
+    Dialect, Store, StoreError,
+    ledger::{candidates::BEFORE_PAUSE, pauses::UNREADABLE},
+};
 
 /// The schedules that the figures cover.
 #[derive(Clone, Debug)]
@@ -54,6 +57,10 @@ pub struct SelfPaused {
 /// Maximum number of self-paused schedules that are read, and of backfills.
 pub const MAX_SELF_PAUSED: usize = 100;
 
+/// The condition that the namespace of a budget `b` is not deleted.
+pub(super) const OF_LIVE_NAMESPACE: &str =
+    "b.namespace_id NOT IN (SELECT id FROM namespace WHERE deleted_at IS NOT NULL)";
+
 pub(super) const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 /// The condition for a schedule `s` that is paused because its timing cannot be read. A partial
@@ -82,7 +89,8 @@ pub async fn has_tag(store: &Store, scope: &HealthScope) -> Result<bool, StoreEr
     };
     let sql = format!(
         "SELECT 1 AS found FROM schedule s WHERE s.deleted_at IS NULL{} AND {has} \
-         UNION ALL SELECT 1 AS found FROM health_budget b WHERE b.tag = $1{} LIMIT 1",
+         UNION ALL SELECT 1 AS found FROM health_budget b \
+           WHERE b.tag = $1 AND {OF_LIVE_NAMESPACE}{} LIMIT 1",
         of("s"),
         of("b"),
     );
@@ -130,7 +138,8 @@ pub async fn figures(
              AND r.finished_at >= $2{runs}) AS failed, \
            (SELECT count(*) FROM run r WHERE {stalled}{runs}) AS stalled, \
            (SELECT $1 - min(s.next_fire_at) FROM schedule s WHERE s.enabled \
-             AND s.next_fire_at IS NOT NULL AND s.next_fire_at <= $1{of_schedule}) \
+             AND s.next_fire_at IS NOT NULL AND s.next_fire_at <= $1 \
+             AND {BEFORE_PAUSE}{of_schedule}) \
              AS oldest_unclaimed_ms, \
            (SELECT count(*) FROM fire f WHERE f.verdict = 'pending' \
              AND f.claimed_by IS NOT NULL{pending}) AS pending_handoffs, \

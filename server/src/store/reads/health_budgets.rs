@@ -9,7 +9,7 @@ use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 use uuid::Uuid;
 
 use super::{
-    health::{HealthScope, is_stalled},
+    health::{HealthScope, OF_LIVE_NAMESPACE, is_stalled},
     within::Within,
 };
 use crate::store::{
@@ -132,16 +132,13 @@ async fn longest_span(store: &Store, scope: &HealthScope) -> Result<Option<i64>,
 
 /// The condition on the budgets `b` of a scope, with WHERE; its values are added to `values`.
 fn chosen(within: &Within, tag: Option<&str>, values: &mut Vec<Value>) -> String {
-    let mut conditions = Vec::new();
+    let mut conditions = vec![OF_LIVE_NAMESPACE.to_owned()];
     if let Some(home) = within.compared(values) {
         conditions.push(format!("b.namespace_id {home}"));
     }
     if let Some(tag) = tag {
         values.push(tag.to_owned().into());
         conditions.push(format!("b.tag = ${}", values.len()));
-    }
-    if conditions.is_empty() {
-        return String::new();
     }
     format!(" WHERE {}", conditions.join(" AND "))
 }

@@ -9,7 +9,7 @@ use super::{
     health::{HOUR_MS, IS_STUCK, is_unreadable},
     within::Within,
 };
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, ledger::candidates::BEFORE_PAUSE};
 
 /// A health figure that counts rows of schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,10 @@ pub async fn causes(
         HealthFigure::Unclaimed => (
             "count(*)",
             "schedule",
-            format!("enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {}", now.0),
+            format!(
+                "enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {} AND {BEFORE_PAUSE}",
+                now.0
+            ),
         ),
         HealthFigure::SelfPaused => ("count(*)", &*stopped, "paused_at IS NOT NULL".to_owned()),
     };

@@ -43,16 +43,22 @@ impl Windows {
         Self { core, swept: HashMap::new(), next: None }
     }
 
+    /// Whether a window has changed since its schedules were last compared with its search.
+    fn is_changed(&self, window: &Model) -> bool {
+        self.swept.get(&window.id).is_none_or(|(_, was)| {
+            (was.starts_at, was.ends_at, &was.search, was.state)
+                != (window.starts_at, window.ends_at, &window.search, window.state)
+        })
+    }
+
     /// Whether the schedules of a window must be compared with its search.
     fn is_sweep_due(&self, window: &Model, now: DateTime<Utc>) -> bool {
-        let Some((at, was)) = self.swept.get(&window.id) else { return true };
+        let Some((at, _)) = self.swept.get(&window.id) else { return true };
         let starts_at = window.starts_at.utc();
-        let is_changed = (was.starts_at, was.ends_at, &was.search, was.state)
-            != (window.starts_at, window.ends_at, &window.search, window.state);
         let is_beginning = window.state == State::Planned && starts_at - SHORTLY <= now;
         let every = if starts_at - now > FAR { FAR_SWEEP } else { SWEEP };
         // The clock may have been stepped back.
-        is_changed || is_beginning || now < *at || *at + every <= now
+        is_beginning || now < *at || *at + every <= now
     }
 
     /// When a window needs work again.
@@ -97,9 +103,16 @@ impl Service for Windows {
             self.look_again(now + SWEEP);
             return Ok(report);
         };
+        // If the pauses of a window end early, their schedules may belong to another window, which
+        // must mark them before. So cancelled windows come last.
+        let (cancelled, mut open): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|window| window.state == State::Cancelled);
+        let is_any_changed =
+            !cancelled.is_empty() || open.iter().any(|window| self.is_changed(window));
+        open.extend(cancelled);
         let mut failed = None;
         for window in open {
-            let sweeps = self.is_sweep_due(&window, now);
+            let sweeps = is_any_changed || self.is_sweep_due(&window, now);
             let mut turn = Turn { core: &core, term: &term, window, now };
             match turn.take(sweeps, &mut report).await {
                 Ok(is_waiting) => {

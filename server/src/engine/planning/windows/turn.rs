@@ -1,4 +1,4 @@
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Timestamp, audit_event,
     maintenance_window::{ActiveModel, Model, State},
@@ -19,6 +19,10 @@ use crate::{
 
 /// Maximum number of schedules that one transaction marks or pauses.
 const BATCH: u64 = 500;
+
+/// How long after its start a window is not active yet if its schedules cannot be found: only a
+/// planned window marks schedules that are older than it.
+const SEARCHES: TimeDelta = TimeDelta::minutes(1);
 
 /// The source of audit entries that the service writes.
 const SOURCE: &str = "carillon";
@@ -82,7 +86,17 @@ impl Turn<'_> {
             Err(error) => Some(error),
         };
         let has_begun = self.window.starts_at.utc() <= self.now;
-        let is_waiting = if has_begun { self.carry_out(is_over, report).await? } else { false };
+        let is_searched_again = failed.is_some()
+            && self.window.state == State::Planned
+            && self.now < self.window.starts_at.utc() + SEARCHES;
+        let is_waiting = match has_begun {
+            true if is_searched_again => {
+                self.pause(report).await?;
+                true
+            }
+            true => self.carry_out(is_over, report).await?,
+            false => false,
+        };
         failed.map_or(Ok(is_waiting), Err)
     }
 
@@ -152,7 +166,7 @@ impl Turn<'_> {
                 }
             },
         };
-        if let Some(search) = search.as_ref().filter(|_| self.now < self.window.starts_at.utc()) {
+        if let Some(search) = &search {
             loop {
                 let strangers = store.to_unmark(&self.window, search, BATCH).await?;
                 if strangers.is_empty() {

@@ -117,8 +117,9 @@ impl Store {
             return Ok(());
         }
         let sql = format!(
-            "UPDATE fire SET queue_position = v.place \
-             FROM v WHERE fire.id = v.id AND fire.schedule_id = {{0}} AND {WAITS}"
+            "UPDATE fire SET queue_position = v.place, changed = {} \
+             FROM v WHERE fire.id = v.id AND fire.schedule_id = {{0}} AND {WAITS}",
+            self.dialect().stamp("fire")
         );
         let statement = Bulk::default()
             .uuid("id", places.iter().map(|(id, _)| *id))

@@ -39,7 +39,7 @@ const GONE: &str = "SELECT n.id FROM namespace n WHERE n.deleted_at < $1 AND n.p
 impl Store {
     /// Advances the removal of deleted namespaces at `now`: deletes schedules that were created
     /// during the deletion, and lets retention remove the history and the definitions of namespaces
-    /// whose week is over. When nothing is left of a namespace, its row no longer counts.
+    /// whose week is over.
     pub async fn end_namespaces(
         &self,
         tx: &DatabaseTransaction,
@@ -50,6 +50,8 @@ impl Store {
         let over = "(SELECT id FROM namespace WHERE deleted_at < $1 AND purged_at IS NULL)";
         let strays = format!(
             "UPDATE schedule SET deleted_at = $1, updated_at = $1, enabled = false, \
+               paused_until = NULL, paused_missed = NULL, paused_window_id = NULL, \
+               pause_from = NULL, pause_window_id = NULL, \
                changed = {stamp} WHERE deleted_at IS NULL AND namespace_id IN \
                (SELECT id FROM namespace WHERE deleted_at IS NOT NULL AND purged_at IS NULL)"
         );
@@ -63,20 +65,11 @@ impl Store {
         );
         let history = "UPDATE namespace SET retention_days = 0 WHERE deleted_at < $1 \
              AND purged_at IS NULL AND (retention_days IS NULL OR retention_days <> 0)";
-        let over = "UPDATE namespace SET purged_at = $2, retention_days = NULL, quotas = NULL \
-             WHERE deleted_at < $1 AND purged_at IS NULL \
-               AND NOT EXISTS (SELECT 1 FROM schedule WHERE schedule.namespace_id = namespace.id) \
-               AND NOT EXISTS (SELECT 1 FROM secret WHERE secret.namespace_id = namespace.id) \
-               AND NOT EXISTS (SELECT 1 FROM alert_rule \
-                 WHERE alert_rule.namespace_id = namespace.id) \
-               AND NOT EXISTS (SELECT 1 FROM run WHERE run.namespace_id = namespace.id) \
-               AND NOT EXISTS (SELECT 1 FROM fire WHERE fire.namespace_id = namespace.id)";
         for (sql, values) in [
             (strays, vec![now.0.into()]),
             (definitions, vec![week.into(), (week - 1).into()]),
             (retentions, vec![week.into()]),
             (history.to_owned(), vec![week.into()]),
-            (over.to_owned(), vec![week.into(), now.0.into()]),
         ] {
             tx.execute_raw(self.dialect().statement(sql, values)).await?;
         }
@@ -84,7 +77,7 @@ impl Store {
     }
 
     /// Removes up to `limit` rows that belong to namespaces whose week is over at `now`. Returns
-    /// their number.
+    /// their number. When nothing is left of a namespace, its row no longer counts.
     pub async fn remove_of_namespaces(
         &self,
         tx: &DatabaseTransaction,
@@ -104,6 +97,14 @@ impl Store {
                 return Ok(removed.rows_affected());
             }
         }
+        // Only now is nothing left in these tables. Afterwards, nothing would look for it again.
+        let over = "UPDATE namespace SET purged_at = $2, retention_days = NULL, quotas = NULL \
+             WHERE deleted_at < $1 AND purged_at IS NULL \
+               AND NOT EXISTS (SELECT 1 FROM schedule WHERE schedule.namespace_id = namespace.id) \
+               AND NOT EXISTS (SELECT 1 FROM run WHERE run.namespace_id = namespace.id) \
+               AND NOT EXISTS (SELECT 1 FROM fire WHERE fire.namespace_id = namespace.id)";
+        let values = [week.into(), now.0.into()];
+        tx.execute_raw(self.dialect().statement(over, values)).await?;
         Ok(0)
     }
 }
