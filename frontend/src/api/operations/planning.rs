@@ -7,9 +7,9 @@ use crate::model::{
     Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
     BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, CatchUp,
     ChangeAction, Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, Group,
-    GroupRun, HttpAnswer, MaintenanceDetail, MaintenancePreview, MaintenanceState,
-    MaintenanceWindow, Module, Page, Plan, ReasonCode, RunState, ScheduleName, TimelineSort, Took,
-    Verdict, Weekday, Workflow, WorkflowRow,
+    GroupRun, HttpAnswer, MaintenancePreview, MaintenanceState, MaintenanceWindow, Module, Page,
+    Plan, ReasonCode, RunState, ScheduleName, TimelineSort, Took, Verdict, Weekday, Workflow,
+    WorkflowRow,
 };
 
 operations! {
