@@ -71,4 +71,5 @@ mod turns;
 mod untaken;
 mod waiting_for;
 mod windows;
+mod windows_meeting;
 pub(crate) mod world;

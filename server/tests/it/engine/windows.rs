@@ -45,27 +45,27 @@ on_both!(
 );
 
 /// A world whose planner and windows the test carries out by hand.
-struct Site {
-    world: World,
-    clock: ManualClock,
-    node: Stepwise,
+pub(super) struct Site {
+    pub(super) world: World,
+    pub(super) clock: ManualClock,
+    pub(super) node: Stepwise,
     services: HashMap<&'static str, StepwiseService>,
 }
 
 impl Site {
-    async fn open(database: TestDatabase, now: &str) -> Self {
+    pub(super) async fn open(database: TestDatabase, now: &str) -> Self {
         let (world, clock) = World::at(database, instant(now)).await;
         let (node, services) = world.by_hand().await;
         Self { world, clock, node, services }
     }
 
     /// A schedule of each hour or half an hour, whose runs do not get in each other's way.
-    async fn schedule(&self, expression: &str) -> schedule::Model {
+    pub(super) async fn schedule(&self, expression: &str) -> schedule::Model {
         self.world.schedule(expression, noop(), |row| row.overlap = Overlap::Allow).await
     }
 
     /// A window on the day of the test, for all schedules.
-    fn spec(from: &str, to: &str) -> MaintenanceSpec {
+    pub(super) fn spec(from: &str, to: &str) -> MaintenanceSpec {
         MaintenanceSpec {
             namespace: "test".to_owned(),
             title: "Database upgrade".to_owned(),
@@ -77,7 +77,7 @@ impl Site {
         }
     }
 
-    async fn plan(&mut self, spec: &MaintenanceSpec) -> Uuid {
+    pub(super) async fn plan(&mut self, spec: &MaintenanceSpec) -> Uuid {
         let operator = ada().operator().unwrap();
         let commands = commands(&self.world);
         let saved = commands.plan_maintenance(&operator, spec, None, &Call::once()).await.unwrap();
@@ -85,70 +85,70 @@ impl Site {
         saved.id
     }
 
-    async fn change(&self, id: Uuid, spec: &MaintenanceSpec) {
+    pub(super) async fn change(&self, id: Uuid, spec: &MaintenanceSpec) {
         let (operator, commands) = (ada().operator().unwrap(), commands(&self.world));
         let call = Call::once();
         commands.change_maintenance(&operator, id, spec, None, &call).await.unwrap();
     }
 
-    async fn cancel(&self, id: Uuid) {
+    pub(super) async fn cancel(&self, id: Uuid) {
         let (operator, commands) = (ada().operator().unwrap(), commands(&self.world));
         let call = Call::once();
         commands.cancel_maintenance(&operator, id, "postponed", &call).await.unwrap();
     }
 
-    async fn go_round(&mut self, service: &str) {
+    pub(super) async fn go_round(&mut self, service: &str) {
         let now = self.world.clock.now();
         self.services.get_mut(service).unwrap().once(now).await.unwrap();
     }
 
     /// Lets the planner do all that is due.
-    async fn claim(&mut self) {
+    pub(super) async fn claim(&mut self) {
         for _ in 0..4 {
             self.go_round("planner").await;
         }
     }
 
     /// Moves the time, and lets the planner go first.
-    async fn at(&mut self, time: &str) {
+    pub(super) async fn at(&mut self, time: &str) {
         self.clock.set(instant(time));
         self.claim().await;
         self.go_round("maintenance").await;
         self.claim().await;
     }
 
-    async fn row(&self, schedule: &schedule::Model) -> schedule::Model {
+    pub(super) async fn row(&self, schedule: &schedule::Model) -> schedule::Model {
         row(&self.world, schedule).await
     }
 
-    async fn window(&self, id: Uuid) -> maintenance_window::Model {
+    pub(super) async fn window(&self, id: Uuid) -> maintenance_window::Model {
         maintenance::by_id(self.world.database.store.read(), id).await.unwrap().unwrap()
     }
 
     /// Time, verdict and reason of each row of a schedule.
-    async fn fates(&self, schedule: &schedule::Model) -> Vec<(String, Verdict, Reason)> {
+    pub(super) async fn fates(&self, schedule: &schedule::Model) -> Vec<(String, Verdict, Reason)> {
         let ledger = self.world.ledger(schedule.id).await;
         let time = |fire: &entity::fire::Model| fire.scheduled_at.utc().format("%H:%M").to_string();
         ledger.iter().map(|fire| (time(fire), fire.verdict, fire.reason)).collect()
     }
 
     /// The mark of a schedule: from when on, and for which window.
-    async fn mark(&self, schedule: &schedule::Model) -> Option<(String, Uuid)> {
+    pub(super) async fn mark(&self, schedule: &schedule::Model) -> Option<(String, Uuid)> {
         let row = self.row(schedule).await;
         let from = row.pause_from?.utc().format("%H:%M").to_string();
         Some((from, row.pause_window_id.unwrap()))
     }
 }
 
-fn instant(time: &str) -> chrono::DateTime<chrono::Utc> {
+pub(super) fn instant(time: &str) -> chrono::DateTime<chrono::Utc> {
     at(&format!("2026-03-01T{time}:00Z"))
 }
 
-fn started(time: &str) -> (String, Verdict, Reason) {
+pub(super) fn started(time: &str) -> (String, Verdict, Reason) {
     (time.to_owned(), Verdict::Started, Reason::OnTime)
 }
 
-fn paused(time: &str) -> (String, Verdict, Reason) {
+pub(super) fn paused(time: &str) -> (String, Verdict, Reason) {
     (time.to_owned(), Verdict::Skipped, Reason::Paused)
 }
 
