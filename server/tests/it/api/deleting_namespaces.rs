@@ -9,13 +9,17 @@ use carillon::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::desk::{CREATE, Desk};
+use super::{
+    desk::{CREATE, Desk},
+    maintenance::{hold, plan},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_namespace_is_deleted_only_by_those_who_know_its_schedules,
     what_is_in_a_deleted_namespace_is_hidden_from_everyone,
     a_namespace_comes_back_with_everything_and_its_schedules_are_paused,
+    what_a_window_held_comes_back_without_the_window,
     the_last_namespace_and_the_usual_one_stay,
 );
 
@@ -169,6 +173,33 @@ async fn a_namespace_comes_back_with_everything_and_its_schedules_are_paused(
     assert_eq!(error["extensions"]["code"], "NOT_FOUND", "{error}");
     let hidden = deleted_namespaces::hidden(desk.database.store.read()).await.unwrap();
     assert_eq!(hidden.len(), 1, "it is hidden until it is purged");
+}
+
+/// The engine ends the pauses of a cancelled window; none of these may be among them.
+async fn what_a_window_held_comes_back_without_the_window(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let (schedule, ..) = billing(&desk).await;
+    let times = json!({
+        "namespace": "billing", "title": "Upgrade",
+        "startsAt": "2026-03-01T12:00:00Z", "endsAt": "2026-03-01T15:00:00Z",
+    });
+    let window = plan(&desk, &times).await;
+    hold(&desk, &schedule, &window).await;
+    desk.ask(DELETE, json!({ "name": "billing", "count": 1 })).await;
+    desk.ask(UNDELETE, json!({ "name": "billing" })).await;
+    let cancel = "mutation($id: UUID!) { cancelMaintenance(id: $id, reason: \"moved\") {
+        window { state scheduleCount } } }";
+    let cancelled = desk.ask(cancel, json!({ "id": window["id"] })).await;
+    let expected = json!({ "state": "CANCELLED", "scheduleCount": 0 });
+    assert_eq!(cancelled["cancelMaintenance"]["window"], expected);
+    let found = "query($id: UUID!) { schedule(id: $id) {
+        state pause { by reason until window { id } } } }";
+    let found = desk.ask(found, json!({ "id": schedule })).await;
+    let paused = json!({
+        "by": "ada", "reason": "its namespace was deleted and restored",
+        "until": null, "window": null,
+    });
+    assert_eq!(found["schedule"], json!({ "state": "PAUSED", "pause": paused }));
 }
 
 async fn the_last_namespace_and_the_usual_one_stay(database: TestDatabase) {

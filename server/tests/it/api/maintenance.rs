@@ -1,8 +1,8 @@
 //! Maintenance windows: planned, previewed, listed, changed and cancelled.
 
-use carillon::store::namespaces;
-use entity::{schedule, user::Role};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, sea_query::Expr};
+use carillon::store::maintenance;
+use entity::{maintenance_window, schedule, user::Role};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, UpdateMany, sea_query::Expr};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ on_both!(
 const WINDOW: &str = "window { id namespace title ticket search startsAt endsAt missed state
     plannedBy plannedAt cancelledBy cancelledAt cancelReason scheduleCount }";
 
-fn input(title: &str, from: &str, to: &str) -> Value {
+pub(super) fn input(title: &str, from: &str, to: &str) -> Value {
     json!({ "title": title, "startsAt": from, "endsAt": to })
 }
 
@@ -31,7 +31,7 @@ fn tomorrow() -> Value {
     input("Upgrade", "2026-03-02T12:00:00Z", "2026-03-02T14:00:00Z")
 }
 
-async fn plan(desk: &Desk, input: &Value) -> Value {
+pub(super) async fn plan(desk: &Desk, input: &Value) -> Value {
     let query = format!(
         "mutation($input: MaintenanceInput!) {{ planMaintenance(input: $input) {{ {WINDOW} }} }}"
     );
@@ -39,19 +39,36 @@ async fn plan(desk: &Desk, input: &Value) -> Value {
 }
 
 /// Marks a schedule for a window, as the engine would.
-async fn mark(desk: &Desk, schedule: &str, window: &Value) {
-    let (id, window): (Uuid, Uuid) =
-        (schedule.parse().unwrap(), window["id"].as_str().unwrap().parse().unwrap());
-    let store = &desk.database.store;
-    let row = carillon::store::maintenance::by_id(store.read(), window).await.unwrap().unwrap();
-    let tx = store.begin().await.unwrap();
-    schedule::Entity::update_many()
+pub(super) async fn mark(desk: &Desk, schedule: &str, window: &Value) {
+    let row = row(desk, window).await;
+    let marked = schedule::Entity::update_many()
         .col_expr(schedule::Column::PauseFrom, Expr::value(row.starts_at))
-        .col_expr(schedule::Column::PauseWindowId, Expr::value(window))
-        .filter(schedule::Column::Id.eq(id))
-        .exec(&tx)
-        .await
-        .unwrap();
+        .col_expr(schedule::Column::PauseWindowId, Expr::value(row.id));
+    write(desk, schedule, marked).await;
+}
+
+/// Pauses a schedule for a window, as the engine would.
+pub(super) async fn hold(desk: &Desk, schedule: &str, window: &Value) {
+    let row = row(desk, window).await;
+    let paused = schedule::Entity::update_many()
+        .col_expr(schedule::Column::Enabled, Expr::value(false))
+        .col_expr(schedule::Column::PausedReason, Expr::value("Maintenance: Upgrade"))
+        .col_expr(schedule::Column::PausedBy, Expr::value(row.planned_by))
+        .col_expr(schedule::Column::PausedAt, Expr::value(row.starts_at))
+        .col_expr(schedule::Column::PausedUntil, Expr::value(row.ends_at))
+        .col_expr(schedule::Column::PausedWindowId, Expr::value(row.id));
+    write(desk, schedule, paused).await;
+}
+
+async fn row(desk: &Desk, window: &Value) -> maintenance_window::Model {
+    let id: Uuid = window["id"].as_str().unwrap().parse().unwrap();
+    maintenance::by_id(desk.database.store.read(), id).await.unwrap().unwrap()
+}
+
+async fn write(desk: &Desk, schedule: &str, change: UpdateMany<schedule::Entity>) {
+    let (store, id): (_, Uuid) = (&desk.database.store, schedule.parse().unwrap());
+    let tx = store.begin().await.unwrap();
+    change.filter(schedule::Column::Id.eq(id)).exec(&tx).await.unwrap();
     store.commit(tx).await.unwrap();
 }
 
@@ -280,19 +297,7 @@ async fn a_pause_names_its_window_until_a_person_takes_it_over(database: TestDat
     let desk = Desk::open(database).await;
     let id = desk.schedule("hourly", "0 * * * *").await;
     let window = plan(&desk, &tomorrow()).await;
-    let key: Uuid = window["id"].as_str().unwrap().parse().unwrap();
-    let store = &desk.database.store;
-    let home = namespaces::by_name(store.read(), "default").await.unwrap().unwrap();
-    let tx = store.begin().await.unwrap();
-    schedule::Entity::update_many()
-        .col_expr(schedule::Column::Enabled, Expr::value(false))
-        .col_expr(schedule::Column::PausedAt, Expr::value(home.created_at))
-        .col_expr(schedule::Column::PausedWindowId, Expr::value(key))
-        .filter(schedule::Column::NamespaceId.eq(home.id))
-        .exec(&tx)
-        .await
-        .unwrap();
-    store.commit(tx).await.unwrap();
+    hold(&desk, &id, &window).await;
     let shown = "query($id: UUID!) { schedule(id: $id) { pause { window { id } } } }";
     let seen = desk.ask(shown, json!({ "id": id })).await;
     assert_eq!(seen["schedule"]["pause"]["window"]["id"], window["id"]);

@@ -7,11 +7,16 @@ use serde_json::{Value, json};
 use super::{
     desk::{Desk, noon},
     ledger::{plant, planted_fire},
+    maintenance::{input, mark, plan},
     walking::namespace,
 };
 use crate::support::{TestDatabase, on_both};
 
-on_both!(an_outage_tells_what_each_policy_does_about_it, a_past_outage_tells_what_the_ledger_holds,);
+on_both!(
+    an_outage_tells_what_each_policy_does_about_it,
+    a_planned_window_takes_its_instants_from_an_outage_and_no_others,
+    a_past_outage_tells_what_the_ledger_holds,
+);
 
 const OUTAGE: &str = "query($id: UUID, $search: String, $from: DateTime!, $to: DateTime!,
     $policies: [CatchUp!], $first: Int! = 50, $after: String) {
@@ -85,6 +90,30 @@ async fn an_outage_tells_what_each_policy_does_about_it(database: TestDatabase) 
         (json!({ "after": "x" }), "after"),
     ] {
         assert_eq!(desk.refused(OUTAGE, with(bad)).await["extensions"]["field"], field);
+    }
+}
+
+async fn a_planned_window_takes_its_instants_from_an_outage_and_no_others(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("hourly", "@hourly").await;
+    let window =
+        plan(&desk, &input("Upgrade", "2026-03-01T13:00:00Z", "2026-03-01T15:00:00Z")).await;
+    mark(&desk, &id, &window).await;
+    for (from, to, expected, suppressed) in [
+        // In the window, out of its end, and behind it.
+        ("13:10", "14:30", 0, 1),
+        ("13:30", "16:30", 2, 1),
+        ("15:30", "18:30", 3, 0),
+    ] {
+        let [from, to] = [from, to].map(|at| format!("2026-03-01T{at}:00Z"));
+        let outage = json!({ "id": id, "from": from, "to": to });
+        let preview = desk.ask(OUTAGE, outage).await["outagePreview"].clone();
+        let one = &preview["schedules"][0];
+        let counts = ["expected", "suppressed", "isPaused"].map(|name| one[name].clone());
+        assert_eq!(counts, [json!(expected), json!(suppressed), json!(false)], "{from}");
+        let lost = json!({ "late": 0, "collapsed": 0, "missed": expected });
+        assert_eq!(one["policies"][0]["counts"], lost, "{from}");
+        assert_eq!(one["policies"][2]["counts"]["late"], expected, "{from}");
     }
 }
 

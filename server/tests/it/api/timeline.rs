@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::{
     desk::{Desk, noon},
     ledger::{plant, planted_fire},
+    maintenance::{input, mark, plan},
     sorting::settle,
     walking::{member_of, namespace},
 };
@@ -27,6 +28,7 @@ on_both!(
     a_ledger_row_that_begins_before_the_range_is_a_mark,
     many_runs_are_counted_in_bars,
     many_upcoming_fires_are_one_bar,
+    what_a_planned_window_holds_back_is_not_planned,
     lanes_are_paged_in_either_order,
     a_range_has_limits,
     lanes_of_other_namespaces_are_not_seen,
@@ -181,6 +183,20 @@ async fn many_upcoming_fires_are_one_bar(database: TestDatabase) {
         found[0]["planned"],
         json!([{ "at": "2026-03-01T13:00:00Z", "to": "2026-03-01T14:00:00Z", "starts": 3_600 }])
     );
+}
+
+async fn what_a_planned_window_holds_back_is_not_planned(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("hourly", "@hourly").await;
+    let window =
+        plan(&desk, &input("Upgrade", "2026-03-01T14:00:00Z", "2026-03-01T16:00:00Z")).await;
+    mark(&desk, &id, &window).await;
+    let found = lanes(&desk, "12:00", "18:00").await;
+    let planned = found[0]["planned"].as_array().unwrap();
+    let times: Vec<&Value> = planned.iter().map(|plan| &plan["at"]).collect();
+    let [before, end, after] =
+        ["13", "16", "17"].map(|hour| json!(format!("2026-03-01T{hour}:00:00Z")));
+    assert_eq!(times, [&before, &end, &after]);
 }
 
 async fn lanes_are_paged_in_either_order(database: TestDatabase) {

@@ -14,7 +14,10 @@ use uuid::Uuid;
 
 use crate::support::{Command, Server, TestDatabase, cookie, on_both};
 
-on_both!(a_tag_is_judged_by_its_budget_everywhere);
+on_both!(
+    a_tag_is_judged_by_its_budget_everywhere,
+    a_budget_of_a_deleted_namespace_makes_no_tag_exist,
+);
 
 const PASSWORD: &str = "correct horse battery";
 const SET: &str = "mutation ($limits: HealthBudgetInput!) {
@@ -27,6 +30,14 @@ struct Asker {
 }
 
 impl Asker {
+    async fn open(database: &TestDatabase) -> Self {
+        let add = ["user", "add", "ada", "--role", "admin", "--password-stdin", "--own-password"];
+        Command::new(&add).on(database).input(format!("{PASSWORD}\n")).run().done();
+        let server = Server::start(database);
+        let cookie = cookie(&server.sign_in("ada", PASSWORD).await);
+        Self { server, cookie }
+    }
+
     async fn ask(&self, query: &str, variables: Value) -> Value {
         let body = json!({ "query": query, "variables": variables });
         let request = self.server.post("/graphql").header("cookie", &self.cookie).json(&body);
@@ -51,11 +62,7 @@ impl Asker {
 }
 
 async fn a_tag_is_judged_by_its_budget_everywhere(database: TestDatabase) {
-    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin", "--own-password"];
-    Command::new(&add).on(&database).input(format!("{PASSWORD}\n")).run().done();
-    let server = Server::start(&database);
-    let cookie = cookie(&server.sign_in("ada", PASSWORD).await);
-    let asker = Asker { server, cookie };
+    let asker = Asker::open(&database).await;
     let create = "mutation { createSchedule(input: { name: \"invoices\", tags: [\"billing\"],
         timing: { expressions: [\"0 0 1 1 *\"] }, task: { target: { noop: {} } } }) {
         schedule { id } } }";
@@ -123,6 +130,22 @@ async fn a_tag_is_judged_by_its_budget_everywhere(database: TestDatabase) {
     let later = SET.replace("billing", "later");
     asker.ask(&later, json!({ "limits": { "missed": 0 } })).await;
     assert_eq!(asker.health("?tag=later").await.0, StatusCode::OK);
+}
+
+async fn a_budget_of_a_deleted_namespace_makes_no_tag_exist(database: TestDatabase) {
+    let asker = Asker::open(&database).await;
+    let make = "mutation { createNamespace(name: \"shop\") { namespace { id } }
+        setHealthBudget(namespace: \"shop\", tag: \"orders\", limits: { missed: 0 }) {
+            budget { healthy } } }";
+    asker.ask(make, json!({})).await;
+    assert_eq!(asker.health("?tag=orders").await.0, StatusCode::OK);
+    let delete = "mutation { deleteNamespace(name: \"shop\", reason: \"closed\") { id } }";
+    asker.ask(delete, json!({})).await;
+    let (status, health) = asker.health("?tag=orders").await;
+    assert_eq!(status, StatusCode::NOT_FOUND, "{health}");
+    let restore = "mutation { undeleteNamespace(name: \"shop\") { namespace { id } } }";
+    asker.ask(restore, json!({})).await;
+    assert_eq!(asker.health("?tag=orders").await.0, StatusCode::OK);
 }
 
 /// Adds a row of three fires that were missed a moment ago.
