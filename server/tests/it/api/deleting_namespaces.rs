@@ -188,10 +188,9 @@ async fn what_a_window_held_comes_back_without_the_window(database: TestDatabase
     desk.ask(DELETE, json!({ "name": "billing", "count": 1 })).await;
     desk.ask(UNDELETE, json!({ "name": "billing" })).await;
     let cancel = "mutation($id: UUID!) { cancelMaintenance(id: $id, reason: \"moved\") {
-        window { state scheduleCount } } }";
+        window { state } } }";
     let cancelled = desk.ask(cancel, json!({ "id": window["id"] })).await;
-    let expected = json!({ "state": "CANCELLED", "scheduleCount": 0 });
-    assert_eq!(cancelled["cancelMaintenance"]["window"], expected);
+    assert_eq!(cancelled["cancelMaintenance"]["window"]["state"], "CANCELLED");
     let found = "query($id: UUID!) { schedule(id: $id) {
         state pause { by reason until window { id } } } }";
     let found = desk.ask(found, json!({ "id": schedule })).await;
