@@ -18,6 +18,7 @@ use crate::{
     engine::planning::{
         planner::{OutageEnd, after_outage},
         prepared::ManyTimetableParts,
+        windows::pause_text,
     },
     store::{
         claims::{DueSchedule, NewFire},
@@ -140,8 +141,8 @@ impl Commands {
         let windows = maintenance::by_ids(self.store.read(), &named).await?;
         let pause = |row: &Model| {
             let window = windows.iter().find(|window| Some(window.id) == row.pause_window_id)?;
-            let (title, until) = (window.title.clone(), window.ends_at.utc());
-            Some((row.id, PlannedPause { title, from: row.pause_from?.utc(), until }))
+            let (reason, until) = (pause_text(window).reason, window.ends_at.utc());
+            Some((row.id, PlannedPause { reason, from: row.pause_from?.utc(), until }))
         };
         Ok(rows.iter().filter_map(pause).collect())
     }
@@ -149,14 +150,14 @@ impl Commands {
 
 /// The pause that a maintenance window plans for a schedule.
 struct PlannedPause {
-    title: String,
+    reason: String,
     from: DateTime<Utc>,
     until: DateTime<Utc>,
 }
 
 impl PlannedPause {
     fn taken_from(&self, timetable: &Timetable) -> Timetable {
-        timetable.without(&self.title, self.from, self.until)
+        timetable.without(&self.reason, self.from, self.until)
     }
 }
 
