@@ -20,7 +20,7 @@ pub(super) const NAMES: [&str; 6] = ["kind", "action", "actor", "subject", "id",
 const FIELD_NAMES: [&str; 5] = ["kind", "action", "actor", "subject", "id"];
 
 /// The prefixes of actions.
-const KINDS: [&str; 24] = [
+const KINDS: [&str; 25] = [
     "schedule",
     "buffer",
     "run",
