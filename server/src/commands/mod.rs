@@ -87,7 +87,7 @@ pub use modules::{
     WorkflowReading, WorkflowSource, schema as module_schema,
 };
 pub use people::{
-    Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NamespaceImpact, NewApiToken, NewFeed,
+    Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed,
     NewMembership, NewPassword, NewPerson, NewView, OwnPassword, PersonalSettings, SettingsChange,
     Theme, View,
 };

@@ -120,9 +120,11 @@ impl Case<'_> {
     }
 
     /// The rows of the same claim that wanted to run. Fires that the end of a pause starts are not
-    /// part of a claim.
+    /// part of a claim, and what a claim could not know yet is part of a later one.
     fn beside(&self) -> impl Iterator<Item = &&Moment> {
-        let is_same = |other: &&&Moment| other.is_enabled() == self.made.is_enabled();
+        let is_same = |other: &&&Moment| {
+            other.is_enabled() == self.made.is_enabled() && other.scheduled_at <= self.known_until
+        };
         self.together.iter().filter(is_same).filter(|other| wants_to_run(other))
     }
 

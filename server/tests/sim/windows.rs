@@ -33,20 +33,20 @@ impl Windows {
     }
 
     /// Whether all instants of a row may have fallen into the pause of a window. An instant from
-    /// before the window is part of the pause if its jitter takes it there.
+    /// before the window is part of the pause if its jitter takes it there. The pause of a cancelled
+    /// window ends when the service learns of it, at the latest at the window's end.
     pub(crate) fn cover(&self, row: &fire::Model, jitter: TimeDelta) -> bool {
         let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
         self.0.iter().any(|window| {
-            let cancelled = window.cancelled_at.unwrap_or(window.ends_at);
-            window.starts_at.utc() - jitter <= first && last < window.ends_at.min(cancelled).utc()
+            window.starts_at.utc() - jitter <= first && last < window.ends_at.utc()
         })
     }
 
     /// The latest instant that a claim of the instant `at` certainly knew, if it was made at `now`:
-    /// a claim stops where a window begins.
+    /// a claim stops before a window begins.
     pub(crate) fn known_until(&self, at: i64, now: i64) -> i64 {
         let starts = self.0.iter().map(|window| window.starts_at.0);
-        starts.filter(|start| at < *start).fold(now, i64::min)
+        starts.filter(|start| at < *start).map(|start| start - 1).fold(now, i64::min)
     }
 }
 

@@ -14,8 +14,8 @@ use crate::{
         payload::DeletePayload,
         scalar::{Instant, Long},
     },
-    commands::{Call, NamespaceImpact as Impact},
-    store::retention::DELETED_DAYS,
+    commands::Call,
+    store::{deleted_namespaces::NamespaceContents, retention::DELETED_DAYS},
 };
 
 const DAY_MS: i64 = 86_400_000;
@@ -153,15 +153,15 @@ pub(crate) struct NamespaceImpact {
     live_runs: Long,
 }
 
-impl From<Impact> for NamespaceImpact {
-    fn from(Impact { contents, live_runs }: Impact) -> Self {
+impl From<NamespaceContents> for NamespaceImpact {
+    fn from(contents: NamespaceContents) -> Self {
         Self {
             schedules: contents.schedules.into(),
             workflows: contents.workflows.into(),
             secrets: contents.secrets.into(),
             members: contents.members.into(),
             tokens: contents.tokens.into(),
-            live_runs: live_runs.into(),
+            live_runs: contents.live_runs.into(),
         }
     }
 }

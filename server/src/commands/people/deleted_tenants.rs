@@ -23,28 +23,17 @@ const DEFAULT: &str = "default";
 /// Maximum number of schedules that are deleted with their namespace: one transaction does it.
 const MAX_DELETED: i64 = 10_000;
 
-/// What the deletion of a namespace would affect.
-#[derive(Clone, Copy, Debug)]
-pub struct NamespaceImpact {
-    /// What the namespace contains.
-    pub contents: NamespaceContents,
-    /// Number of its live runs.
-    pub live_runs: i64,
-}
-
 impl Commands {
-    /// What the deletion of this namespace would affect.
+    /// What the namespace contains, and thus what its deletion would affect.
     pub async fn namespace_impact(
         &self,
         _right: &Owner,
         name: &str,
-    ) -> Result<NamespaceImpact, CommandError> {
+    ) -> Result<NamespaceContents, CommandError> {
         let read = self.store.read();
         let row = namespaces::by_name(read, name).await?;
         let row = row.ok_or_else(|| CommandError::not_found("namespace", name))?;
-        let contents = deleted_namespaces::contents(read, self.store.dialect(), row.id).await?;
-        let live_runs = self.store.live_runs_of(row.id, self.clock.now().into()).await?;
-        Ok(NamespaceImpact { contents, live_runs })
+        Ok(deleted_namespaces::contents(read, self.store.dialect(), row.id).await?)
     }
 
     /// The deleted namespaces that can still be restored.

@@ -23,7 +23,6 @@ mod tenants;
 mod tokens;
 mod users;
 
-pub use deleted_tenants::NamespaceImpact;
 pub use feeds::{MAX_FEEDS, MadeFeed, NewFeed};
 pub use memberships::{Member, NewMembership};
 pub use passwords::{NewPassword, OwnPassword};

@@ -358,13 +358,14 @@ fn ahead(rows: &[AccountingRow], version: i32) -> Timestamp {
     earlier.map(|row| row.last_scheduled_at).max().unwrap_or(Timestamp(i64::MIN))
 }
 
-/// Whether a row may be for an instant outside the periods: a backfill may run any instant, and
-/// fires that were skipped in advance keep their rows when the timing changes.
+/// Whether a row may be for an instant outside the periods: a backfill may run any instant, also if
+/// its run was abandoned, which replaces the reason; and fires that were skipped in advance keep
+/// their rows when the timing changes.
 fn is_outside_periods(row: &AccountingRow) -> bool {
     let is_ahead = row.verdict == Verdict::Skipped
         && matches!(row.reason, Reason::ByRequest | Reason::Calendar)
         && row.claimed_at < row.scheduled_at;
-    row.reason == Reason::Backfilled || is_ahead
+    row.reason == Reason::Backfilled || row.verdict == Verdict::Abandoned || is_ahead
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub struct NamespaceContents {
     pub members: i64,
     /// Number of tokens of this namespace alone that are not revoked.
     pub tokens: i64,
+    /// Number of live runs, those that wait included.
+    pub live_runs: i64,
 }
 
 /// The namespaces that are hidden: deleted, with something left in them.
@@ -104,7 +106,9 @@ pub async fn contents<C: ConnectionTrait>(
            (SELECT count(*) FROM secret WHERE namespace_id = $1) AS secrets, \
            (SELECT count(*) FROM membership WHERE namespace_id = $1) AS members, \
            (SELECT count(*) FROM api_token \
-             WHERE namespace_id = $1 AND revoked_at IS NULL) AS tokens";
+             WHERE namespace_id = $1 AND revoked_at IS NULL) AS tokens, \
+           (SELECT count(*) FROM run \
+             WHERE namespace_id = $1 AND state IN ('queued', 'running', 'retrying')) AS live_runs";
     let statement = dialect.statement(sql, [id.into()]);
     let row = NamespaceContents::find_by_statement(statement).one(connection).await?;
     Ok(row.unwrap_or_default())

@@ -110,6 +110,7 @@ async fn what_is_in_a_deleted_namespace_is_hidden_from_everyone(database: TestDa
     let before = ask_as(&desk, &desk.person(root).await, seen).await;
     assert_eq!(before["runs"]["totalCount"], 1);
 
+    desk.clock.advance(Duration::from_secs(1));
     desk.ask(DELETE, json!({ "name": "billing", "count": 1 })).await;
     assert_eq!(rights().await, None, "its token has no rights");
     assert!(secrets::of_names(read, id, &named).await.unwrap().is_empty());

@@ -189,7 +189,14 @@ fn mutations_of_work() -> Vec<(&'static str, String)> {
         ),
         ("pauseBackfill", format!("pauseBackfill(id: {ID}) {{ backfill {{ id }} }}")),
         ("resumeBackfill", format!("resumeBackfill(id: {ID}) {{ backfill {{ id }} }}")),
-        ("planMaintenance", format!("planMaintenance({MAINTENANCE}) {{ window {{ id }} }}")),
+        (
+            // Like the ids of the others, the namespace does not exist.
+            "planMaintenance",
+            format!(
+                "planMaintenance({}) {{ window {{ id }} }}",
+                MAINTENANCE.replace("title", "namespace: \"nowhere\", title")
+            ),
+        ),
         (
             "changeMaintenance",
             format!("changeMaintenance(id: {ID}, {MAINTENANCE}) {{ window {{ id }} }}"),
