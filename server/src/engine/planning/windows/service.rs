@@ -143,7 +143,8 @@ impl Service for Windows {
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         // A wake-up from another node may be lost.
-        let latest = now + FAR_SWEEP;
+        let interval = self.core.settings.maintenance_interval;
+        let latest = now + TimeDelta::from_std(interval).unwrap_or(FAR_SWEEP);
         self.next.map_or(latest, |next| next.clamp(now, latest))
     }
 
