@@ -87,9 +87,8 @@ pub use modules::{
     WorkflowReading, WorkflowSource, schema as module_schema,
 };
 pub use people::{
-    Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed,
-    NewMembership, NewPassword, NewPerson, NewView, OwnPassword, PersonalSettings, SettingsChange,
-    Theme, View,
+    Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership,
+    NewPassword, NewPerson, NewView, OwnPassword, PersonalSettings, SettingsChange, Theme, View,
 };
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
 pub use retention::{EffectiveRetention, Thought};

@@ -37,9 +37,9 @@ impl Windows {
     /// window ends when the service learns of it, at the latest at the window's end.
     pub(crate) fn cover(&self, row: &fire::Model, jitter: TimeDelta) -> bool {
         let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
-        self.0.iter().any(|window| {
-            window.starts_at.utc() - jitter <= first && last < window.ends_at.utc()
-        })
+        self.0
+            .iter()
+            .any(|window| window.starts_at.utc() - jitter <= first && last < window.ends_at.utc())
     }
 
     /// The latest instant that a claim of the instant `at` certainly knew, if it was made at `now`:
