@@ -37,6 +37,7 @@ const LOOKUP: usize = 100;
     name = "Node",
     field(name = "id", ty = "ID", desc = "Unique among all objects of all types.")
 )]
+#[expect(clippy::large_enum_variant, reason = "few of them exist at once, and for a moment only")]
 pub(crate) enum Global {
     /// A schedule.
     Schedule(Schedule),

@@ -120,7 +120,7 @@ impl NewBudget {
     fn limits(&self) -> Result<Value, CliError> {
         let late_ms = self.late.map(|late| u64::try_from(late.0.as_millis()).unwrap_or(u64::MAX));
         let seconds = self.span.0.as_secs();
-        if seconds % 60 != 0 || self.span.0.subsec_nanos() != 0 {
+        if !seconds.is_multiple_of(60) || self.span.0.subsec_nanos() != 0 {
             let text = "--span is not a number of whole minutes; give 5m, 1h or the like";
             return Err(CliError::Usage(text.to_owned()));
         }

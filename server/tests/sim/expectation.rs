@@ -462,6 +462,7 @@ impl History {
             at_most: &|span| count(span, &|at| self.may_say(row, false, eras, at)),
             at_least: &|span| count(span, &|at| !self.may_say(row, true, eras, at)),
             together,
+            known_from: windows.known_from(made.scheduled_at),
             known_until: windows.known_until(made.scheduled_at, made.claimed_at),
             // A window may have ended the pause instead.
             ended_by: self

@@ -27,6 +27,8 @@ pub(crate) struct Case<'a> {
     pub(crate) at_least: &'a dyn Fn(Span) -> usize,
     /// The rows of the schedule that were written at the same moment, including this one.
     pub(crate) together: &'a [&'a Moment],
+    /// An earlier claim may have dealt with the instants before this one.
+    pub(crate) known_from: i64,
     /// The claim certainly knew instants up to this one, unless they still waited for their jitter.
     pub(crate) known_until: i64,
     /// The policy of the automatic end of a pause that wrote the row.
@@ -123,7 +125,8 @@ impl Case<'_> {
     /// part of a claim, and what a claim could not know yet is part of a later one.
     fn beside(&self) -> impl Iterator<Item = &&Moment> {
         let is_same = |other: &&&Moment| {
-            other.is_enabled() == self.made.is_enabled() && other.scheduled_at <= self.known_until
+            let known = self.known_from..=self.known_until;
+            other.is_enabled() == self.made.is_enabled() && known.contains(&other.scheduled_at)
         };
         self.together.iter().filter(is_same).filter(|other| wants_to_run(other))
     }

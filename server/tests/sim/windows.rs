@@ -42,6 +42,13 @@ impl Windows {
             .any(|window| window.starts_at.utc() - jitter <= first && last < window.ends_at.utc())
     }
 
+    /// The beginning of the last window up to the instant `at`: a claim that stopped before it may
+    /// have been made at the same moment as the claim of `at`.
+    pub(crate) fn known_from(&self, at: i64) -> i64 {
+        let starts = self.0.iter().map(|window| window.starts_at.0);
+        starts.filter(|start| *start <= at).max().unwrap_or(i64::MIN)
+    }
+
     /// The latest instant that a claim of the instant `at` certainly knew, if it was made at `now`:
     /// a claim stops before a window begins.
     pub(crate) fn known_until(&self, at: i64, now: i64) -> i64 {

@@ -211,10 +211,9 @@ mod tests {
 
     /// The field that is refused, and why.
     fn refused(spec: &MaintenanceSpec) -> (String, String) {
-        match planned(spec).unwrap_err() {
-            CommandError::BadInput(bad) => (bad.field, bad.problem),
-            other => panic!("{other}"),
-        }
+        let error = planned(spec).unwrap_err();
+        let CommandError::BadInput(bad) = error else { panic!("{error}") };
+        (bad.field, bad.problem)
     }
 
     #[test]
