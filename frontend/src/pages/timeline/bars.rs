@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(summary(&full), "3 runs, 2 failed, 4 without a run, 1 overlap, 2 due");
         let folded = json!([{ "from": at, "to": at, "runs": 3_600, "failed": 2, "live": 0 }]);
         let folded = lane(&json!({ "folds": folded, "isComplete": false }));
-        assert_eq!(summary(&folded), "3,600 runs, 2 failed, the oldest are left out");
+        assert_eq!(summary(&folded), "3\u{202f}600 runs, 2 failed, the oldest are left out");
         assert_eq!(summary(&lane(&json!({}))), "nothing in this range");
     }
 
