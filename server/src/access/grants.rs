@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_a_grant_in_a_deleted_namespace() {
+    fn grants_in_a_deleted_namespace_do_not_count() {
         let there = [(HOME, grant(Role::Editor))];
         let owner = Grants::new(Some(grant(Role::Admin)), there).without([HOME]);
         assert_eq!(owner.within(HOME), None);

@@ -35,7 +35,7 @@ pub(super) fn delete_form(row: &Namespace, open: RwSignal<bool>, lists: Lists) -
     let asked = name.clone();
     let impact = use_load(move || Some(api::settings::namespace_impact(asked.clone())));
     let fields = view! {
-        <p>"Nobody sees anything of "<strong>{name.clone()}</strong>" from then on, its tokens are refused, and its secrets are not read any more. For 7 days it can be restored here."</p>
+        <p><strong>{name.clone()}</strong>" and everything in it are hidden from all users, its tokens are refused, and its secrets are not read any more. For 7 days it can be restored here."</p>
         <AsyncView loading=impact.loading what="what is in it">{impact.draw(contents)}</AsyncView>
         {Field::new("delete-name", "Its name, to confirm", typed).first().required().error(of(wrong, "name")).text()}
         {Field::new("delete-reason", "Reason", reason).required().error(of(wrong, "reason")).text()}

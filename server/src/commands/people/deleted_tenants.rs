@@ -46,8 +46,8 @@ impl Commands {
         Ok(deleted_namespaces::page(self.store.read(), window, since).await?)
     }
 
-    /// Deletes a namespace with its schedules. From then on nobody sees anything of it, its tokens
-    /// are refused, and its secrets are not read. Its live runs finish on their own.
+    /// Deletes a namespace with its schedules. Both are hidden from all users, the
+    /// namespace's tokens are refused, and its secrets are not read. Its live runs finish on their own.
     pub async fn delete_namespace(
         &self,
         right: &Owner,

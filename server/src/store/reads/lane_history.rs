@@ -127,12 +127,12 @@ pub async fn histories(
     }
     let is_crowded = |(id, one): (&Uuid, &LaneHistory)| (one.runs.len() > MAX_RUNS).then_some(*id);
     let crowded: Vec<Uuid> = found.iter().filter_map(is_crowded).collect();
-    let most = MAX_COUNTED / crowded.len().max(1);
-    for step in steps(store, &crowded, range, most).await? {
+    let max_runs = MAX_COUNTED / crowded.len().max(1);
+    for step in steps(store, &crowded, range, max_runs).await? {
         found.entry(step.schedule_id).or_default().steps.push(step);
     }
-    let most_fires = MAX_COUNTED / schedules.len();
-    for mark in marks(store, schedules, range, most_fires).await? {
+    let max_fires = MAX_COUNTED / schedules.len();
+    for mark in marks(store, schedules, range, max_fires).await? {
         found.entry(mark.schedule_id).or_default().marks.push(mark);
     }
     for (id, one) in &mut found {
@@ -145,7 +145,7 @@ pub async fn histories(
         // Each fire has a run or a mark, so this also tells whether fires were left out.
         let runs: i64 = one.steps.iter().map(|step| step.runs).sum();
         let rows: i64 = one.marks.iter().map(|mark| mark.rows).sum();
-        let limit = most.min(most_fires);
+        let limit = max_runs.min(max_fires);
         one.is_complete = usize::try_from(runs + rows).is_ok_and(|read| read < limit);
     }
     Ok(found)

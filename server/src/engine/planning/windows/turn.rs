@@ -71,7 +71,8 @@ impl Turn<'_> {
             return Ok(false);
         }
         let is_over = self.window.ends_at.utc() <= self.now;
-        // A window that nobody carried out in time still takes the instants that have no row yet.
+        // If no node carried a window out in time, it still pauses its schedules for the instants
+        // that have no row yet.
         let is_current = match self.window.state {
             State::Planned => true,
             State::Active => !is_over,
