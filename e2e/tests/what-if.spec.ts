@@ -34,10 +34,10 @@ test("the policies of schedules are compared for an outage, and the instants of 
   const cells = (name: string) => row(name).locator("td");
   await expect(cells("a-report").nth(0)).toHaveText("3");
   await expect(cells("a-report").nth(1)).toHaveText("3 missed");
-  await expect(cells("a-report").nth(2)).toHaveText("1 runs late, 2 collapsed");
-  await expect(cells("a-report").nth(3)).toContainText("3 run late");
+  await expect(cells("a-report").nth(2)).toHaveText("1 late, 2 collapsed");
+  await expect(cells("a-report").nth(3)).toContainText("3 late");
   await expect(cells("a-report").nth(3)).toContainText("its policy");
-  await expect(cells("b-snapshot").nth(2)).toContainText("1 runs late, 5 collapsed");
+  await expect(cells("b-snapshot").nth(2)).toContainText("1 late, 5 collapsed");
   await expect(row("c-paused")).toContainText("paused for all of it");
   await expect(page.getByTestId("outage-totals")).toContainText("9 instants of 3 schedules");
 

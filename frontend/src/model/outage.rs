@@ -138,12 +138,11 @@ fn listed(counts: &[(i64, &str)]) -> String {
 }
 
 impl OutageCounts {
-    /// The counts in words: `1 runs late, 2 collapsed`.
+    /// The counts in words: `1 late, 2 collapsed`.
     pub(crate) fn words(&self) -> String {
-        let late = if self.late == 1 { "runs late" } else { "run late" };
         listed(&[
             (self.on_time, "on time"),
-            (self.late, late),
+            (self.late, "late"),
             (self.collapsed, "collapsed"),
             (self.missed, "missed"),
             (self.skipped, "skipped"),
@@ -173,11 +172,8 @@ mod tests {
     fn counts_are_said_in_words() {
         let none = OutageCounts { on_time: 0, late: 0, collapsed: 0, missed: 0, skipped: 0 };
         assert_eq!(none.words(), "–");
-        assert_eq!(
-            OutageCounts { late: 1, collapsed: 2, ..none }.words(),
-            "1 runs late, 2 collapsed"
-        );
-        assert_eq!(OutageCounts { on_time: 1, late: 2, ..none }.words(), "1 on time, 2 run late");
+        assert_eq!(OutageCounts { late: 1, collapsed: 2, ..none }.words(), "1 late, 2 collapsed");
+        assert_eq!(OutageCounts { on_time: 1, late: 2, ..none }.words(), "1 on time, 2 late");
         let held = OutageLedger {
             started: 1,
             collapsed: 0,

@@ -51,8 +51,8 @@ pub(crate) fn WhatIf() -> impl IntoView {
         Signal::derive(move || loading.failure().filter(|failure| failure.is_of_search()));
     view! {
         <header class="page-head"><h1>"What if"</h1></header>
-        <p class="lede">"What each catch-up policy does about the fires that become due while no scheduler runs."</p>
         <div class="stack">
+            <p class="lede">"What each catch-up policy does about the fires that become due while no scheduler runs."</p>
             {range::form(usual, schedule, bad_search)}
             <AsyncView
                 loading=loading
@@ -61,7 +61,7 @@ pub(crate) fn WhatIf() -> impl IntoView {
                 empty=|| empty("No schedule matches", "Change the search, or leave it empty to see all schedules.")
             >
                 {preview.draw(summary)}
-                {preview.draw(move |outage| table::schedules(outage, opened))}
+                {preview.draw(move |outage| panel("By schedule", (), table::schedules(outage, opened)))}
                 {preview.draw(move |outage| more(outage, first))}
                 {live(move || match opened.get() {
                     Some(id) => view! { <instants::Instants id=id range=range/> }.into_any(),

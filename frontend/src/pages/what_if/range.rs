@@ -142,7 +142,7 @@ pub(super) fn form(
         }
     });
     view! {
-        <form class="panel" on:submit=kit::on_submit(move || fields.apply()) novalidate data-testid="outage-form">
+        <form class="panel form-section" on:submit=kit::on_submit(move || fields.apply()) novalidate data-testid="outage-form">
             <div class="actions" role="group" aria-label="Ranges">{presets}</div>
             <div class="field-grid">
                 {Field::new("outage-from", "No scheduler from (your time)", fields.from).kind("datetime-local").error(of(fields.wrong, "from")).text()}
@@ -150,7 +150,7 @@ pub(super) fn form(
             </div>
             {which}
             <div role="alert">{move || general_error(fields.wrong)}</div>
-            <p class="form-foot"><button type="submit" class="button button-primary">"Compare"</button></p>
+            <div class="actions"><button type="submit" class="button button-primary">"Compare"</button></div>
             <p class="hint">
                 "The schedules are taken as they are now. No run is assumed to be live when the outage ends. A range in the past is shown beside what the ledger holds."
             </p>
