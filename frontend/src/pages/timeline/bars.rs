@@ -5,7 +5,7 @@ use crate::{
     model::{Lane, LaneFold, LaneMark, LanePlan, LaneRun, ReasonCode},
     pages::steps,
     route::{Route, Scope},
-    time::{Moment, amount, duration},
+    time::{Moment, amount, duration, grouped},
 };
 
 /// A bar, or a mark.
@@ -137,10 +137,10 @@ pub(super) fn summary(lane: &Lane) -> String {
     let overlaps = length(lane.overlaps.len());
     let mut words = Vec::new();
     words.extend((runs > 0).then(|| amount(runs, "run", "runs")));
-    words.extend((failed > 0).then(|| format!("{failed} failed")));
-    words.extend((unrun > 0).then(|| format!("{unrun} without a run")));
+    words.extend((failed > 0).then(|| format!("{} failed", grouped(failed))));
+    words.extend((unrun > 0).then(|| format!("{} without a run", grouped(unrun))));
     words.extend((overlaps > 0).then(|| amount(overlaps, "overlap", "overlaps")));
-    words.extend((due > 0).then(|| format!("{due} due")));
+    words.extend((due > 0).then(|| format!("{} due", grouped(due))));
     if !lane.is_complete {
         words.push("the oldest are left out".to_owned());
     }
