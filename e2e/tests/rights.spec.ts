@@ -94,6 +94,17 @@ test("across all namespaces a row offers what the role in its own namespace allo
   await expect(page.getByRole("button", { name: "Run west-wind again" })).toHaveCount(0);
 });
 
+test("a viewer who may not see payloads reads why a run has no log", async ({ page, server }) => {
+  server.cli(["namespace", "create", "sealed"]);
+  const once = `sealed-once: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`;
+  deploy(server, "sealed", `module: sealed\nnamespace: sealed\nschedules:\n  ${once}\n`);
+  server.cli(["trigger", "sealed-once", "--namespace", "sealed"]);
+  await page.goto("/ns/sealed/runs");
+  await signIn(page, await server.addMember("sela", "viewer", "sealed"));
+  await page.getByTestId("run-row").getByRole("link").first().click();
+  await expect(page.getByRole("region", { name: "Log" })).toContainText("needs the right to see payloads");
+});
+
 test("signing out ends the session", async ({ page, admin }) => {
   await page.goto("/runs");
   await signIn(page, admin);

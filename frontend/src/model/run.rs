@@ -115,6 +115,13 @@ pub(crate) struct RunMore {
     pub(crate) output: Option<Value>,
 }
 
+impl RunMore {
+    /// Whether the user may not see payloads. The server then sends a mask, a string, in place of the context.
+    pub(crate) fn hides_payloads(&self) -> bool {
+        self.context.is_string()
+    }
+}
+
 /// A condition that a run waits for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Wait {

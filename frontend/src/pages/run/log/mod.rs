@@ -35,6 +35,10 @@ use crate::{
     time::Wall,
 };
 
+/// Shown in place of the log to a user who may not see payloads.
+const NOT_PERMITTED: &str = "The log needs the right to see payloads. An administrator of the namespace grants it \
+                             under People and roles.";
+
 /// The lines, and a signal that changes with them.
 #[derive(Clone, Copy)]
 struct Kept {
@@ -110,7 +114,9 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
             return keyed(move || sight.numbers(), move |number| draw.line(&number));
         }
         let is_live = run.with(|run| run.row.state.is_live()) == Some(true);
+        let is_hidden = run.with(|run| run.more.hides_payloads()) == Some(true);
         let words = match (kept.with(Log::count), arrival.get(), is_live) {
+            (0, Arrival::Refused, _) if is_hidden => NOT_PERMITTED,
             (0, Arrival::Complete, _) => "It wrote nothing.",
             (0, Arrival::Refused, true) => "No output has arrived; trying again …",
             (0, Arrival::Refused, false) => "The log cannot be read at present.",
