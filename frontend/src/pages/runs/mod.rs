@@ -24,13 +24,15 @@ use crate::{
     data::{Feed, Listing, use_feed, use_listing},
     model::{Place, RunRow},
     route::Route,
-    state::{Range, use_every, use_range, use_session, use_title},
+    state::{Range, Throttle, use_every, use_range, use_session, use_title},
 };
 
 const SIZE: usize = 50;
 const NAMES: [&str; 4] = ["state", "q", "sort", "columns"];
 /// How often a searched or sorted list is reloaded, because only the server knows its rows and their order.
 const LOOK: Duration = Duration::from_secs(10);
+/// How often the list is reloaded at most because runs have settled.
+const SETTLED_MS: i64 = 5_000;
 
 /// The runs list.
 #[component]
@@ -148,9 +150,11 @@ fn bulk_bar(
     })
 }
 
-/// Merges the runs that events report into the list. A searched or sorted list is reloaded instead.
+/// Merges the runs that events report into the list. A searched or sorted list is reloaded instead. Events do not say
+/// how an attempt ended, so the list is also reloaded after runs have settled.
 fn use_updates(runs: Listing<RunRow>, filters: Filters, range: Range) {
     let address = filters.address();
+    let settled = Throttle::new(SETTLED_MS);
     let is_plain = move || filters.some("q").is_none() && order(&filters.get("sort")).is_none();
     use_feed(
         move || Feed::runs(address.namespace(), None, None),
@@ -159,12 +163,16 @@ fn use_updates(runs: Listing<RunRow>, filters: Filters, range: Range) {
                 let is_top = place(address) == Place::First && is_plain();
                 (is_top, chosen(filters).states, range.bounds())
             });
+            let has_settled = events.iter().any(|event| !event.run.state.is_live());
             let changed = events.into_iter().map(|event| event.run).collect();
             runs.merge(changed, is_top, |run| {
                 (states.is_empty() || states.contains(&run.state))
                     && after.is_none_or(|after| run.scheduled_at >= after)
                     && before.is_none_or(|before| run.scheduled_at < before)
             });
+            if has_settled {
+                settled.run(move || runs.load.loading.refresh());
+            }
         },
         move || runs.load.loading.reload(),
     );

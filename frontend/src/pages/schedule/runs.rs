@@ -9,10 +9,12 @@ use crate::{
     data::{Feed, Load, Loading, use_feed, use_listing},
     model::{Place, RunRow, RunState, ScheduleDetail},
     pages::{cursors, kept, place, run_actions::use_run_actions, runs::order},
-    state::{Address, use_address},
+    state::{Address, Throttle, use_address},
 };
 
 const SIZE: usize = 15;
+/// How often the runs are reloaded at most because some have settled.
+const SETTLED_MS: i64 = 5_000;
 
 /// The filter's choices: its name in the address, its words, its states.
 const FILTERS: [(&str, &str, &[RunState]); 5] = [
@@ -56,6 +58,7 @@ fn Runs(schedule: String, changed: Loading) -> impl IntoView {
         };
         api::runs(query, SIZE)
     });
+    let settled = Throttle::new(SETTLED_MS);
     use_feed(
         move || Feed::runs(address.namespace(), Some(schedule.clone()), None),
         move |events| {
@@ -63,6 +66,7 @@ fn Runs(schedule: String, changed: Loading) -> impl IntoView {
                 let is_sorted = order(&address.query("sort")).is_some();
                 (states(address), place(address) == Place::First, is_sorted)
             });
+            let has_settled = events.iter().any(|event| !event.run.state.is_live());
             let rows = events.into_iter().map(|event| event.run).collect();
             runs.merge(rows, is_first && !is_sorted, |run: &RunRow| {
                 states.is_empty() || states.contains(&run.state)
@@ -70,6 +74,9 @@ fn Runs(schedule: String, changed: Loading) -> impl IntoView {
             if is_sorted {
                 // Only the server knows the place of a new run.
                 runs.load.loading.refresh();
+            } else if has_settled {
+                // An event does not say how an attempt ended.
+                settled.run(move || runs.load.loading.refresh());
             }
             changed.refresh();
         },
