@@ -76,11 +76,7 @@ impl Lines {
 }
 
 /// The fires of a schedule that would fall into a pause from now until the typed instant, shown in this zone.
-pub(in crate::pages) fn pause_effect(
-    id: String,
-    zone: Option<String>,
-    until: RwSignal<String>,
-) -> AnyView {
+pub(super) fn pause_effect(id: String, zone: Option<String>, until: RwSignal<String>) -> AnyView {
     let lines = Lines::new("pause-fires".to_owned());
     let effect = use_load(move || {
         let end = Moment::parse_local(&until.get());

@@ -112,6 +112,15 @@ impl Actions {
         }
     }
 
+    /// Returns a callback that opens the dialog for pausing a schedule, for a page that has no row of it.
+    pub(super) fn ask_pause(self, id: String, name: String, zone: String) -> impl Fn() + use<> {
+        let subject = Subject { id, name, zone, ..Subject::default() };
+        move || {
+            self.subject.set_value(subject.clone());
+            self.open(Action::Pause).set(true);
+        }
+    }
+
     /// The dialogs, closed until an action is chosen.
     pub(super) fn dialogs(self) -> AnyView {
         let dialog = |(action, title)| {

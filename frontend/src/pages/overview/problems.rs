@@ -9,17 +9,16 @@ use leptos::prelude::*;
 
 use crate::{
     api,
-    components::{Dialog, Field, Look, button, live, when, when_relative},
-    data::{Actor, Load, Loading, new_key, use_actor},
-    model::{Failure, ProblemKind, WorkProblem},
+    components::{Look, button, live, when, when_relative},
+    data::{Actor, Load, Loading, use_actor},
+    model::{ProblemKind, WorkProblem},
     pages::{
-        actions::effect::pause_effect,
-        kit::{Acknowledged, Asked, acknowledge_form, on_submit, place_note, use_asked},
+        actions::{Actions, use_actions},
+        kit::{Acknowledged, Asked, acknowledge_form, place_note, use_asked},
         run::plain,
     },
     route::Route,
     state::{Said, Session, use_session},
-    time::Moment,
 };
 
 /// Number of problems that are shown at first.
@@ -34,18 +33,8 @@ struct Tools {
     acknowledge: Asked<WorkProblem>,
     /// Whether acknowledged problems are shown as well.
     shows_acknowledged: RwSignal<bool>,
-    /// The schedule to pause.
-    pauses: RwSignal<Option<ToPause>>,
-    asks: RwSignal<bool>,
+    of_schedule: Actions,
     shows_all: RwSignal<bool>,
-}
-
-/// A schedule that a problem offers to pause.
-#[derive(Clone)]
-struct ToPause {
-    id: String,
-    name: String,
-    zone: String,
 }
 
 #[component]
@@ -60,13 +49,12 @@ pub(super) fn Problems(
         loading: problems.loading,
         acknowledge: use_asked(),
         shows_acknowledged: RwSignal::new(false),
-        pauses: RwSignal::new(None),
-        asks: RwSignal::new(false),
+        of_schedule: use_actions(vec![problems.loading]),
         shows_all: RwSignal::new(false),
     };
     view! {
         {live(move || problems.with(|problems| list(problems, none, tools)).unwrap_or_else(|| ().into_any()))}
-        <Dialog open=tools.asks title="Pause schedule">{pause(tools)}</Dialog>
+        {tools.of_schedule.dialogs()}
         {tools.acknowledge.dialog("Acknowledge problem", move |problem| seen(&problem, tools))}
     }
 }
@@ -193,13 +181,8 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
             labelled("Rerun", format!("Rerun {name}"), again)
         });
     let pause = (operates && problem.schedule.pause.is_none()).then(|| {
-        let id = problem.schedule.id.clone();
-        let zone = problem.schedule.timing.zone.clone();
-        let schedule = ToPause { id, name: name.clone(), zone };
-        let ask = move || {
-            tools.pauses.set(Some(schedule.clone()));
-            tools.asks.set(true);
-        };
+        let (id, zone) = (problem.schedule.id.clone(), problem.schedule.timing.zone.clone());
+        let ask = tools.of_schedule.ask_pause(id, name.clone(), zone);
         labelled("Pause", format!("Pause {name}"), ask)
     });
     let see = operates.then(|| acknowledgement(problem, tools));
@@ -257,39 +240,6 @@ fn seen(problem: &WorkProblem, tools: Tools) -> AnyView {
 fn labelled(words: &'static str, label: String, action: impl Fn() + 'static) -> AnyView {
     view! {
         <button type="button" class="button" aria-label=label.clone() title=label on:click=move |_| action()>{words}</button>
-    }
-    .into_any()
-}
-
-fn pause(tools: Tools) -> AnyView {
-    let (reason, until) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
-    let wrong = RwSignal::new(None);
-    let Some(ToPause { id, name, zone }) = tools.pauses.get_untracked() else {
-        return ().into_any();
-    };
-    let effect = pause_effect(id.clone(), Some(zone), until);
-    let said = format!("{name} is paused.");
-    let go = move || {
-        let loading = tools.loading;
-        let words = reason.get_untracked().trim().to_owned();
-        if words.is_empty() {
-            let why = "Give a reason, so that others can understand it.";
-            return wrong.set(Some(Failure::of_field("reason", why)));
-        }
-        let end = Moment::parse_local(&until.get_untracked());
-        let change = api::pause_schedule(id.clone(), words, end, None, new_key());
-        tools.actor.act(change, said.clone(), move |_| loading.refresh());
-        tools.asks.set(false);
-    };
-    let submit = on_submit(go.clone());
-    view! {
-        <form class="dialog-form" on:submit=submit>
-            <p><strong>{name}</strong>" does not fire until the pause ends. Running runs continue."</p>
-            {effect}
-            {Field::new("problem-pause-reason", "Reason", reason).first().error(wrong.into()).text()}
-            {Field::new("problem-pause-until", "Until (optional, your time)", until).kind("datetime-local").text()}
-            <div class="dialog-foot">{button(Look::Primary, None, "Pause", go)}</div>
-        </form>
     }
     .into_any()
 }
