@@ -74,6 +74,18 @@ test("a viewer who opens a form by its address reads which role it needs", async
   }
 });
 
+test("a viewer of an empty namespace is offered nothing to create", async ({ page, server }) => {
+  server.cli(["namespace", "create", "bare"]);
+  await page.goto("/ns/bare");
+  await signIn(page, await server.addMember("bea", "viewer", "bare"));
+  await expect(page.getByText("Nothing is scheduled yet")).toBeVisible();
+  const create = page.getByRole("main").getByRole("link", { name: /New schedule|Create the first one/ });
+  await expect(create).toHaveCount(0);
+  await page.goto("/ns/bare/schedules");
+  await expect(page.getByText("No schedules yet")).toBeVisible();
+  await expect(create).toHaveCount(0);
+});
+
 test("across all namespaces a row offers what the role in its own namespace allows", async ({ page, server }) => {
   for (const place of ["east", "west"]) {
     server.cli(["namespace", "create", place]);

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Look, button, copy_text},
+    components::{Look, button, copy_text, empty},
     route::Route,
     state::use_notices,
 };
@@ -27,7 +27,13 @@ const COMMANDS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-pub(super) fn first_steps() -> AnyView {
+/// The steps for users who may create schedules. Others only read that there are none.
+pub(super) fn first_steps(may_create: bool) -> AnyView {
+    if !may_create {
+        let words = "Editors of the namespace create schedules. What these run appears here.";
+        return view! { <div class="empty">{empty("Nothing is scheduled yet", words, ())}</div> }
+            .into_any();
+    }
     let notices = use_notices();
     let step = |(title, why, command): (&'static str, &'static str, &'static str)| {
         let copy = move || copy_text(command.to_owned(), notices, "Command copied.");

@@ -64,7 +64,7 @@ pub(crate) fn Overview() -> impl IntoView {
             {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
         </header>
         {verdict(numbers, move || overview.with(|answer| answer.health.clone()))}
-        {live(move || if is_empty.get() { first_steps::first_steps() } else { ().into_any() })}
+        {live(move || if is_empty.get() { first_steps::first_steps(session.edits()) } else { ().into_any() })}
         {troubles.draw(|problems| work::line(problems))}
         <since::Since/>
         <AsyncView loading=numbers what="the overview">

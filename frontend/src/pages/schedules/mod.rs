@@ -125,7 +125,7 @@ fn AllSchedules() -> impl IntoView {
             loading=schedules.load.loading
             what="schedules"
             is_empty=Signal::derive(move || schedules.list.is_empty())
-            empty=move || nothing(wanted().is_narrowed())
+            empty=move || nothing(wanted().is_narrowed(), session.edits())
         >
             {table()}
             {pager(schedules.beside(), "schedules", go)}
@@ -156,13 +156,16 @@ fn use_names(schedules: Listing<ScheduleRow>) -> StoredValue<BTreeMap<String, St
     names
 }
 
-fn nothing(is_narrowed: bool) -> AnyView {
+fn nothing(is_narrowed: bool, may_create: bool) -> AnyView {
     if is_narrowed {
         let all = view! { "Search for something else, or "<a href=Route::Schedules.path()>"see all schedules"</a>"." };
         return empty("No schedule matches", all, ());
     }
     let words = "A schedule defines when something runs, and what happens when it cannot run.";
-    let way = view! { <p><a class="button" href=Route::NewSchedule.path()>"Create the first one"</a></p> };
+    let way = may_create.then(|| {
+        view! { <p><a class="button" href=Route::NewSchedule.path()>"Create the first one"</a></p> }
+            .into_any()
+    });
     empty("No schedules yet", words, way)
 }
 
