@@ -122,10 +122,13 @@ fn buttons(row: &ScheduleRow, session: Session, actions: Actions) -> AnyView {
             ),
             ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
         };
+        // Only an active schedule has fires to skip.
+        let skip = (row.state == ScheduleState::Active)
+            .then(|| button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row)));
         let more = view! {
             <div class="menu-actions" data-closes="">
                 {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
-                {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
+                {skip}
                 <a class="button" href=Route::NewBackfill.narrowed(&[("schedule", &row.name)])>"Backfill …"</a>
                 <a class="button" href=Route::WhatIf.narrowed(&[("schedule", &row.id)])>"What if …"</a>
                 {button(Look::Plain, None, "Note …", actions.ask(Action::Note, row))}
