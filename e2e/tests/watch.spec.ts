@@ -242,7 +242,7 @@ test("the sums and charts of a range lead to what they count", async ({ page }) 
   await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
   await page.goBack();
   await sum("Lost fires").click();
-  await expect(page).toHaveURL(/ledger\?verdict=missed&q=tag.*&range=1h/);
+  await expect(page).toHaveURL(/ledger\?q=verdict%3Amissed%2Cabandoned%20tag.*&range=1h/);
   await page.goBack();
   await sum("Queue").click();
   await expect(page).toHaveURL(/ledger\?verdict=open/);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::run_terms;
+use super::{LOST, run_terms};
 use crate::{
     api,
     components::{AsyncView, TrendLayer, heading, panel, table, trend},
@@ -80,7 +80,7 @@ fn row(stats: &NamespaceComparison, figures: &NamespaceFigures, range: &[(&str, 
     let (from, until) = (stats.from.to_rfc3339(), stats.until.to_rfc3339());
     let terms = run_terms(&from, &until, None);
     let failed = Route::Runs.narrowed_in(&scope, &[("state", "failed"), ("q", &terms)]);
-    let lost = [&[("verdict", "missed")][..], range].concat();
+    let lost = [&[("q", LOST)][..], range].concat();
     let lost = Route::Ledger.narrowed_in(&scope, &lost);
     let layer = |state, of: fn(&SettledFigures) -> Option<i64>| TrendLayer {
         state,
