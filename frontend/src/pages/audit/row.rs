@@ -54,7 +54,11 @@ pub(super) fn columns(filters: Filters, is_across: bool) -> Vec<Column> {
 
 fn subject(event: &AuditEvent, filters: Filters) -> AnyView {
     let name = match place(event) {
-        Some(route) => view! { <a href=route.path()>{event.subject.clone()}</a> }.into_any(),
+        Some(route) => {
+            let home = event.namespace.as_ref();
+            let href = home.map_or_else(|| route.path(), |home| route.path_at(home));
+            view! { <a href=href>{event.subject.clone()}</a> }.into_any()
+        }
         None => event.subject.clone().into_any(),
     };
     let history = event.subject_id.as_ref().map(|id| {
@@ -66,11 +70,19 @@ fn subject(event: &AuditEvent, filters: Filters) -> AnyView {
 
 /// The page that shows the changed object.
 fn place(event: &AuditEvent) -> Option<Route> {
-    let id = event.subject_id.clone()?;
-    match event.action.split('.').next()? {
-        "schedule" if event.action != "schedule.delete" => Some(Route::Schedule(id)),
-        "run" => Some(Route::Run(id)),
-        "maintenance" => Some(Route::MaintenanceWindow(id)),
+    let (kind, action) = event.action.split_once('.')?;
+    let id = || event.subject_id.clone();
+    match (kind, action) {
+        // A deleted object has no page.
+        (_, "delete") => None,
+        ("module", "deploy") => Some(Route::module(&event.subject)),
+        ("schedule" | "buffer", _) => id().map(Route::Schedule),
+        ("run", _) => id().map(Route::Run),
+        ("workflow", _) => id().map(Route::Workflow),
+        ("backfill", _) => id().map(Route::Backfill),
+        ("calendar", _) => id().map(Route::EditCalendar),
+        ("alert_rule", _) => id().map(Route::EditAlertRule),
+        ("maintenance", _) => id().map(Route::MaintenanceWindow),
         _ => None,
     }
 }
