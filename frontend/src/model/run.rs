@@ -15,6 +15,12 @@ pub(crate) struct Named {
     pub(crate) name: String,
 }
 
+/// An object with only its id, for a link.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Related {
+    pub(crate) id: String,
+}
+
 /// A run's schedule, with the fields that a row shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ScheduleRef {
@@ -100,11 +106,14 @@ pub(crate) type RunDetail = Full<RunRow, RunMore>;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunMore {
+    pub(crate) work: Related,
     pub(crate) workflow_version: i64,
     pub(crate) available_at: Moment,
     pub(crate) context: Value,
     pub(crate) idempotency_key: String,
     pub(crate) retry_of: Option<String>,
+    /// The backfill that the run belongs to.
+    pub(crate) backfill: Option<Related>,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) fire: Option<Origin>,
     /// The forecast of a running run, if there are enough earlier runs to estimate from.

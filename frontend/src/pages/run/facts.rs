@@ -35,9 +35,12 @@ pub(super) fn facts(run: &RunDetail) -> AnyView {
         let at = when(cancel.at, row.zone());
         fact("Cancelled", view! { "by "{cancel.by.clone()}" "{at}{reason} })
     }));
-    let version = more.workflow_version;
-    facts.push(fact("Workflow", format!("{} version {version}", row.workflow.name)));
-    facts.extend(row.node.clone().map(|node| fact("Node", node)));
+    let workflow = Route::Workflow(more.work.id.clone()).path_at(&row.namespace);
+    let version = format!(" version {}", more.workflow_version);
+    let name = row.workflow.name.clone();
+    facts.push(fact("Workflow", view! { <a href=workflow>{name}</a>{version} }));
+    let node = |name: String| fact("Node", view! { <a href=Route::Cluster.path()>{name}</a> });
+    facts.extend(row.node.clone().map(node));
     facts.push(fact("Idempotency key", code(&more.idempotency_key)));
     facts.push(fact("Id", code(&row.id)));
     view! { <dl class="facts">{facts}</dl> }.into_any()
@@ -48,11 +51,15 @@ fn code(text: &str) -> AnyView {
 }
 
 fn trigger(run: &RunDetail) -> AnyView {
-    let words = match run.row.trigger {
-        RunTrigger::Schedule => "its schedule",
-        RunTrigger::Manual => "by hand",
-        RunTrigger::Retry => "a retry",
-        RunTrigger::Backfill => "a backfill",
+    let words = match (run.row.trigger, &run.more.backfill) {
+        (RunTrigger::Schedule, _) => "its schedule".into_any(),
+        (RunTrigger::Manual, _) => "by hand".into_any(),
+        (RunTrigger::Retry, _) => "a retry".into_any(),
+        (RunTrigger::Backfill, None) => "a backfill".into_any(),
+        (RunTrigger::Backfill, Some(backfill)) => {
+            let href = Route::Backfill(backfill.id.clone()).path_at(&run.row.namespace);
+            view! { <a href=href>"a backfill"</a> }.into_any()
+        }
     };
     let earlier =
         run.more.retry_of.clone().map(|id| {

@@ -122,6 +122,7 @@ mod tests {
             "durationMs": took, "attempt": 1, "maxAttempts": 3, "node": "a", "error": null,
             "isRecovery": false, "workflow": { "name": "nightly" }, "schedule": null,
             "workflowVersion": 1, "availableAt": "2026-11-25T02:30:00Z", "context": {},
+            "work": { "id": "w" }, "backfill": null,
             "idempotencyKey": "x", "retryOf": null, "cancel": null, "fire": null,
             "forecast": null, "waitsFor": [], "tasks": tasks, "output": null,
         }))
