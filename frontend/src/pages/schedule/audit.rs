@@ -1,5 +1,7 @@
 //! Every action on the schedule, with the user and the reason. Only administrators see this tab.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 
 use crate::{
@@ -10,10 +12,12 @@ use crate::{
     data::use_listing,
     model::{AuditRow, Role, Row},
     pages::{cursors, place},
-    state::{use_address, use_session},
+    state::{use_address, use_every, use_session},
 };
 
 const SIZE: usize = 50;
+/// How often the entries are polled, because there is no subscription for them.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// The tab with the audit log.
 pub(in crate::pages) fn tab(id: StoredValue<String>) -> AnyView {
@@ -39,6 +43,7 @@ fn Entries(schedule: String) -> impl IntoView {
     let entries = use_listing(SIZE, move || {
         api::schedule_audit(address.namespace(), schedule.clone(), place(address), SIZE)
     });
+    use_every(LOOK, move || entries.load.loading.refresh());
     let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<String>));
     let name =
         |entry: &AuditRow| RowName { name: entry.action.clone(), test: "audit-row", state: "" };
@@ -88,7 +93,7 @@ fn columns() -> Vec<Column> {
     vec![
         Column::new("at", "At", |entry: &AuditRow| When::new(entry.at).far().view()),
         Column::new("actor", "By", move |entry: &AuditRow| text(&entry.actor)),
-        Column::new("action", "Order", move |entry: &AuditRow| text(&entry.action)).head(),
+        Column::new("action", "Action", move |entry: &AuditRow| text(&entry.action)).head(),
         Column::new("reason", "Reason", move |entry: &AuditRow| {
             text(entry.reason.as_deref().unwrap_or_default())
         })
