@@ -132,6 +132,13 @@ for (const theme of themes) {
         await expect(page.getByTestId("node-row")).toBeVisible();
         await hasNoViolations(page, `cluster, ${look}`);
 
+        for (const path of ["ledger", "metrics", "health", "audit?q=kind:user", "modules/deploy"]) {
+          await page.goto(`/ns/default/${path}`);
+          await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+          await expect(page.locator(".loading, .page-loading")).toHaveCount(0);
+          await hasNoViolations(page, `${path}, ${look}`);
+        }
+
         await page.goto("/no-such-page");
         await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
         await hasNoViolations(page, `not found, ${look}`);
