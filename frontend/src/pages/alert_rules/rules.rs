@@ -78,10 +78,17 @@ fn row(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView 
         }
         (true, None) => badge_of("active", "Listens"),
     };
-    let href = Route::EditAlertRule(rule.id.clone()).path_at(&rule.namespace);
+    // The page of a rule is its form, which needs the role of an editor.
+    let name = match use_session().edits_in(&rule.namespace) {
+        true => {
+            let href = Route::EditAlertRule(rule.id.clone()).path_at(&rule.namespace);
+            view! { <a href=href>{rule.name.clone()}</a> }.into_any()
+        }
+        false => rule.name.clone().into_any(),
+    };
     view! {
         <tr data-testid="rule-row">
-            <th scope="row" class="name-cell"><a href=href>{rule.name.clone()}</a>{module}</th>
+            <th scope="row" class="name-cell">{name}{module}</th>
             {place_cell(&rule.namespace)}
             <td class="wide">{events.join(", ")}</td>
             <td class="wide">{about}</td>

@@ -35,7 +35,14 @@ pub(super) fn row(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView 
         None => alert.subject.clone().into_any(),
     };
     let times = (alert.count > 1).then(|| note(format!("{} times", alert.count)));
-    let rule = alert.rule.as_ref().map(|rule| rule.name.clone());
+    let edits = use_session().edits_in(&alert.namespace);
+    let rule = alert.rule.as_ref().map(|rule| {
+        if !edits {
+            return rule.name.clone().into_any();
+        }
+        let href = Route::EditAlertRule(rule.id.clone()).path_at(&alert.namespace);
+        view! { <a href=href>{rule.name.clone()}</a> }.into_any()
+    });
     let told = if alert.told_at.is_some() { "told" } else { "not sent yet" };
     let state = match (&alert.acknowledged_by, alert.ended_at, alert.muted_until()) {
         (_, Some(ended), _) => view! { "over "{when(ended, zone.clone())} }.into_any(),
@@ -49,7 +56,7 @@ pub(super) fn row(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView 
             <th scope="row" class="name-cell">{about}</th>
             {place_cell(&alert.namespace)}
             <td>{when_relative(alert.began_at, zone)}</td>
-            <td class="wide">{rule.map_or_else(none, IntoAny::into_any)}</td>
+            <td class="wide">{rule.unwrap_or_else(none)}</td>
             <td class="error-cell wide" title=alert.detail.clone()>{alert.detail.clone()}</td>
             <td class="wide">{state}</td>
             <td class="actions-cell">{actions(alert, dialogs, loading)}</td>
