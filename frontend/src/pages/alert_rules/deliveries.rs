@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::super::kit::{empty, none, note, place_cell, placed};
+use super::super::{
+    cursors,
+    kit::{empty, none, note, place_cell, placed},
+    place,
+};
 use crate::{
     api,
     components::{
@@ -12,7 +16,7 @@ use crate::{
         table, when_relative,
     },
     data::{Loading, use_actor, use_listing},
-    model::{Notification, NotificationState, Place},
+    model::{Notification, NotificationState},
     state::{use_address, use_every, use_session},
 };
 
@@ -23,16 +27,21 @@ const LOOK: Duration = Duration::from_secs(5);
 #[component]
 pub(super) fn Deliveries() -> impl IntoView {
     let address = use_address();
-    let place = RwSignal::new(Place::First);
-    let state = RwSignal::new(String::new());
-    let wanted = move || match state.get().as_str() {
+    let state = RwSignal::new(untrack(|| address.query("state")));
+    Effect::new(move |before: Option<()>| {
+        let now = state.get();
+        if before.is_some() {
+            address.replace(&address.with(&[("state", &now), ("after", ""), ("before", "")]));
+        }
+    });
+    let wanted = move || match address.query("state").as_str() {
         "pending" => Some(NotificationState::Pending),
         "sent" => Some(NotificationState::Sent),
         "dead" => Some(NotificationState::Dead),
         _ => None,
     };
     let sent = use_listing(SIZE, move || {
-        api::alerts::deliveries(address.namespace(), wanted(), place.get(), SIZE)
+        api::alerts::deliveries(address.namespace(), wanted(), place(address), SIZE)
     });
     let loading = sent.load.loading;
     use_every(LOOK, move || loading.refresh());
@@ -49,7 +58,7 @@ pub(super) fn Deliveries() -> impl IntoView {
             empty=|| empty("No message", "Messages that rules and tests send are listed here, with their outcome.")
         >
             {table("Messages", "table", placed(headings(), 2), rows(sent.list, move |row| line(row, loading)))}
-            {pager(sent.beside(), "messages", move |to| place.set(to))}
+            {pager(sent.beside(), "messages", move |to| address.go(&address.with(&cursors(&to))))}
         </AsyncView>
     }
 }

@@ -3,7 +3,11 @@
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{self, Asked, Change, empty, form, none, note, use_asked},
+    super::{
+        cursors,
+        kit::{self, Asked, Change, empty, form, none, note, use_asked},
+        place,
+    },
     invite, user_forms,
     user_sessions::{UserSessions, use_user_sessions},
 };
@@ -14,9 +18,8 @@ use crate::{
         table, when_relative,
     },
     data::{Loading, use_actor, use_listing},
-    model::Place,
     model::{RoleGrant, User},
-    state::use_session,
+    state::{use_address, use_session},
     time::amount,
 };
 
@@ -36,8 +39,8 @@ struct Dialogs {
 /// The list of users.
 #[component]
 pub(super) fn Users() -> impl IntoView {
-    let place = RwSignal::new(Place::First);
-    let users = use_listing(SIZE, move || api::settings::users(place.get(), SIZE));
+    let address = use_address();
+    let users = use_listing(SIZE, move || api::settings::users(place(address), SIZE));
     let loading = users.load.loading;
     let dialogs = Dialogs {
         role: use_asked(),
@@ -62,7 +65,7 @@ pub(super) fn Users() -> impl IntoView {
             empty=|| empty("Nobody yet", "Invite a colleague.")
         >
             {table("People", "table", headings(), rows(users.list, move |row| line(row, dialogs)))}
-            {pager(users.beside(), "people", move |to| place.set(to))}
+            {pager(users.beside(), "people", move |to| address.go(&address.with(&cursors(&to))))}
         </AsyncView>
         <Dialog open=new title="Invite a user">{invite::invite(new, made, loading)}</Dialog>
         <Dialog open=account title="New service account">{invite::account(account, loading)}</Dialog>

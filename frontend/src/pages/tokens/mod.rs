@@ -10,7 +10,11 @@ mod sessions;
 
 use leptos::prelude::*;
 
-use super::kit::{self, Asked, Change, empty, form, none, note, use_asked};
+use super::{
+    cursors,
+    kit::{self, Asked, Change, empty, form, none, note, use_asked},
+    place,
+};
 use crate::{
     api,
     components::{
@@ -18,12 +22,14 @@ use crate::{
         silent_heading, table, when, when_relative,
     },
     data::{Loading, use_listing},
-    model::{ApiToken, Place},
+    model::ApiToken,
     state::{use_address, use_title},
     time::Moment,
 };
 
 const SIZE: usize = 100;
+/// In the address, that the tokens of all users are listed.
+const ALL: &str = "all";
 const TABS: &[Tab] = &[
     Tab { name: "", words: "Tokens" },
     Tab { name: "sessions", words: "Sessions" },
@@ -52,9 +58,17 @@ pub(crate) fn Tokens() -> impl IntoView {
 /// The list of tokens.
 #[component]
 fn List() -> impl IntoView {
-    let place = RwSignal::new(Place::First);
-    let all = RwSignal::new(false);
-    let tokens = use_listing(SIZE, move || api::settings::tokens(all.get(), place.get(), SIZE));
+    let address = use_address();
+    let all = RwSignal::new(untrack(|| address.query("of") == ALL));
+    Effect::new(move |before: Option<()>| {
+        let of = if all.get() { ALL } else { "" };
+        if before.is_some() {
+            address.replace(&address.with(&[("of", of), ("after", ""), ("before", "")]));
+        }
+    });
+    let tokens = use_listing(SIZE, move || {
+        api::settings::tokens(address.query("of") == ALL, place(address), SIZE)
+    });
     let loading = tokens.load.loading;
     let new = RwSignal::new(false);
     let made = RwSignal::new(None::<String>);
@@ -74,7 +88,7 @@ fn List() -> impl IntoView {
             empty=|| empty("No token yet", "Programs authenticate with a token: it may do at most what you may, or less if you choose so.")
         >
             {table("Tokens", "table", headings(), rows(tokens.list, move |row| line(row, revoke)))}
-            {pager(tokens.beside(), "tokens", move |to| place.set(to))}
+            {pager(tokens.beside(), "tokens", move |to| address.go(&address.with(&cursors(&to))))}
         </AsyncView>
         <Dialog open=new title="New token">{new_token::new_token(new, made, loading)}</Dialog>
         {revoke.dialog("Revoke token", move |row| revoke_form(&row, revoke, loading))}
