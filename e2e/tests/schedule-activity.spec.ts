@@ -155,6 +155,8 @@ test("an address with a malformed id is no page", async ({ page, admin }) => {
   await signIn(page, admin);
   const nothing = page.getByRole("heading", { name: "Nothing rings here" });
   await expect(nothing).toBeVisible();
-  await page.goto("/schedules/not-an-id/edit");
-  await expect(nothing).toBeVisible();
+  for (const path of ["schedules/not-an-id/edit", "backfills/x", "workflows/x", "workflows/x/edit", "calendars/x"]) {
+    await page.goto(`/ns/default/${path}`);
+    await expect(nothing, path).toBeVisible();
+  }
 });

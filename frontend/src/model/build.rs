@@ -74,6 +74,7 @@ impl Row for WorkflowRow {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Workflow {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) version: i64,
     pub(crate) module: Option<String>,

@@ -6,20 +6,28 @@ use super::{LOOK, actions::use_actions, mode_words, preview::estimate, progress}
 use crate::{
     api,
     components::{
-        AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, json_view, live, panel,
-        table, when, when_relative,
+        AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, is_id, json_view, live,
+        panel, table, when, when_relative,
     },
     data::{Feed, Load, use_feed, use_load},
     model::{self, BackfillDetail, BackfillFire, BackfillOrder, BackfillState, Took},
-    pages::kit::{none, note},
+    pages::{
+        NotFound,
+        kit::{none, note},
+    },
     route::{Route, Scope},
     state::{use_every, use_title},
     time::duration,
 };
 
-/// The page of one backfill.
+/// The page of one backfill. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn Backfill(id: String) -> impl IntoView {
+    if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
+}
+
+#[component]
+fn Known(id: String) -> impl IntoView {
     use_title(|| "Backfill".to_owned());
     let after = RwSignal::new(None::<String>);
     let followed = id.clone();

@@ -3,13 +3,16 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::{
-    super::kit::{self, KeptForm, Wrong, empty, of},
+    super::{
+        NotFound,
+        kit::{self, KeptForm, Wrong, empty, of},
+    },
     draft::{Draft, Entries},
     effect, year,
 };
 use crate::{
     api,
-    components::{AsyncView, Field, live, panel},
+    components::{AsyncView, Field, is_id, live, panel},
     data::{Load, use_actor, use_load, use_once},
     model::{Calendar, CalendarUser, Weekday},
     route::Route,
@@ -24,9 +27,14 @@ pub(crate) fn NewCalendar() -> impl IntoView {
     view! { <header class="page-head"><h1>"New calendar"</h1></header>{editor(None)} }
 }
 
-/// The page of an existing calendar.
+/// The page of an existing calendar. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn EditCalendar(id: String) -> impl IntoView {
+    if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
+}
+
+#[component]
+fn Known(id: String) -> impl IntoView {
     use_title(|| "Calendar".to_owned());
     let namespace = kit::use_namespace();
     let found = use_load(move || Some(api::planning::calendar(id.clone())));

@@ -3,14 +3,17 @@
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{self, Asked, Change, copy_button, form, in_use, none, note, use_asked},
+    super::{
+        NotFound,
+        kit::{self, Asked, Change, copy_button, form, in_use, none, note, use_asked},
+    },
     changes::{Line, between},
 };
 use crate::{
     api,
     components::{
-        AsyncView, DagNode, DagView, Glyph, Look, Tab, button, dag, fact, heading, icon, live,
-        panel, save_text, table, use_dag_view, when,
+        AsyncView, DagNode, DagView, Glyph, Look, Tab, button, dag, fact, heading, icon, is_id,
+        live, panel, save_text, table, use_dag_view, when,
     },
     data::{Load, use_load},
     model::{self, Page, ScheduleName, Step, Target, TaskCondition, WorkflowVersion},
@@ -27,16 +30,22 @@ const TABS: &[Tab] = &[
 /// Maximum length of a text that is compared line by line, in lines.
 const MAX_LINES: usize = 2_000;
 
-/// The page of one workflow.
+/// The page of one workflow. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn Workflow(id: String) -> impl IntoView {
+    if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
+}
+
+#[component]
+fn Known(id: String) -> impl IntoView {
     let address = use_address();
-    let namespace = kit::use_namespace();
     let workflow = use_load(move || Some(api::planning::workflow(id.clone())));
+    kit::settle(workflow, |workflow| &workflow.namespace);
+    let namespace = Memo::new(move |_| workflow.with(|workflow| workflow.namespace.clone()));
     use_title(move || workflow.with(|w| w.name.clone()).unwrap_or_else(|| "Workflow".to_owned()));
     let name = Memo::new(move |_| workflow.with(|workflow| workflow.name.clone()));
     let users = use_load(move || {
-        Some(api::planning::schedule_names(namespace.get(), None, Some(name.get()?)))
+        Some(api::planning::schedule_names(namespace.get()?, None, Some(name.get()?)))
     });
     let remove = use_asked::<model::Workflow>();
     let tab = Memo::new(move |_| address.query("tab"));

@@ -39,10 +39,10 @@ use self::{
 };
 use crate::{
     api,
-    components::{AsyncView, Field, Look, PageHead, Tab, button, live, tab_of},
+    components::{AsyncView, Field, Look, PageHead, Tab, button, is_id, live, tab_of},
     data::use_load,
     model::{SavedWorkflow, WorkflowDefinition},
-    pages::{kit, parts},
+    pages::{NotFound, kit, parts},
     route::Route,
     state::{Address, Draft as KeptDraft, use_address, use_draft, use_title},
 };
@@ -105,9 +105,14 @@ pub(crate) fn NewWorkflow() -> impl IntoView {
     }
 }
 
-/// The page that edits the workflow with this id.
+/// The page that edits the workflow with this id. A malformed id is not sent to the server.
 #[component]
 pub(crate) fn EditWorkflow(id: String) -> impl IntoView {
+    if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
+}
+
+#[component]
+fn Known(id: String) -> impl IntoView {
     use_title(|| "Edit workflow".to_owned());
     let load = use_load(move || Some(api::planning::workflow_definition(id.clone())));
     view! {
