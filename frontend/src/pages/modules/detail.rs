@@ -53,7 +53,7 @@ fn facts(drift: &Drift) -> AnyView {
         <dl class="facts">
             {fact("Deployed", when_relative(drift.deployed_at, None))}
             {fact("By", drift.deployed_by.clone())}
-            {fact("Otherwise", drift.drifted.len())}
+            {fact("Drifted", drift.drifted.len())}
         </dl>
     };
     panel("Last deployment", (), content.into_any())

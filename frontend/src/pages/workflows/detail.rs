@@ -238,7 +238,10 @@ fn facts(workflow: &model::Workflow) -> AnyView {
     let content = view! {
         <dl class="facts">
             {fact("Version", workflow.version)}
-            {workflow.module.clone().map(|module| fact("Module", module))}
+            {workflow.module.clone().map(|module| {
+                let href = Route::module(&module).path();
+                fact("Module", view! { <a href=href>{module}</a> })
+            })}
             {fact("Limit", limit)}
             {fact("At once", amount(workflow.max_parallel, "task", "tasks"))}
             {fact("Nodes", nodes)}
