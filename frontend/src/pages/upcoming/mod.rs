@@ -78,7 +78,7 @@ fn timeline() -> String {
 fn spans() -> AnyView {
     let address = use_address();
     let link = |(name, words): (&'static str, &'static str)| {
-        let href = move || address.href(&[("view", name), ("day", ""), ("at", "")]);
+        let href = move || address.href(&[("view", name), ("day", ""), ("at", ""), ("hour", "")]);
         let is_chosen = move || (address.query("view") == name).then_some("true");
         view! { <a href=move || href() aria-current=move || is_chosen()>{words}</a> }.into_any()
     };
@@ -133,7 +133,13 @@ fn Load() -> impl IntoView {
     });
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
-    let chosen = RwSignal::new(None::<Moment>);
+    let chosen = RwSignal::new(Moment::parse(&untrack(|| address.query("hour"))));
+    Effect::new(move |before: Option<()>| {
+        let hour = chosen.get().map(|at| at.to_rfc3339()).unwrap_or_default();
+        if before.is_some() {
+            address.replace(&address.with(&[("hour", &hour)]));
+        }
+    });
     let frequent = use_frequent(week);
     let measure = Memo::new(move |_| Measure::of(&address.query("measure")));
     let work = use_load(move || {
