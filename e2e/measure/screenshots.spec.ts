@@ -64,12 +64,24 @@ test("a full server", async ({ browser }) => {
 
 /** The pages of single objects. */
 async function details(server: Server): Promise<Record<string, string>> {
-  const query = `query { schedules(first: 100) { nodes { id name } } runs(first: 100) { nodes { id state schedule { name } } } }`;
+  const query = `query {
+    schedules(first: 100) { nodes { id name } }
+    runs(first: 100) { nodes { id state schedule { name } } }
+    workflow(name: "month-end") { id }
+    calendars(first: 10) { nodes { id } }
+    maintenanceWindows(first: 10) { nodes { id } }
+  }`;
+  interface Ids {
+    nodes: { id: string }[];
+  }
   interface Answer {
     schedules: { nodes: { id: string; name: string }[] };
     runs: { nodes: { id: string; state: string; schedule: { name: string } | null }[] };
+    workflow: { id: string };
+    calendars: Ids;
+    maintenanceWindows: Ids;
   }
-  const { schedules, runs } = await server.ask<Answer>(query, {});
+  const { schedules, runs, workflow, calendars, maintenanceWindows } = await server.ask<Answer>(query, {});
   const schedule = schedules.nodes.find((node) => node.name === "sync")?.id ?? "";
   const run = runs.nodes.find((node) => node.schedule?.name === "invoices" && node.state === "FAILED")?.id ?? "";
   const tabs = ["activity", "runs", "next", "definition", "versions", "audit"];
@@ -77,6 +89,13 @@ async function details(server: Server): Promise<Record<string, string>> {
     ...Object.fromEntries(tabs.map((tab) => [`schedule-${tab}`, `/ns/default/schedules/${schedule}?tab=${tab}`])),
     "edit-schedule": `/ns/default/schedules/${schedule}/edit`,
     run: `/ns/default/runs/${run}`,
+    workflow: `/ns/default/workflows/${workflow.id}`,
+    "edit-workflow": `/ns/default/workflows/${workflow.id}/edit`,
+    calendar: `/ns/default/calendars/${calendars.nodes[0]?.id ?? ""}`,
+    "maintenance-window": `/ns/default/maintenance/${maintenanceWindows.nodes[0]?.id ?? ""}`,
+    module: "/ns/default/modules/named/billing",
+    "clock-changes": "/ns/default/upcoming?tab=clocks",
+    "roles-matrix": "/ns/default/settings/people?tab=roles",
   };
 }
 
