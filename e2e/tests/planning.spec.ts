@@ -531,6 +531,19 @@ for (const colorScheme of ["light", "dark"] as const) {
           );
           expect.soft(overflow, `${path} is too wide at ${width}`).toBeLessThanOrEqual(0);
         }
+        interface Found {
+          workflow: { id: string };
+          calendars: { nodes: { id: string }[] };
+        }
+        const query = `query { workflow(name: "shared") { id } calendars(first: 1) { nodes { id } } }`;
+        const { workflow, calendars } = await server.ask<Found>(query, {});
+        const single = [`workflows/${workflow.id}`, `workflows/${workflow.id}?tab=versions`, `calendars/${calendars.nodes[0]!.id}`];
+        for (const path of single) {
+          await page.goto(`/ns/default/${path}`);
+          await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+          await expect(page.locator(".loading, .page-loading")).toHaveCount(0);
+          await hasNoViolations(page, `${path}, ${colorScheme}, ${width} wide`);
+        }
       });
     });
   }
