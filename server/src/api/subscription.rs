@@ -11,7 +11,7 @@ use super::{
     follow::{FeedRead, FeedReader, follow},
     log::LogLine,
     node::{Node, NodeFacts, NodeFactsCache},
-    query::{usual, within},
+    query::{followed, usual},
     run::Run,
     schedule::Schedule,
 };
@@ -56,7 +56,7 @@ impl Following {
         since: Option<String>,
     ) -> Result<Events<RunEvent>> {
         cx.viewer()?;
-        let within = within(cx, namespace.as_deref()).await?;
+        let within = followed(cx, namespace.as_deref()).await?;
         let store = cx.store().clone();
         let changes = store.changes().follow();
         let start = match position(since.as_deref())? {
@@ -125,7 +125,7 @@ impl Following {
             let help = "follow at most 1000 by key, or the whole namespace";
             return Err(BadInput::new("ids", ids.len(), "are too many", help).into());
         }
-        let within = within(cx, namespace.as_deref()).await?;
+        let within = followed(cx, namespace.as_deref()).await?;
         let store = cx.store().clone();
         let changes = store.changes().follow();
         let start = match position(since.as_deref())? {

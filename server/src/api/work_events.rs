@@ -12,7 +12,7 @@ use super::{
     filters::distinct,
     fire::{Fire, Verdict},
     follow::{FeedRead, FeedReader, follow},
-    query::{usual, within},
+    query::{followed, usual},
     subscription::{BATCH, Events, batch, events, not_a_cursor, position},
 };
 use crate::store::{
@@ -51,7 +51,7 @@ impl FollowingWork {
         since: Option<String>,
     ) -> Result<Events<FireEvent>> {
         cx.viewer()?;
-        let within = within(cx, namespace.as_deref()).await?;
+        let within = followed(cx, namespace.as_deref()).await?;
         let store = cx.store().clone();
         let changes = store.changes().follow();
         let start = match since.as_deref() {
@@ -91,7 +91,7 @@ impl FollowingWork {
         since: Option<String>,
     ) -> Result<Events<AlertChangeEvent>> {
         cx.viewer()?;
-        let within = within(cx, namespace.as_deref()).await?;
+        let within = followed(cx, namespace.as_deref()).await?;
         let store = cx.store().clone();
         let changes = store.changes().follow();
         let start = match position(since.as_deref())? {
@@ -128,7 +128,7 @@ impl FollowingWork {
         since: Option<String>,
     ) -> Result<Events<BackfillEvent>> {
         cx.viewer()?;
-        let within = within(cx, namespace.as_deref()).await?;
+        let within = followed(cx, namespace.as_deref()).await?;
         let store = cx.store().clone();
         let changes = store.changes().follow();
         let start = match position(since.as_deref())? {

@@ -11,7 +11,9 @@ mod schedules;
 mod workflows;
 
 pub(super) use fleet::ReadingFleet;
-pub(super) use names::{ROOT, name_cursor, name_key, name_text, namespace_id, usual, within};
+pub(super) use names::{
+    ROOT, followed, name_cursor, name_key, name_text, namespace_id, usual, within,
+};
 pub(super) use runs::ReadingRuns;
 pub(super) use schedules::ReadingSchedules;
 pub(super) use workflows::ReadingShared;

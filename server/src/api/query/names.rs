@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     api::{context::ContextExt, error::Result},
     commands::BadInput,
-    store::{deleted_namespaces, reads::within::Within},
+    store::reads::within::Within,
 };
 
 /// The minimum cost of a root field, which needs a statement or a search of its own. Without it, a
@@ -54,11 +54,16 @@ pub(crate) async fn within(cx: &Context<'_>, name: Option<&str>) -> Result<Withi
         return Ok(Within::Some(grants.namespaces().map(|(id, _)| id).collect()));
     }
     // What is in deleted namespaces is hidden, until it is removed.
-    if grants.hides_any() {
-        let live = deleted_namespaces::live_keys(cx.store().read()).await?;
-        return Ok(Within::Some(live));
+    Ok(if grants.hides_any() { Within::Live } else { Within::All })
+}
+
+/// The namespaces that a subscription follows: the named one, or all that the caller may see.
+/// Unlike a list, a subscription outlives the deletion of a namespace.
+pub(crate) async fn followed(cx: &Context<'_>, name: Option<&str>) -> Result<Within> {
+    match within(cx, name).await? {
+        Within::All => Ok(Within::Live),
+        these @ (Within::One(_) | Within::Some(_) | Within::Live) => Ok(these),
     }
-    Ok(Within::All)
 }
 
 /// Maximum length of a text that names are searched for, in characters.

@@ -64,8 +64,8 @@ impl Store {
         for hour in hours {
             let NamespaceMinute { namespace_id, minute: from } = *hour;
             let until = Timestamp(from.0.saturating_add(HOUR_MS));
-            let (dialect, namespace) = (self.dialect(), Some(namespace_id));
-            let steps = steps_in(tx, dialect, namespace, from, until, HOUR_MS).await?;
+            let (dialect, within) = (self.dialect(), Within::One(namespace_id));
+            let steps = steps_in(tx, dialect, &within, from, until, HOUR_MS).await?;
             rolled_up.extend(steps.into_iter().map(|(_, rollup)| (*hour, rollup)));
             let sql = "DELETE FROM run_stat \
                  WHERE namespace_id = $1 AND minute >= $2 AND minute < $3";
@@ -76,25 +76,25 @@ impl Store {
     }
 }
 
-/// The totals for each step of a period, for one namespace or for all.
+/// The totals for each step of a period, for all namespaces of a scope together.
 pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
-    namespace: Option<Uuid>,
+    within: &Within,
     from: Timestamp,
     until: Timestamp,
     step_ms: i64,
 ) -> Result<Vec<(i64, Rollup)>, StoreError> {
+    let mut values = vec![from.0.into(), until.0.into(), step_ms.max(1).into()];
+    let only = within.compared(&mut values);
+    let only = only.map(|only| format!("AND namespace_id {only}")).unwrap_or_default();
     let sql = format!(
         "SELECT (minute - $1) / $3 AS step, {}, string_agg(durations, ' ') AS durations, \
            string_agg(latenesses, ' ') AS latenesses \
-         FROM run_stat WHERE minute >= $1 AND minute < $2 {} \
+         FROM run_stat WHERE minute >= $1 AND minute < $2 {only} \
          GROUP BY (minute - $1) / $3 ORDER BY (minute - $1) / $3",
         added_up(),
-        if namespace.is_some() { "AND namespace_id = $4" } else { "" }
     );
-    let mut values = vec![from.0.into(), until.0.into(), step_ms.max(1).into()];
-    values.extend(namespace.map(Into::into));
     let rows = StepRow::find_by_statement(dialect.statement(sql, values)).all(connection).await?;
     rows.into_iter().map(|row| row.rollup().map(|rollup| (row.step, rollup))).collect()
 }

@@ -6,8 +6,8 @@
 
 use entity::{alert, backfill, node, run, schedule};
 use sea_orm::{
-    ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
-    Select,
+    ColumnTrait, Condition, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Select,
     sea_query::{Expr, ExprTrait},
 };
 use uuid::Uuid;
@@ -92,7 +92,8 @@ pub async fn runs(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// The schedules, including deleted ones, that have changed since `after`.
+/// The schedules, including deleted ones, that have changed since `after`. The schedules of a
+/// namespace are deleted with it, so followers of all namespaces get these, too.
 pub async fn schedules(
     store: &Store,
     within: &Within,
@@ -102,8 +103,13 @@ pub async fn schedules(
 ) -> Result<ChangedRows<schedule::Model>, StoreError> {
     use schedule::{Column, Entity};
     let end = end_of_schedules(store).await?;
+    let is_home = within.holds(Column::NamespaceId);
+    let is_home = match within {
+        Within::Live => Condition::any().add(is_home).add(Column::DeletedAt.is_not_null()),
+        Within::One(_) | Within::Some(_) | Within::All => is_home,
+    };
     let theirs = Entity::find()
-        .filter(within.holds(Column::NamespaceId))
+        .filter(is_home)
         .apply_if(ids, |query, ids| query.filter(Column::Id.is_in(ids.iter().copied())));
     let changed = between(theirs, [Column::Changed, Column::Id], after, end).limit(limit);
     let rows = changed.all(store.read()).await?;

@@ -49,7 +49,11 @@ pub async fn causes(
 ) -> Result<Vec<FigureCause>, StoreError> {
     let hour_ago = now.0 - HOUR_MS;
     let mut values = vec![limit.into()];
-    let home = within.compared(&mut values);
+    let home = match within {
+        Within::One(_) | Within::Some(_) => within.compared(&mut values),
+        Within::Live => Some("IN (SELECT id FROM namespace WHERE deleted_at IS NULL)".to_owned()),
+        Within::All => None,
+    };
     let home = home.unwrap_or_else(|| "IN (SELECT id FROM namespace)".to_owned());
     let column = match counted {
         // An index contains failed runs by namespace and end.

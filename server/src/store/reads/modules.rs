@@ -88,15 +88,10 @@ fn declared(within: &Within) -> (String, Vec<Value>) {
 }
 
 fn lies_within(within: &Within) -> (String, Vec<Value>) {
-    let ids = match within {
-        Within::All => return ("1 = 1".to_owned(), vec![]),
-        Within::One(id) => std::slice::from_ref(id),
-        Within::Some(ids) => ids.as_slice(),
+    let mut values = Vec::new();
+    let condition = match within.compared(&mut values) {
+        Some(these) => format!("namespace_id {these}"),
+        None => "1 = 1".to_owned(),
     };
-    if ids.is_empty() {
-        return ("1 = 0".to_owned(), vec![]);
-    }
-    let places: Vec<_> = (1..=ids.len()).map(|place| format!("${place}")).collect();
-    let values = ids.iter().map(|id| (*id).into()).collect();
-    (format!("namespace_id IN ({})", places.join(", ")), values)
+    (condition, values)
 }

@@ -25,15 +25,13 @@ pub async fn steps(
     step_ms: i64,
 ) -> Result<Vec<(i64, Rollup)>, StoreError> {
     let (read, dialect) = (store.read(), store.dialect());
-    let namespaces = match within {
-        Within::All => return hours::steps_in(read, dialect, None, from, until, step_ms).await,
-        Within::One(id) => std::slice::from_ref(id),
-        Within::Some(ids) => ids.as_slice(),
+    let Within::Some(ids) = within else {
+        return hours::steps_in(read, dialect, within, from, until, step_ms).await;
     };
     let mut steps: BTreeMap<i64, Rollup> = BTreeMap::new();
-    for namespace in namespaces {
-        let namespace = Some(*namespace);
-        let found = hours::steps_in(read, dialect, namespace, from, until, step_ms).await?;
+    for id in ids {
+        let one = Within::One(*id);
+        let found = hours::steps_in(read, dialect, &one, from, until, step_ms).await?;
         for (step, more) in found {
             steps.entry(step).or_default().join(&more);
         }
@@ -48,25 +46,22 @@ pub async fn counts(
     from: Timestamp,
     until: Timestamp,
 ) -> Result<Counts, StoreError> {
-    let count = async |condition: &str, namespace: Option<Uuid>| {
+    let count = async |within: &Within| {
+        let mut values = vec![from.0.into(), until.0.into()];
+        let only = within.compared(&mut values);
+        let only = only.map(|only| format!("AND namespace_id {only}")).unwrap_or_default();
         let sql = format!(
-            "SELECT {} FROM run_stat WHERE minute >= $1 AND minute < $2 {condition}",
+            "SELECT {} FROM run_stat WHERE minute >= $1 AND minute < $2 {only}",
             added_up()
         );
-        let mut values = vec![from.0.into(), until.0.into()];
-        values.extend(namespace.map(Into::into));
         let statement = store.dialect().statement(sql, values);
         let counts = Counts::find_by_statement(statement).one(store.read()).await?;
         Ok::<_, StoreError>(counts.unwrap_or_default())
     };
-    let namespaces = match within {
-        Within::All => return count("", None).await,
-        Within::One(id) => std::slice::from_ref(id),
-        Within::Some(ids) => ids.as_slice(),
-    };
+    let Within::Some(ids) = within else { return count(within).await };
     let mut all = Counts::default();
-    for namespace in namespaces {
-        all.join(&count("AND namespace_id = $3", Some(*namespace)).await?);
+    for id in ids {
+        all.join(&count(&Within::One(*id)).await?);
     }
     Ok(all)
 }
@@ -142,7 +137,7 @@ async fn busiest(
     let reach = most.saturating_add(1).cast_signed();
     let mut values: Vec<Value> = vec![from.0.into(), until.0.into(), reach.into()];
     let (counted, listed) = match within.compared(&mut values) {
-        Some(only) => (format!("AND namespace_id {only}"), format!("WHERE n.id {only}")),
+        Some(only) => (format!("AND namespace_id {only}"), format!("AND n.id {only}")),
         None => (String::new(), String::new()),
     };
     let sql = format!(
@@ -150,7 +145,7 @@ async fn busiest(
            SELECT namespace_id, \
              sum(succeeded + failed + timed_out + cancelled + missed + abandoned) AS events \
            FROM run_stat WHERE minute >= $1 AND minute < $2 {counted} GROUP BY namespace_id\
-         ) s ON s.namespace_id = n.id {listed} \
+         ) s ON s.namespace_id = n.id WHERE n.deleted_at IS NULL {listed} \
          ORDER BY coalesce(s.events, 0) DESC, n.name LIMIT $3"
     );
     let statement = store.dialect().statement(sql, values);

@@ -21,6 +21,7 @@ mod editing;
 mod far_behind;
 mod figures;
 mod following;
+mod following_everywhere;
 mod following_work;
 mod foreseeing;
 mod grouping;

@@ -74,6 +74,7 @@ async fn sqlite_reads_the_ledger_of_a_namespace_and_of_all_in_the_order_of_an_in
         (&Within::One(Uuid::nil()), &first),
         (&Within::One(Uuid::nil()), &second),
         (&Within::All, &first),
+        (&Within::Live, &first),
         (&some, &second),
     ] {
         ledger::page(&store, within, &ledger::Filter::default(), window).await.unwrap();
