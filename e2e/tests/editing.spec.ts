@@ -190,4 +190,9 @@ test("a crowded minute is told while one types, and left with one press", async 
   await page.getByRole("radio", { name: "An existing workflow" }).check();
   await page.getByLabel("Workflow", { exact: true }).fill("crowd-a");
   await expect(crowd).toContainText(/A run usually takes .+ of worker time in the next 7 days/);
+  // What is known of one workflow is not told of another one.
+  await page.getByLabel("Workflow", { exact: true }).fill("crowd-nowhere");
+  await expect(crowd).toBeEmpty();
+  await page.getByLabel("Workflow", { exact: true }).fill("crowd-a");
+  await expect(crowd).toContainText("A run usually takes");
 });

@@ -17,13 +17,16 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(250);
 const SHOWN: i64 = 8;
 
-/// The server's answers about the timing: its fires, and how busy their minutes are.
+/// The server's answer about the timing, and the inputs of the other questions about it.
 #[derive(Clone, Copy)]
 pub(super) struct Answers {
     pub(super) preview: Load<Preview>,
-    candidate: Load<Candidate>,
     /// The timing and the calendars that the answers are about.
     settled: RwSignal<Option<(TimingPlan, Vec<String>)>>,
+    /// The existing workflow that the schedule runs: its runs show how long the new ones will take.
+    workflow: RwSignal<Option<String>>,
+    /// The id of the schedule that the form changes.
+    edited: StoredValue<Option<String>>,
 }
 
 /// Queries the server a moment after the last key; an outdated answer is dropped.
@@ -36,7 +39,6 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
             timer.clear();
         }
     };
-    // The workflow matters only to the candidate: its runs show how long the new ones will take.
     let workflow = RwSignal::new(None::<String>);
     Effect::new(move |_| {
         let (timing, chosen) = ((draft.timing(), draft.calendars()), draft.chosen_workflow());
@@ -57,17 +59,12 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
         timer.set_value(set_timeout_with_handle(settle, PAUSE).ok());
     });
     on_cleanup(stop);
-    let edited = schedule.clone();
+    let edited = StoredValue::new(schedule.clone());
     let preview = use_load(move || {
         let (timing, calendars) = settled.get()?;
         Some(api::preview(timing.into(), calendars, address.namespace(), schedule.clone(), SHOWN))
     });
-    let candidate = use_load(move || {
-        let (timing, _) = settled.get()?;
-        let namespace = address.namespace();
-        Some(api::candidate(timing.into(), namespace, edited.clone(), workflow.get()))
-    });
-    Answers { preview, candidate, settled }
+    Answers { preview, settled, workflow, edited }
 }
 
 /// The panel with description, warnings and the next fires. `effect` shows the effect of an edit.
@@ -96,12 +93,38 @@ pub(super) fn panel(answers: Answers, draft: Draft, effect: Option<AnyView>) -> 
                 {move || failure()}
             </div>
             <div data-testid="preview-warnings">{answer.draw(move |preview| fixes(&preview.warnings, draft))}</div>
-            <div data-testid="preview-crowd">{answers.candidate.draw(move |candidate| crowd::line(candidate, draft))}</div>
+            <div data-testid="preview-crowd">{busy_minutes(answers, draft)}</div>
             <div role="status" data-testid="preview-effect">{effect}</div>
             {fires}
         </section>
     }
     .into_any()
+}
+
+/// How busy the minutes of the timing are. Each workflow has a part of its own, so that what is known of one is not shown
+/// for another, nor while a name is typed that no workflow has.
+fn busy_minutes(answers: Answers, draft: Draft) -> AnyView {
+    let Answers { settled, workflow, edited, .. } = answers;
+    let address = use_address();
+    // Nothing is asked while the name of a workflow is typed.
+    let asked = Memo::new(move |_| {
+        let workflow = workflow.get();
+        (workflow == draft.chosen_workflow()).then_some(workflow)
+    });
+    live(move || {
+        let Some(workflow) = asked.get() else { return ().into_any() };
+        let candidate: Load<Candidate> = use_load(move || {
+            let (timing, _) = settled.get()?;
+            let namespace = address.namespace();
+            Some(api::candidate(timing.into(), namespace, edited.get_value(), workflow.clone()))
+        });
+        live(move || {
+            // After a failure, the last answer may be about another timing.
+            let is_known = candidate.loading.failure().is_none();
+            let line = candidate.get().filter(|_| is_known);
+            line.map_or_else(|| ().into_any(), |candidate| crowd::line(&candidate, draft))
+        })
+    })
 }
 
 /// The effect of an edit of this schedule. The errors of an unreadable timing are shown at its fields instead.
