@@ -1,6 +1,7 @@
 //! A value that a request fills.
 //!
 //! `make` reads the request's inputs. When one of them changes, a new request is sent and the running one is aborted.
+//! It is also aborted when there is nothing to ask any more, so that its answer is not taken for that of a later one.
 //! A reload is different: it lets a running request finish and sends one more after it, so a page that often reloads
 //! still gets its answers. Old data stays on the screen while new data loads, so a panel that reloads does not
 //! flicker. Leaving the page aborts the request.
@@ -148,6 +149,17 @@ impl Loading {
         });
     }
 
+    /// Asks nothing: neither the answer to the running request nor the last failure is about what is asked next.
+    fn stop(self) {
+        let _gone = self.work.try_update_value(|work| {
+            work.abort();
+            work.is_stale = false;
+        });
+        if self.failure.with_untracked(Option::is_some) {
+            self.failure.set(None);
+        }
+    }
+
     fn end(self, turn: u32, outcome: Result<Answer, Failure>, showing: Showing) {
         let ended = self.work.try_update_value(|work| {
             let is_wanted = work.turn == turn && work.under_way.take().is_some();
@@ -241,10 +253,9 @@ fn begin(
         session: use_session(),
         calm: (use_press(), use_hold()),
     };
-    Effect::new(move |_| {
-        if let Some(request) = make() {
-            loading.start(request, Showing::Now);
-        }
+    Effect::new(move |_| match make() {
+        Some(request) => loading.start(request, Showing::Now),
+        None => loading.stop(),
     });
     on_cleanup(move || {
         let _gone = loading.work.try_update_value(Work::abort);

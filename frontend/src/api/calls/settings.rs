@@ -155,12 +155,16 @@ pub(crate) fn retention(namespace: String) -> Ask<model::Retention> {
     Ask::new::<Retention>(retention::Variables { namespace })
 }
 
-/// The history that the next retention round would remove if the namespace kept it for this many days.
-pub(crate) fn retention_preview(namespace: String, days: i64) -> Ask<model::RetentionPreview> {
+/// The history that the next retention round would remove if the namespace kept it for this many days, or, with `None`,
+/// as long as the server's configuration says.
+pub(crate) fn retention_preview(
+    namespace: String,
+    days: Option<i64>,
+) -> Ask<model::RetentionPreview> {
     let change = retention_preview::RetentionChangeInput {
         namespace: namespace.clone(),
         schedule: None,
-        days: Some(days),
+        days,
     };
     let variables = retention_preview::Variables { namespace, change: Some(change) };
     Ask::new::<RetentionPreview>(variables)

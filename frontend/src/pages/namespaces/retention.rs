@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api,
-    components::{AsyncView, Field, Look, when},
+    components::{AsyncView, Field, Look, live, when},
     data::{Loading, use_load},
     model::Failure,
     model::{Namespace, RetentionPreview},
@@ -21,13 +21,42 @@ use crate::{
 /// answer.
 const PAUSE: Duration = Duration::from_millis(800);
 
+/// How long the namespace is to keep its history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Days {
+    /// As long as the server's configuration says.
+    Inherited,
+    Own(i64),
+}
+
+impl Days {
+    /// What the field says; `None` if the server would refuse it.
+    fn typed(text: &str) -> Option<Self> {
+        match text.trim() {
+            "" => Some(Self::Inherited),
+            text => {
+                let days = text.parse::<i64>().ok().filter(|days| (1..=3650).contains(days));
+                days.map(Self::Own)
+            }
+        }
+    }
+
+    fn number(self) -> Option<i64> {
+        match self {
+            Self::Inherited => None,
+            Self::Own(days) => Some(days),
+        }
+    }
+}
+
 pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -> AnyView {
     let days = RwSignal::new(row.retention_days.map(|days| days.to_string()).unwrap_or_default());
     let wrong = RwSignal::new(None);
     let name = row.name.clone();
     let asked = name.clone();
     let now = use_load(move || Some(api::settings::retention(asked.clone())));
-    let settled = RwSignal::new(None::<i64>);
+    let typed = Memo::new(move |_| Days::typed(&days.get()));
+    let settled = RwSignal::new(None::<Days>);
     let timer = StoredValue::new(None::<TimeoutHandle>);
     let stop = move || {
         if let Some(Some(timer)) = timer.try_update_value(Option::take) {
@@ -35,15 +64,20 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
         }
     };
     Effect::new(move |_| {
-        let typed = days.get().trim().parse::<i64>().ok().filter(|days| (1..=3650).contains(days));
-        let chosen = typed.or_else(|| now.with(|now| now.effective_days));
+        let typed = typed.get();
         stop();
-        timer.set_value(set_timeout_with_handle(move || settled.set(chosen), PAUSE).ok());
+        timer.set_value(set_timeout_with_handle(move || settled.set(typed), PAUSE).ok());
     });
     on_cleanup(stop);
     let asked = name.clone();
-    let preview =
-        use_load(move || Some(api::settings::retention_preview(asked.clone(), settled.get()?)));
+    let preview = live(move || match typed.get() {
+        Some(days) => freed_by(asked.clone(), days, settled),
+        None => {
+            let words =
+                "Enter 1 to 3650 days, or nothing, to see what the next round would remove.";
+            view! { <p class="muted">{words}</p> }.into_any()
+        }
+    });
     let own = now.draw(|now| {
         let count = now.schedules.len();
         let words = match count {
@@ -60,7 +94,7 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
         {Field::new("retention-days", "Days", days).kind("number").first().error(of(wrong, "days"))
             .hint("1 to 3650. Empty: the server's configuration applies.").text()}
         <section class="freed" aria-label="What the next round would remove" data-testid="freed">
-            <AsyncView loading=preview.loading what="what it would free">{preview.draw(freed)}</AsyncView>
+            {preview}
         </section>
     };
     let plan = move |_| {
@@ -74,6 +108,17 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
     };
     let done = move |_| loading.reload();
     form(open, (Look::Danger, "Set retention"), wrong, fields.into_any(), plan, done)
+}
+
+/// What the next round would remove with these days, once the user has stopped typing. Each number of days has a part of
+/// its own, so that the answer for one is not shown for another, which may remove far more.
+fn freed_by(namespace: String, days: Days, settled: RwSignal<Option<Days>>) -> AnyView {
+    let preview = use_load(move || {
+        let is_settled = settled.get() == Some(days);
+        is_settled.then(|| api::settings::retention_preview(namespace.clone(), days.number()))
+    });
+    view! { <AsyncView loading=preview.loading what="what it would free">{preview.draw(freed)}</AsyncView> }
+        .into_any()
 }
 
 fn freed(preview: &RetentionPreview) -> AnyView {
@@ -95,4 +140,16 @@ fn freed(preview: &RetentionPreview) -> AnyView {
         <ul class="plain-list">{lines}</ul>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Days;
+
+    #[test]
+    fn an_empty_field_inherits_and_a_number_that_is_refused_is_not_asked_about() {
+        assert_eq!(Days::typed(" "), Some(Days::Inherited));
+        assert_eq!(Days::typed(" 30"), Some(Days::Own(30)));
+        assert_eq!(["0", "3651", "a week"].map(Days::typed), [None; 3]);
+    }
 }

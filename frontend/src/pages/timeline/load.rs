@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::window::Window;
 use crate::{
-    components::{BarColumn, Drag, live, peak_bars, use_drag},
+    components::{AsyncView, BarColumn, Drag, live, peak_bars, use_drag},
     data::Load,
     model::RunsAtOnce,
     pages::steps,
@@ -13,26 +13,36 @@ use crate::{
     time::Moment,
 };
 
+/// An answer has at most 400 steps. A window that needs more of the same length is not the one that was asked about.
+const MAX_STEPS: usize = 500;
+
 pub(super) fn chart(load: Load<RunsAtOnce>, window: Memo<Window>, range: Range) -> AnyView {
     let (zone, drag) = (use_zone(), use_drag());
     let chosen = Callback::new(move |(from, until): (Moment, Moment)| {
         range.choose(Some(from), Some(until));
     });
-    live(move || {
-        let (zone, window) = (zone.get().zone(None), window.get());
-        let drawn = load.with(|load| drawn(load, window, &zone, drag, chosen));
-        drawn.unwrap_or_else(|| ().into_any())
-    })
+    view! {
+        <AsyncView loading=load.loading what="the runs at once">
+            {live(move || {
+                let (zone, window) = (zone.get().zone(None), window.get());
+                let drawn = load.with(|load| drawn(load, window, &zone, drag, chosen));
+                drawn.flatten().unwrap_or_else(|| ().into_any())
+            })}
+        </AsyncView>
+    }
+    .into_any()
 }
 
+/// The chart; `None` if the answer is about another window.
 fn drawn(
     load: &RunsAtOnce,
     window: Window,
     zone: &str,
     drag: Drag,
     chosen: Callback<(Moment, Moment)>,
-) -> AnyView {
-    let (begin, step) = (load.from, load.step_seconds.max(1) * 1_000);
+) -> Option<AnyView> {
+    let step = load.step_seconds.max(1) * 1_000;
+    let (begin, peaks) = peaks(load, window)?;
     let at = move |index: usize| begin.later(i64::try_from(index).unwrap_or(0) * step);
     let column = |(index, peak): (usize, i64)| BarColumn {
         name: steps::name(at(index), zone),
@@ -42,7 +52,7 @@ fn drawn(
         ])),
         counts: vec![peak],
     };
-    let columns = columns(load, window).into_iter().enumerate().map(column).collect();
+    let columns = peaks.into_iter().enumerate().map(column).collect();
     let axis = steps::axis(window.from, window.to, zone);
     let note = (!load.is_complete).then(|| {
         view! { <p class="panel-note">"There were too many runs to count them all: the oldest are left out."</p> }
@@ -52,15 +62,22 @@ fn drawn(
         chosen.run((at(first), at(last + 1)));
     });
     let bars = peak_bars("Runs at once", ("running", "Runs"), columns, axis, drag, dragged);
-    view! { {bars}{note} }.into_any()
+    Some(view! { {bars}{note} }.into_any())
 }
 
-/// One number for each step of the window; nothing is executed yet in steps to come.
-fn columns(load: &RunsAtOnce, window: Window) -> Vec<i64> {
+/// The begin of the window's first step, and one number for each of its steps: nothing is executed yet in steps to
+/// come. The window may have moved since the answer was asked for; steps that the answer does not have are empty, too.
+fn peaks(load: &RunsAtOnce, window: Window) -> Option<(Moment, Vec<i64>)> {
     let step = load.step_seconds.max(1) * 1_000;
-    let steps = (window.to.since(load.from) + step - 1) / step;
-    let steps = usize::try_from(steps).unwrap_or_default().min(1_000);
-    (0..steps).map(|index| load.peaks.get(index).copied().unwrap_or_default()).collect()
+    let first = window.from.since(load.from).div_euclid(step);
+    let begin = load.from.later(first * step);
+    let steps = usize::try_from((window.to.since(begin) + step - 1) / step).unwrap_or_default();
+    if steps > MAX_STEPS {
+        return None;
+    }
+    let peak = |index: i64| usize::try_from(index).ok().and_then(|index| load.peaks.get(index));
+    let peaks = (first..).take(steps).map(|index| peak(index).copied().unwrap_or_default());
+    Some((begin, peaks.collect()))
 }
 
 #[cfg(test)]
@@ -73,6 +90,18 @@ mod tests {
         let load =
             RunsAtOnce { from: at(0), step_seconds: 60, peaks: vec![3, 1], is_complete: true };
         let window = Window { from: at(10_000), to: at(200_000) };
-        assert_eq!(columns(&load, window), [3, 1, 0, 0]);
+        assert_eq!(peaks(&load, window), Some((at(0), vec![3, 1, 0, 0])));
+    }
+
+    #[test]
+    fn the_answer_for_another_window_is_shown_at_its_own_instants() {
+        let at = Moment::from_millis;
+        let load =
+            RunsAtOnce { from: at(0), step_seconds: 60, peaks: vec![3, 1], is_complete: true };
+        let of = |from, to| peaks(&load, Window { from: at(from), to: at(to) });
+        assert_eq!(of(70_000, 200_000), Some((at(60_000), vec![1, 0, 0])));
+        assert_eq!(of(-100_000, 50_000), Some((at(-120_000), vec![0, 0, 3])));
+        assert_eq!(of(-100_000, -10_000), Some((at(-120_000), vec![0, 0])));
+        assert_eq!(of(0, 31 * 24 * 3_600_000), None);
     }
 }

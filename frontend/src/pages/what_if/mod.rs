@@ -43,6 +43,12 @@ pub(crate) fn WhatIf() -> impl IntoView {
         Some(api::planning::outage(namespace, search, schedule, from, to, first.get()))
     });
     let opened = RwSignal::new(schedule.get_untracked());
+    // The list of another search or namespace may not have the schedule that was opened in the last one.
+    let listed = Memo::new(move |_| {
+        let id = opened.get()?;
+        let has = |outage: &Outage| outage.schedules.iter().any(|one| one.schedule.id == id);
+        preview.with(has).unwrap_or_default().then_some(id)
+    });
     let is_empty = Signal::derive(move || {
         preview.with(|outage| outage.schedules.is_empty()).unwrap_or_default()
     });
@@ -63,7 +69,7 @@ pub(crate) fn WhatIf() -> impl IntoView {
                 {preview.draw(summary)}
                 {preview.draw(move |outage| panel("By schedule", (), table::schedules(outage, opened)))}
                 {preview.draw(move |outage| more(outage, first))}
-                {live(move || match opened.get() {
+                {live(move || match listed.get() {
                     Some(id) => view! { <instants::Instants id=id range=range/> }.into_any(),
                     None => ().into_any(),
                 })}
