@@ -67,6 +67,14 @@ const WATCHED: &[Watched] = &[
            WHERE b.id = OLD.backfill_id AND b.finished_at IS NULL)",
     },
     Watched {
+        table: "maintenance_window",
+        key: &["id"],
+        schedule: "CAST(NULL AS uuid)",
+        settled: "coalesce(OLD.cancelled_at, OLD.ends_at)",
+        alive: "OLD.is_open OR EXISTS (SELECT 1 FROM schedule w \
+           WHERE w.paused_window_id = OLD.id AND NOT w.enabled)",
+    },
+    Watched {
         table: "schedule",
         key: &["id"],
         schedule: "OLD.id",

@@ -10,8 +10,10 @@ use entity::{
     maintenance_window::{Column, Entity, Model, State},
     schedule,
 };
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder};
 use uuid::Uuid;
+
+use super::removals;
 
 /// The windows that can be cancelled, oldest first.
 pub(crate) async fn open(store: &Store) -> Vec<Model> {
@@ -19,13 +21,23 @@ pub(crate) async fn open(store: &Store) -> Vec<Model> {
     open.order_by_asc(Column::Id).all(store.read()).await.unwrap()
 }
 
-/// All windows of a world, each for all schedules.
+/// All windows of a world, each for all schedules, including those that retention has removed.
 #[derive(Default)]
-pub(crate) struct Windows(Vec<Model>);
+pub(crate) struct Windows(Vec<Times>);
+
+/// When a window begins and ends.
+#[derive(FromQueryResult)]
+struct Times {
+    starts_at: Timestamp,
+    ends_at: Timestamp,
+}
 
 impl Windows {
     pub(crate) async fn read(store: &Store) -> Self {
-        Self(Entity::find().all(store.read()).await.unwrap())
+        let left = Entity::find().all(store.read()).await.unwrap().into_iter();
+        let left = left.map(|row| Times { starts_at: row.starts_at, ends_at: row.ends_at });
+        let gone = removals::gone::<Times>(store, "maintenance_window").await;
+        Self(left.chain(gone).collect())
     }
 
     pub(crate) fn any(&self) -> bool {

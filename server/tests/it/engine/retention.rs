@@ -10,7 +10,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Strings, Timestamp, backfill, backfill_fire,
     fire::{Kind, Reason, Verdict},
-    idempotency, node, run, schedule_version, session, workflow,
+    idempotency, maintenance_window, node, run,
+    schedule::CatchUp,
+    schedule_version, session, workflow,
 };
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
 use serde_json::json;
@@ -31,6 +33,7 @@ on_both!(
     the_preview_is_what_a_round_removes,
     deleted_schedules_are_purged_after_a_week,
     rows_that_nothing_needs_are_removed,
+    maintenance_windows_that_are_over_are_removed,
     an_ended_backfill_is_removed_with_its_instants,
     a_slot_that_the_cursor_has_still_before_it_stays_taken,
     the_fire_of_a_live_retry_stays,
@@ -314,6 +317,57 @@ async fn rows_that_nothing_needs_are_removed(database: TestDatabase) {
     let mut lives: Vec<_> = nodes.iter().map(|node| node.incarnation).collect();
     lives.sort_unstable();
     assert_eq!(lives, [3, 4]);
+}
+
+async fn maintenance_windows_that_are_over_are_removed(database: TestDatabase) {
+    let (world, _clock) = World::at(database, noon()).await;
+    let ago = |days| Timestamp::from(noon() - TimeDelta::days(days));
+    let ended = |days: i64| maintenance_window::Model {
+        id: Uuid::now_v7(),
+        namespace_id: world.namespace,
+        title: "Upgrade".to_owned(),
+        ticket: None,
+        search: None,
+        starts_at: ago(days + 1),
+        ends_at: ago(days),
+        missed: CatchUp::Skip,
+        state: maintenance_window::State::Ended,
+        is_open: false,
+        held: 1,
+        planned_by: "ada".to_owned(),
+        planned_at: ago(days + 2),
+        cancelled_by: None,
+        cancelled_at: None,
+        cancel_reason: None,
+    };
+    let cancelled = maintenance_window::Model {
+        state: maintenance_window::State::Cancelled,
+        cancelled_at: Some(ago(50)),
+        ..ended(40)
+    };
+    let (young, holding) = (ended(40), ended(50));
+    let open = maintenance_window::Model { is_open: true, ..ended(50) };
+    // One that holds a schedule stays, even if the schedule is deleted: it may be restored.
+    let held = forge::idle(&world, noop(), |row| {
+        (row.enabled, row.paused_window_id) = (false, Some(holding.id));
+        row.deleted_at = Some(ago(1));
+    });
+    held.await;
+    let mut kept = vec![young.id, holding.id, open.id];
+    let tx = world.database.store.begin().await.unwrap();
+    for row in [ended(50), cancelled, young, holding, open] {
+        row.into_active_model().insert(&tx).await.unwrap();
+    }
+    world.database.store.commit(tx).await.unwrap();
+    let announced: i64 = world.would_go(45).await.figures.iter().map(|figure| figure.rows).sum();
+    let report = world.retain(45).await;
+    assert_eq!((report.leftovers, announced), (2, 2), "{report:?}");
+    let read = world.database.store.read();
+    let rows = maintenance_window::Entity::find().all(read).await.unwrap();
+    let mut left: Vec<_> = rows.iter().map(|row| row.id).collect();
+    left.sort_unstable();
+    kept.sort_unstable();
+    assert_eq!(left, kept);
 }
 
 async fn an_ended_backfill_is_removed_with_its_instants(database: TestDatabase) {

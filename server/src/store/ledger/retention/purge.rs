@@ -39,6 +39,9 @@ pub enum Leftover {
     Alerts,
     /// Messages that were sent or whose delivery was given up.
     Notifications,
+    /// Maintenance windows that are over, which are kept as long as the longest history: it has the
+    /// fires that fell into them.
+    Windows,
     /// Roll-ups, which are kept as long as the longest history.
     Minutes,
     /// Counts of history, which are kept as long as the longest history.
@@ -51,7 +54,7 @@ pub const DELETED_DAYS: i32 = 7;
 impl Leftover {
     /// All kinds, in the order in which they are removed: instants are found by their backfill, and
     /// a schedule refers to its workflow.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Sessions,
         Self::Answers,
         Self::Instants,
@@ -61,6 +64,7 @@ impl Leftover {
         Self::Nodes,
         Self::Alerts,
         Self::Notifications,
+        Self::Windows,
         Self::Minutes,
         Self::Periods,
     ];
@@ -77,6 +81,7 @@ impl Leftover {
             Self::Nodes => "node",
             Self::Alerts => "alert",
             Self::Notifications => "notification",
+            Self::Windows => "maintenance_window",
             Self::Minutes => "run_stat",
             Self::Periods => "history_stat",
         }
@@ -94,6 +99,7 @@ impl Leftover {
             | Self::Nodes
             | Self::Alerts
             | Self::Notifications
+            | Self::Windows
             | Self::Minutes
             | Self::Periods => false,
         }
@@ -109,7 +115,8 @@ impl Leftover {
             | Self::Workflows
             | Self::Nodes
             | Self::Alerts
-            | Self::Notifications => "id",
+            | Self::Notifications
+            | Self::Windows => "id",
             Self::Minutes => "\"namespace_id\", \"minute\"",
             Self::Periods => "\"namespace_id\", \"period\", \"days\"",
         }
@@ -167,6 +174,15 @@ impl Leftover {
                 )
             }
             Self::Notifications => format!("notification.settled_at < {}", rule.last().0),
+            // A schedule that it holds needs it, even a deleted one: it may be restored.
+            Self::Windows => format!(
+                "NOT maintenance_window.is_open \
+                 AND coalesce(maintenance_window.cancelled_at, maintenance_window.ends_at) < {} \
+                 AND NOT EXISTS (SELECT 1 FROM schedule \
+                   WHERE schedule.paused_window_id = maintenance_window.id \
+                   AND NOT schedule.enabled)",
+                rule.last().0
+            ),
             // The latest life under a name stays, because the next one continues its numbering.
             Self::Nodes => format!(
                 "node.state <> 'alive' AND node.ended_at < {} - {} AND node.incarnation < \
