@@ -2,7 +2,8 @@
 //!
 //! A command only writes the window. The engine marks, pauses and releases the schedules
 //! (`engine::planning::windows`), with one exception: a new end of an active window is written to
-//! its pauses in the same transaction, so that none of them ends before.
+//! the first of its pauses in the same transaction. Usually those are all, and then nobody sees the
+//! old end afterwards.
 //!
 //! - `spec`: what a caller asks for, and its limits
 
@@ -32,8 +33,9 @@ pub use spec::{MaintenanceSpec, PlannedWindow};
 /// Maximum number of windows of a namespace that are not over.
 const MAX_WINDOWS: u64 = 100;
 
-/// All pauses of a window, as a limit.
-const ALL: u64 = u64::MAX >> 1;
+/// Number of pauses to which a command writes the new end of their window. The service writes it to
+/// the others, as many in each transaction.
+const PAUSES: u64 = 500;
 
 /// A maintenance window after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +130,7 @@ impl Commands {
             let (title, ticket) = (window.title.clone(), window.ticket.clone());
             let changed = Model { title, ticket, ends_at: window.ends_at, ..row.clone() };
             let text = pause_text(&changed);
-            self.store.change_pauses(&tx, id, &text, now.into(), ALL).await?;
+            self.store.change_pauses(&tx, id, &text, now.into(), PAUSES).await?;
         }
         let entry = Entry {
             action: "maintenance.change",

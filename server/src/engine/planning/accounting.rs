@@ -27,6 +27,7 @@ use super::{
     allowance, gap,
     planner::{advance, catch_up_of, definition, kind, plan_policy},
     prepared::{self, PreparedTimetable},
+    windows,
 };
 use crate::{
     engine::{EngineError, core::Core, execution::handoff::past_deadline},
@@ -289,6 +290,7 @@ pub(in crate::engine) async fn resume_due(
     if over.is_empty() {
         return Ok(0);
     }
+    windows::extend(core, &over, now).await?;
     match resume_together(core, &over, now).await {
         Err(error) if !error.is_transient() => {}
         answer => return answer,

@@ -26,8 +26,13 @@ pub enum PauseEnding {
 const NEVER: i64 = 253_402_300_799_000;
 
 /// The condition for a pause that should have ended by `$1`. A partial index has its first part.
-const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
-    AND deleted_at IS NULL";
+pub(in crate::store) const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 \
+    AND NOT enabled AND deleted_at IS NULL";
+
+/// The condition that the maintenance window that holds a schedule ends after `$1`. If the pause
+/// should have ended by then, it has not got the window's new end yet.
+pub(in crate::store) const GOES_ON: &str = "paused_window_id IS NOT NULL AND paused_window_id IN \
+    (SELECT id FROM maintenance_window WHERE is_open AND state = 'active' AND ends_at > $1)";
 
 /// The columns of [`DueSchedule`]; a missing cursor becomes one that is never reached.
 fn columns_with_cursor() -> String {
@@ -153,21 +158,25 @@ impl Store {
     }
 
     /// Schedules whose pause should have ended by `now`, longest overdue first: at most `limit`.
+    /// Some may be held by a maintenance window that has a later end by now.
     pub async fn pauses_over(&self, now: Timestamp, limit: u64) -> Result<Vec<Uuid>, StoreError> {
-        self.find_pauses_over(self.rounds(), now, limit, "").await
+        self.find_pauses_over(self.rounds(), now, limit, "", "").await
     }
 
-    /// Locks schedules whose pause should have ended by `now`. Skips those that others have locked.
+    /// Locks schedules whose pause should have ended by `now`, and that no maintenance window holds
+    /// for longer. Skips those that others have locked.
     pub async fn lock_pauses_over(
         &self,
         tx: &DatabaseTransaction,
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
-        self.find_pauses_over(tx, now, limit, &self.dialect().skip_locked("schedule")).await
+        let but = format!("AND NOT ({GOES_ON})");
+        self.find_pauses_over(tx, now, limit, &but, &self.dialect().skip_locked("schedule")).await
     }
 
-    /// Locks a schedule if its pause should have ended by `now`.
+    /// Locks a schedule if its pause should have ended by `now`, and no maintenance window holds it
+    /// for longer.
     /// Returns false if the pause goes on, or if another transaction has locked the schedule.
     pub async fn lock_pause_if_over(
         &self,
@@ -176,7 +185,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let lock = self.dialect().skip_locked("schedule");
-        let sql = format!("SELECT id FROM schedule WHERE id = $2 AND {IS_OVER} {lock}");
+        let sql = format!(
+            "SELECT id FROM schedule WHERE id = $2 AND {IS_OVER} AND NOT ({GOES_ON}) {lock}"
+        );
         let statement = self.dialect().statement(sql, [now.0.into(), schedule.into()]);
         Ok(KeyRow::find_by_statement(statement).one(tx).await?.is_some())
     }
@@ -186,10 +197,11 @@ impl Store {
         connection: &C,
         now: Timestamp,
         limit: u64,
+        but: &str,
         lock: &str,
     ) -> Result<Vec<Uuid>, StoreError> {
         let sql = format!(
-            "SELECT id FROM schedule WHERE {IS_OVER} ORDER BY paused_until LIMIT $2 {lock}"
+            "SELECT id FROM schedule WHERE {IS_OVER} {but} ORDER BY paused_until LIMIT $2 {lock}"
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);

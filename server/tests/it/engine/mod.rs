@@ -71,5 +71,6 @@ mod turns;
 mod untaken;
 mod waiting_for;
 mod windows;
+mod windows_ahead;
 mod windows_meeting;
 pub(crate) mod world;

@@ -10,9 +10,12 @@
 //! The pauses end like all pauses with a set end: see `accounting`.
 //!
 //! - `service`: goes through the open windows; `turn`: the work on one window
+//! - `extended`: pauses that have not got the new end of their window yet
 
+mod extended;
 mod service;
 mod turn;
 
+pub(in crate::engine) use extended::extend;
 pub(in crate::engine) use service::Windows;
 pub(crate) use turn::pause_text;

@@ -1,4 +1,8 @@
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::maintenance_window::{Model, State};
@@ -15,11 +19,20 @@ const LEASE: &str = Windows::NAME;
 /// The length of a term of that lease.
 const TERM: Duration = Duration::from_secs(30);
 
-/// How often schedules that have been created, or that have come to match, are looked for.
+/// How often schedules that have been created, or that have come to match, are looked for while a
+/// window is active or about to begin.
+///
+/// Each look searches all schedules of the namespace, which is too much for a window that begins in
+/// a year. A schedule needs its mark when the window begins, and the last look, [`SHORTLY`] before,
+/// gives it to all that match by then. The looks before that are for people, who see on a schedule
+/// what is planned for it, and in case no node is there for the last one. So they become rarer with
+/// the time that is left. To mark a schedule in the transaction that changes it would not replace
+/// them: a search may also ask for what changes without one, such as fires that were lost.
 const SWEEP: TimeDelta = TimeDelta::seconds(5);
-/// The same for windows that begin later than this.
-const FAR: TimeDelta = TimeDelta::hours(1);
-const FAR_SWEEP: TimeDelta = TimeDelta::seconds(10);
+/// The same for a window that begins in ten hours or later.
+const RARE_SWEEP: TimeDelta = TimeDelta::minutes(10);
+/// The part of the time until a window begins after which its schedules are looked for again.
+const PART: i32 = 60;
 /// The last look for them comes this long before a window begins.
 const SHORTLY: TimeDelta = TimeDelta::seconds(1);
 /// How long schedules whose pause cannot begin yet are left alone: the planner still has to claim
@@ -31,11 +44,26 @@ const LATER: TimeDelta = TimeDelta::seconds(1);
 #[derive(Debug)]
 pub(in crate::engine) struct Windows {
     core: Arc<Core>,
-    /// When the schedules of each window were last compared with its search, and the window as it
-    /// was then.
-    swept: HashMap<Uuid, (DateTime<Utc>, Model)>,
+    /// The last complete turn of each window that compared its schedules with its search.
+    swept: HashMap<Uuid, Sweep>,
     /// When the next window needs work; `None` if no window is open.
     next: Option<DateTime<Utc>>,
+}
+
+/// A comparison of schedules with the search of a window.
+#[derive(Debug)]
+struct Sweep {
+    at: DateTime<Utc>,
+    /// The window as it was then.
+    window: Model,
+    /// Whether another window of the namespace has let go of schedules since then.
+    is_outdated: bool,
+}
+
+/// How long after a look at a window's schedules the next one is due, if the window begins in
+/// `left`.
+fn pace(left: TimeDelta) -> TimeDelta {
+    (left / PART).clamp(SWEEP, RARE_SWEEP)
 }
 
 impl Windows {
@@ -43,22 +71,30 @@ impl Windows {
         Self { core, swept: HashMap::new(), next: None }
     }
 
-    /// Whether a window has changed since its schedules were last compared with its search.
+    /// Whether a window has changed since its last complete turn, apart from its number of pauses.
     fn is_changed(&self, window: &Model) -> bool {
-        self.swept.get(&window.id).is_none_or(|(_, was)| {
-            (was.starts_at, was.ends_at, &was.search, was.state)
-                != (window.starts_at, window.ends_at, &window.search, window.state)
-        })
+        self.swept
+            .get(&window.id)
+            .is_none_or(|sweep| sweep.window != Model { held: sweep.window.held, ..window.clone() })
     }
 
     /// Whether the schedules of a window must be compared with its search.
     fn is_sweep_due(&self, window: &Model, now: DateTime<Utc>) -> bool {
-        let Some((at, _)) = self.swept.get(&window.id) else { return true };
+        let Some(sweep) = self.swept.get(&window.id) else { return true };
         let starts_at = window.starts_at.utc();
         let is_beginning = window.state == State::Planned && starts_at - SHORTLY <= now;
-        let every = if starts_at - now > FAR { FAR_SWEEP } else { SWEEP };
+        let every = if sweep.is_outdated { SWEEP } else { pace(starts_at - now) };
         // The clock may have been stepped back.
-        is_beginning || now < *at || *at + every <= now
+        is_beginning || now < sweep.at || sweep.at + every <= now
+    }
+
+    /// Notes that a window has let go of schedules: other windows of the namespace may mark them.
+    fn outdate(&mut self, namespace: Uuid, now: DateTime<Utc>) {
+        let swept = self.swept.values_mut();
+        for sweep in swept.filter(|sweep| sweep.window.namespace_id == namespace) {
+            sweep.is_outdated = true;
+        }
+        self.look_again(now + SWEEP);
     }
 
     /// When a window needs work again.
@@ -75,8 +111,7 @@ impl Windows {
             State::Active => ends_at,
             State::Ended | State::Cancelled => now + LATER,
         };
-        let every = if starts_at - now > FAR { FAR_SWEEP } else { SWEEP };
-        next.min(now + every)
+        next.min(now + pace(starts_at - now))
     }
 
     fn look_again(&mut self, at: DateTime<Utc>) {
@@ -99,33 +134,50 @@ impl Service for Windows {
         }
         let now = core.agreed_now().await;
         let Some(term) = lead(&core, LEASE, TERM).await? else {
-            // Another node works on them. If it dies, this node takes over.
+            // Another node works on them. If it dies, this node takes over, and does not know what
+            // the other one has done.
+            self.swept.clear();
             self.look_again(now + SWEEP);
             return Ok(report);
         };
+        // A change of one window may concern the schedules of others in its namespace.
+        let is_new = |window: &&Model| window.state == State::Cancelled || self.is_changed(window);
+        let changed: HashSet<Uuid> =
+            open.iter().filter(is_new).map(|window| window.namespace_id).collect();
         // If the pauses of a window end early, their schedules may belong to another window, which
         // must mark them before. So cancelled windows come last.
         let (cancelled, mut open): (Vec<_>, Vec<_>) =
             open.into_iter().partition(|window| window.state == State::Cancelled);
-        let is_any_changed =
-            !cancelled.is_empty() || open.iter().any(|window| self.is_changed(window));
         open.extend(cancelled);
         let mut failed = None;
         for window in open {
-            let sweeps = is_any_changed || self.is_sweep_due(&window, now);
-            let mut turn = Turn { core: &core, term: &term, window, now };
-            match turn.take(sweeps, &mut report).await {
+            let (id, namespace) = (window.id, window.namespace_id);
+            let is_changed = self.is_changed(&window);
+            let sweeps = changed.contains(&namespace) || self.is_sweep_due(&window, now);
+            let freed = report.freed();
+            let mut turn =
+                Turn { core: &core, term: &term, window, now, is_changed, is_cut: false };
+            let taken = turn.take(sweeps, &mut report).await;
+            if report.freed() != freed {
+                self.outdate(namespace, now);
+            }
+            match taken {
+                // The next round takes the turn again.
+                Ok(_) if turn.is_cut => {
+                    self.swept.remove(&id);
+                    self.look_again(now + LATER);
+                }
                 Ok(is_waiting) => {
                     let window = turn.window;
                     self.look_again(self.next_of(&window, is_waiting, now));
                     if sweeps {
-                        self.swept.insert(window.id, (now, window));
+                        self.swept.insert(id, Sweep { at: now, window, is_outdated: false });
                     }
                 }
                 // The failure of one window must not delay the others.
                 Err(error) if !error.is_transient() => {
                     tracing::error!(
-                        window_id = %turn.window.id,
+                        window_id = %id,
                         %error,
                         "failed to carry out a maintenance window"
                     );
@@ -144,11 +196,25 @@ impl Service for Windows {
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         // A wake-up from another node may be lost.
         let interval = self.core.settings.maintenance_interval;
-        let latest = now + TimeDelta::from_std(interval).unwrap_or(FAR_SWEEP);
+        let latest = now + TimeDelta::from_std(interval).unwrap_or(RARE_SWEEP);
         self.next.map_or(latest, |next| next.clamp(now, latest))
     }
 
     fn is_notable(report: &WindowsReport) -> bool {
         *report != WindowsReport::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_are_looked_for_more_often_as_the_beginning_comes_near() {
+        assert_eq!(pace(TimeDelta::days(365)), RARE_SWEEP);
+        assert_eq!(pace(TimeDelta::hours(10)), RARE_SWEEP);
+        assert_eq!(pace(TimeDelta::hours(1)), TimeDelta::minutes(1));
+        assert_eq!(pace(TimeDelta::minutes(5)), SWEEP);
+        assert_eq!(pace(TimeDelta::hours(-10)), SWEEP, "the window is active");
     }
 }

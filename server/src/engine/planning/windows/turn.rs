@@ -34,6 +34,10 @@ pub(super) struct Turn<'a> {
     /// The window, as this turn has changed it so far.
     pub(super) window: Model,
     pub(super) now: DateTime<Utc>,
+    /// Whether the window has changed since its last complete turn.
+    pub(super) is_changed: bool,
+    /// Whether the turn could not be completed: see [`Self::begin`].
+    pub(super) is_cut: bool,
 }
 
 /// The results of a round of maintenance windows.
@@ -45,8 +49,15 @@ pub(in crate::engine) struct WindowsReport {
     unmarked: u64,
     /// Number of schedules that were paused.
     paused: u64,
-    /// Number of pauses whose end was brought forward.
-    ended: u64,
+    /// Number of pauses that got another reason or end.
+    changed: u64,
+}
+
+impl WindowsReport {
+    /// Number of schedules whose mark is gone, so that another window can mark them.
+    pub(super) fn freed(&self) -> u64 {
+        self.unmarked + self.paused
+    }
 }
 
 /// The reason and the end of the pauses of a window.
@@ -71,6 +82,13 @@ impl Turn<'_> {
             return Ok(false);
         }
         let is_over = self.window.ends_at.utc() <= self.now;
+        // This comes first, because no pause may end before its window.
+        if self.window.state == State::Active
+            && (self.is_changed || is_over)
+            && !self.change_pauses(report).await?
+        {
+            return Ok(false);
+        }
         // If no node carried a window out in time, it still pauses its schedules for the instants
         // that have no row yet.
         let is_current = match self.window.state {
@@ -130,11 +148,14 @@ impl Turn<'_> {
 
     /// Begins a transaction that has locked the window. `None` if this node no longer leads, or if
     /// the window has been changed since it was read: then the next round works on it.
-    async fn begin(&self) -> Result<Option<DatabaseTransaction>, EngineError> {
-        let Self { core, term, window, .. } = self;
-        let Some(tx) = term.begin(&core.store, &core.clock).await? else { return Ok(None) };
-        let row = maintenance::lock(&tx, window.id).await?;
-        if row.as_ref() != Some(window) {
+    async fn begin(&mut self) -> Result<Option<DatabaseTransaction>, EngineError> {
+        let Some(tx) = self.term.begin(&self.core.store, &self.core.clock).await? else {
+            self.is_cut = true;
+            return Ok(None);
+        };
+        let row = maintenance::lock(&tx, self.window.id).await?;
+        if row.as_ref() != Some(&self.window) {
+            self.is_cut = true;
             tx.rollback().await?;
             return Ok(None);
         }
@@ -154,8 +175,9 @@ impl Turn<'_> {
 
     /// Marks the schedules that match the window, and removes the marks of those that no longer do.
     /// Returns false if the window must be read again.
-    async fn sweep(&self, report: &mut WindowsReport) -> Result<bool, EngineError> {
-        let store = &self.core.store;
+    async fn sweep(&mut self, report: &mut WindowsReport) -> Result<bool, EngineError> {
+        let core = self.core;
+        let store = &core.store;
         let search = match &self.window.search {
             None => None,
             Some(text) => match Search::parse(List::Schedules, text) {
@@ -246,8 +268,9 @@ impl Turn<'_> {
     }
 
     /// Removes the marks of schedules that were paused already when their pause should have begun.
-    async fn leave_alone(&self, report: &mut WindowsReport) -> Result<(), EngineError> {
-        let store = &self.core.store;
+    async fn leave_alone(&mut self, report: &mut WindowsReport) -> Result<(), EngineError> {
+        let core = self.core;
+        let store = &core.store;
         loop {
             let paused = store.to_leave_alone(&self.window, self.now.into(), BATCH).await?;
             if paused.is_empty() {
@@ -263,9 +286,26 @@ impl Turn<'_> {
         }
     }
 
+    /// Writes the reason and the end of the window to its pauses where they differ. Returns false
+    /// if the window must be read again.
+    async fn change_pauses(&mut self, report: &mut WindowsReport) -> Result<bool, EngineError> {
+        let (core, text) = (self.core, pause_text(&self.window));
+        let (store, now) = (&core.store, self.now.into());
+        loop {
+            let Some(tx) = self.begin().await? else { return Ok(false) };
+            let changed = store.change_pauses(&tx, self.window.id, &text, now, BATCH).await?;
+            if changed == 0 {
+                tx.rollback().await?;
+                return Ok(true);
+            }
+            store.commit(tx).await?;
+            report.changed += changed;
+        }
+    }
+
     /// Removes the marks of a cancelled window, and lets its pauses end.
     async fn release(&mut self, report: &mut WindowsReport) -> Result<(), EngineError> {
-        let (core, text) = (self.core, pause_text(&self.window));
+        let core = self.core;
         let store = &core.store;
         loop {
             let marked = store.marked(self.window.id, BATCH).await?;
@@ -276,19 +316,9 @@ impl Turn<'_> {
             report.unmarked += store.unmark(&tx, self.window.id, &marked).await?;
             store.commit(tx).await?;
         }
-        loop {
-            let Some(tx) = self.begin().await? else { return Ok(()) };
-            let now = self.now.into();
-            let ended = store.change_pauses(&tx, self.window.id, &text, now, BATCH).await?;
-            if ended == 0 {
-                let closed = ActiveModel { is_open: Set(false), ..ActiveModel::default() };
-                maintenance::update(&tx, self.window.id, closed).await?;
-                store.commit(tx).await?;
-                self.window.is_open = false;
-                return Ok(());
-            }
-            store.commit(tx).await?;
-            report.ended += ended;
+        if self.change_pauses(report).await? {
+            self.change_state(State::Cancelled, false).await?;
         }
+        Ok(())
     }
 }
