@@ -4,6 +4,7 @@
 use chrono::{DateTime, Utc};
 use entity::{
     Keys,
+    maintenance_window::{self, State},
     schedule::{ActiveModel, Model},
 };
 use sea_orm::Set;
@@ -17,10 +18,14 @@ use super::{
 };
 use crate::{
     access::Editor,
-    commands::{BadInput, Call, CommandError, Commands, Saved, audit::Entry, workflows::Resolved},
-    engine::planning::closing,
+    commands::{
+        BadInput, Call, CommandError, Commands, Saved,
+        audit::Entry,
+        workflows::{Resolved, changed_meanwhile},
+    },
+    engine::planning::{closing, windows::pause_text},
     model::{Spec, check, ledger_check::RESTORED},
-    store::{DatabaseTransaction, quotas::Usage, schedules, workflows},
+    store::{DatabaseTransaction, maintenance, quotas::Usage, schedules, workflows},
 };
 
 /// A request to restore a schedule.
@@ -36,7 +41,8 @@ pub struct Undelete {
 
 impl Commands {
     /// Restores a deleted schedule. It fires from now on; fires that were due while it was deleted
-    /// are not caught up on. It is paused if it was paused when it was deleted.
+    /// are not caught up on. It is paused if it was paused when it was deleted, unless the pause was
+    /// that of a maintenance window that is over.
     pub async fn undelete_schedule(
         &self,
         right: &Editor,
@@ -46,18 +52,26 @@ impl Commands {
         check::optional_reason(order.reason.as_deref())?;
         let (who, now) = (right.who(), self.clock.now());
         // If the caller sees no such schedule, the transaction reports that.
-        let timing = match self.visible_schedule(right.permit(), order.id).await? {
-            Some(row) => self.foresee_stored(&row).await?,
-            None => None,
+        let (timing, held_by) = match self.visible_schedule(right.permit(), order.id).await? {
+            Some(row) => (self.foresee_stored(&row).await?, row.paused_window_id),
+            None => (None, None),
         };
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
         }
         self.has_right_zones(&tx).await?;
+        // A window is locked before its schedules.
+        let window = match held_by {
+            Some(window) => maintenance::lock(&tx, window).await?,
+            None => None,
+        };
         let found = schedules::lock_deleted(&tx, order.id).await?;
         let row = found.ok_or_else(|| CommandError::not_found("deleted schedule", order.id))?;
         right.permit().over(row.namespace_id, "deleted schedule", order.id)?;
+        if row.paused_window_id != held_by {
+            return Err(changed_meanwhile());
+        }
         if let Some(module) = &row.module {
             let problem = format!("{:?} was declared by the module {module:?}", row.name);
             let help = "put it back into the module's file and deploy that";
@@ -71,7 +85,8 @@ impl Commands {
             spec.name.clone_from(name);
         }
         let workflow = self.workflow_back(&tx, &row, &spec).await?;
-        let (saved, keys) = self.write_back(&tx, &row, &spec, timing.as_ref(), now).await?;
+        let (timing, window) = (timing.as_ref(), window.as_ref());
+        let (saved, keys) = self.write_back(&tx, &row, &spec, timing, window, now).await?;
         let (version, keys) = (row.version + 1, keys.as_ref());
         let kept = self.version_row(who, row.id, version, &spec, keys, &workflow, RESTORED);
         schedules::insert_version(&tx, kept).await?;
@@ -123,6 +138,7 @@ impl Commands {
         row: &Model,
         spec: &Spec,
         timing: Option<&ForeseenTiming>,
+        window: Option<&maintenance_window::Model>,
         now: DateTime<Utc>,
     ) -> Result<(Saved, Option<Keys>), CommandError> {
         let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
@@ -140,6 +156,9 @@ impl Commands {
             enabled: Set(row.paused_at.is_none()),
             ..spec.columns()
         };
+        if row.paused_window_id.is_some() {
+            hold_or_release(&mut columns, window, now);
+        }
         if spec.max_fires.is_some_and(|max| max <= row.fire_count) {
             cursor::ScheduleCursor::none().fill(&mut columns);
         } else {
@@ -149,5 +168,28 @@ impl Commands {
         let written = schedules::undelete(tx, self.store.dialect(), row.id, columns).await;
         written.map_err(|error| name_broken(error, &spec.name))?;
         Ok((Saved { id: row.id, row: None, warnings, unset: vec![] }, keys))
+    }
+}
+
+/// Continues or ends the pause of a schedule that a maintenance window held when it was deleted.
+/// Since then, the window may have been changed, or have ended, or have been cancelled.
+fn hold_or_release(
+    columns: &mut ActiveModel,
+    window: Option<&maintenance_window::Model>,
+    now: DateTime<Utc>,
+) {
+    let is_on = |window: &&maintenance_window::Model| match window.state {
+        State::Planned | State::Active => window.ends_at.utc() > now,
+        State::Ended | State::Cancelled => false,
+    };
+    let holding = window.filter(is_on);
+    let text = holding.map(pause_text);
+    columns.enabled = Set(holding.is_none());
+    columns.paused_until = Set(text.as_ref().map(|text| text.until));
+    columns.paused_missed = Set(holding.map(|window| window.missed));
+    columns.paused_reason = Set(text.map(|text| text.reason));
+    if holding.is_none() {
+        columns.paused_by = Set(None);
+        columns.paused_at = Set(None);
     }
 }

@@ -248,7 +248,11 @@ fn declared(namespace: Uuid, module: &str, names: &[String]) -> Condition {
         .add(theirs)
 }
 
-/// Marks the schedule as deleted: it no longer fires, and its name becomes free.
+/// The window that holds a schedule. One that has paused it before is not needed any more.
+const HELD_BY: &str = "CASE WHEN enabled THEN NULL ELSE paused_window_id END";
+
+/// Marks the schedule as deleted: it no longer fires, and its name becomes free. A maintenance
+/// window that holds it stays noted, in case that it is restored.
 pub async fn delete<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -261,7 +265,7 @@ pub async fn delete<C: ConnectionTrait>(
         .col_expr(Column::Enabled, Expr::value(false))
         .col_expr(Column::PausedUntil, Expr::value(None::<Timestamp>))
         .col_expr(Column::PausedMissed, Expr::value(None::<String>))
-        .col_expr(Column::PausedWindowId, Expr::value(None::<Uuid>))
+        .col_expr(Column::PausedWindowId, Expr::cust(HELD_BY))
         .col_expr(Column::PauseFrom, Expr::value(None::<Timestamp>))
         .col_expr(Column::PauseWindowId, Expr::value(None::<Uuid>))
         .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))

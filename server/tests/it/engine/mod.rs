@@ -72,5 +72,6 @@ mod untaken;
 mod waiting_for;
 mod windows;
 mod windows_ahead;
+mod windows_ends;
 mod windows_meeting;
 pub(crate) mod world;
