@@ -1,9 +1,6 @@
 //! How schedules get their marks while a maintenance window is far ahead.
 
-use super::{
-    windows::{Site, instant},
-    world::at,
-};
+use super::{windows::Site, world::at};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -20,11 +17,11 @@ async fn schedules_are_looked_for_rarely_until_a_window_is_about_to_begin(databa
     let mut site = Site::open(database, "12:20").await;
     let window = site.plan(&Site::spec("23:00", "23:30")).await;
     let marked = Some(("23:00".to_owned(), window));
-    site.clock.set(instant("12:29"));
+    site.clock.set(second("12:20:59"));
     let first = site.schedule("0 * * * *").await;
     site.go_round("maintenance").await;
     assert_eq!(site.mark(&first).await, None);
-    site.clock.set(instant("12:30"));
+    site.clock.set(second("12:21:00"));
     site.go_round("maintenance").await;
     assert_eq!(site.mark(&first).await, marked);
 

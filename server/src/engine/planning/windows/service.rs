@@ -29,8 +29,8 @@ const TERM: Duration = Duration::from_secs(30);
 /// the time that is left. To mark a schedule in the transaction that changes it would not replace
 /// them: a search may also ask for what changes without one, such as fires that were lost.
 const SWEEP: TimeDelta = TimeDelta::seconds(5);
-/// The same for a window that begins in ten hours or later.
-const RARE_SWEEP: TimeDelta = TimeDelta::minutes(10);
+/// The same for a window that begins in an hour or later.
+const RARE_SWEEP: TimeDelta = TimeDelta::minutes(1);
 /// The part of the time until a window begins after which its schedules are looked for again.
 const PART: i32 = 60;
 /// The last look for them comes this long before a window begins.
@@ -212,8 +212,8 @@ mod tests {
     #[test]
     fn schedules_are_looked_for_more_often_as_the_beginning_comes_near() {
         assert_eq!(pace(TimeDelta::days(365)), RARE_SWEEP);
-        assert_eq!(pace(TimeDelta::hours(10)), RARE_SWEEP);
-        assert_eq!(pace(TimeDelta::hours(1)), TimeDelta::minutes(1));
+        assert_eq!(pace(TimeDelta::hours(1)), RARE_SWEEP);
+        assert_eq!(pace(TimeDelta::minutes(30)), TimeDelta::seconds(30));
         assert_eq!(pace(TimeDelta::minutes(5)), SWEEP);
         assert_eq!(pace(TimeDelta::hours(-10)), SWEEP, "the window is active");
     }
