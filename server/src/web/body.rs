@@ -1,8 +1,10 @@
 //! The bodies of requests. Each is read completely before anything else is done, within limits of
 //! size and time. A request that announces a larger body is refused before its first byte, and an
 //! unauthenticated caller cannot fill the memory with sizes that only signed-in callers may send.
+//! These have few large bodies in memory at once: otherwise one of them could fill it with many
+//! connections that each hold back their last byte.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -12,13 +14,33 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::StreamExt;
+use uuid::Uuid;
 
 use super::{auth::Asking, refusal::Refusal};
-use crate::clock::Clock;
+use crate::{
+    bulkhead::{Bulkhead, BulkheadPlace},
+    clock::Clock,
+};
 
 /// How many bytes beyond the limit are read and discarded: a client that is cut off while it sends
 /// may not be able to read the refusal.
 const THROWN_AWAY: usize = 16 * 1024 * 1024;
+
+/// A body with more bytes is large and needs a place.
+const LARGE: usize = 32 * 1024;
+/// The largest number of large bodies in memory at once: of all callers, and of one.
+const MAX_LARGE: usize = 16;
+const MAX_LARGE_OF_CALLER: usize = 6;
+/// How long a large body waits for a place. Meanwhile it is not read on.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// The places for large bodies, by caller.
+pub(super) type LargeBodies = Arc<Bulkhead<Uuid>>;
+
+/// The places for the large bodies of all routes.
+pub(super) fn large_bodies() -> LargeBodies {
+    Arc::new(Bulkhead::new(MAX_LARGE, MAX_LARGE_OF_CALLER))
+}
 
 /// Limits of a body.
 #[derive(Clone, Debug)]
@@ -30,12 +52,14 @@ pub(super) struct Bodies {
     /// Maximum time from the first byte to the last.
     pub(super) patience: Duration,
     pub(super) clock: Clock,
+    pub(super) large: LargeBodies,
 }
 
 /// Why the body could not be read.
 enum Unread {
     TooLarge,
     TooSlow,
+    TooMany,
     Broken,
 }
 
@@ -44,16 +68,23 @@ pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: N
     let asking = request.extensions().get::<Asking>();
     let is_known = asking.is_some_and(|asking| asking.viewer.is_some());
     let most = if is_known { bodies.most } else { bodies.most_of_strangers };
+    let caller = asking.map_or(Uuid::nil(), Asking::caller);
     let (head, body) = request.into_parts();
     let whole = match is_hopeless(&head.headers, most) {
         true => Err(Unread::TooLarge),
         false => {
-            let whole = bodies.clock.timeout(bodies.patience, whole(body, most)).await;
+            let whole = bodies.whole(body, most, caller);
+            let whole = bodies.clock.timeout(bodies.patience, whole).await;
             whole.unwrap_or(Err(Unread::TooSlow))
         }
     };
     match whole {
-        Ok(whole) => next.run(Request::from_parts(head, Body::from(whole))).await,
+        Ok((whole, place)) => {
+            let response = next.run(Request::from_parts(head, Body::from(whole))).await;
+            // What is made of the body takes memory as well.
+            drop(place);
+            response
+        }
         Err(why) => bodies.refusal(&why, is_known).into_response(),
     }
 }
@@ -67,24 +98,34 @@ fn is_hopeless(headers: &HeaderMap, most: usize) -> bool {
     announced.is_some_and(|bytes| bytes > most as u64)
 }
 
-async fn whole(body: Body, most: usize) -> Result<Vec<u8>, Unread> {
-    let mut pieces = body.into_data_stream();
-    let (mut whole, mut length) = (Vec::new(), 0);
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| Unread::Broken)?;
-        length += piece.len();
-        if length > most + THROWN_AWAY {
-            break;
-        } else if length > most {
-            whole = Vec::new();
-        } else {
+impl Bodies {
+    /// Reads a body of at most `most` bytes. A large one has a place.
+    async fn whole(
+        &self,
+        body: Body,
+        most: usize,
+        caller: Uuid,
+    ) -> Result<(Vec<u8>, Option<BulkheadPlace>), Unread> {
+        let mut pieces = body.into_data_stream();
+        let (mut whole, mut length, mut place) = (Vec::new(), 0, None);
+        while let Some(piece) = pieces.next().await {
+            let piece = piece.map_err(|_| Unread::Broken)?;
+            length += piece.len();
+            if length > most + THROWN_AWAY {
+                break;
+            } else if length > most {
+                (whole, place) = (Vec::new(), None);
+                continue;
+            }
+            if length > LARGE && place.is_none() {
+                let free = self.large.enter_within(caller, &self.clock, WAIT).await;
+                place = Some(free.ok_or(Unread::TooMany)?);
+            }
             whole.extend_from_slice(&piece);
         }
+        if length > most { Err(Unread::TooLarge) } else { Ok((whole, place)) }
     }
-    if length > most { Err(Unread::TooLarge) } else { Ok(whole) }
-}
 
-impl Bodies {
     fn refusal(&self, why: &Unread, is_known: bool) -> Refusal {
         let Self { most, most_of_strangers, patience, .. } = self;
         match why {
@@ -102,6 +143,13 @@ impl Bodies {
                     format!("the body did not arrive within {seconds} seconds; send it faster");
                 Refusal::new(StatusCode::REQUEST_TIMEOUT, text)
             }
+            Unread::TooMany => {
+                let text = format!(
+                    "{MAX_LARGE_OF_CALLER} bodies of more than {LARGE} bytes of yours, or \
+                     {MAX_LARGE} of all callers, are in progress; send them one after the other"
+                );
+                Refusal::too_many(text, 1)
+            }
             Unread::Broken => {
                 let text = "the body was cut off, or is not framed as HTTP requires";
                 Refusal::new(StatusCode::BAD_REQUEST, text)
@@ -112,7 +160,10 @@ impl Bodies {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
+    use std::{
+        net::{IpAddr, Ipv4Addr},
+        pin::pin,
+    };
 
     use axum::{
         Router,
@@ -123,9 +174,8 @@ mod tests {
     };
     use chrono::DateTime;
     use entity::user::Role;
-    use futures::stream;
+    use futures::{FutureExt, stream};
     use tower::Service;
-    use uuid::Uuid;
 
     use super::*;
     use crate::{
@@ -135,8 +185,8 @@ mod tests {
     };
 
     fn bodies(clock: &ManualClock) -> Bodies {
-        let patience = Duration::from_secs(30);
-        Bodies { most: 100, most_of_strangers: 10, patience, clock: clock.clock() }
+        let (patience, clock) = (Duration::from_secs(30), clock.clock());
+        Bodies { most: 100, most_of_strangers: 10, patience, clock, large: large_bodies() }
     }
 
     async fn ask(bodies: Bodies, is_known: bool, request: Request) -> (StatusCode, String) {
@@ -151,7 +201,7 @@ mod tests {
             .layer(Extension(asking));
         let answer = router.call(request).await.unwrap();
         let status = answer.status();
-        let text = to_bytes(answer.into_body(), 10_000).await.unwrap();
+        let text = to_bytes(answer.into_body(), 1_000_000).await.unwrap();
         (status, String::from_utf8(text.to_vec()).unwrap())
     }
 
@@ -186,6 +236,27 @@ mod tests {
         let mut huge = request(never);
         huge.headers_mut().insert(header::CONTENT_LENGTH, (1_u64 << 30).into());
         assert_eq!(ask(bodies(&clock), true, huge).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    }
+
+    #[tokio::test]
+    async fn a_caller_has_few_large_bodies_in_memory() {
+        let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+        let limits = Bodies { most: 2 * LARGE, ..bodies(&clock) };
+        let held: Vec<_> =
+            (0..MAX_LARGE_OF_CALLER).map(|_| limits.large.try_enter(Uuid::nil())).collect();
+        assert!(held.iter().all(Option::is_some));
+        let large = || request(Body::from("x".repeat(LARGE + 1)));
+        let mut waits = pin!(ask(limits.clone(), true, large()));
+        assert!(waits.as_mut().now_or_never().is_none(), "it waits for a place");
+        let small = request(Body::from("x".repeat(LARGE)));
+        assert_eq!(ask(limits.clone(), true, small).await.0, StatusCode::OK);
+        clock.pass(WAIT);
+        let (status, text) = waits.await;
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{text}");
+        drop(held);
+        assert_eq!(ask(limits.clone(), true, large()).await.0, StatusCode::OK);
+        // Its place is free again.
+        assert_eq!(ask(limits, true, large()).await.0, StatusCode::OK);
     }
 
     #[tokio::test]
