@@ -31,8 +31,9 @@ use crate::{
 
 /// Maximum size of a body for `/graphql`. A module file may be large.
 pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
-/// Maximum size of a body from an unauthenticated caller, who is only asked to sign in.
-const STRANGERS_BODY: usize = 64 * 1024;
+/// Maximum size of a body from an unauthenticated caller, who is only asked to sign in: enough for
+/// the largest document and its variables.
+const STRANGERS_BODY: usize = 16 * 1024;
 /// Maximum size of a body for sign-in: enough for a name and a password.
 const AUTH_BODY: usize = 4 * 1024;
 /// Minimum size of a compressed answer, in bytes: a smaller one fits into one packet anyway.

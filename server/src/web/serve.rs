@@ -30,6 +30,9 @@ use crate::{
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a connection without an ordinary place may take to send the head of its request.
 const KEPT_HEAD: Duration = Duration::from_secs(5);
+/// Maximum size of the head of a request, which a connection holds in memory until it is complete.
+/// hyper would hold 400 KB, and an address may have thousands of connections.
+const MAX_HEAD: usize = 32 * 1024;
 /// Files that the process needs in addition to connections, targets and the database: the log, the
 /// console, the nodes' notifications.
 const OTHER_FILES: u64 = 64;
@@ -201,6 +204,7 @@ impl ClientConnection {
         // front.
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(!is_kept);
+        http.max_buf_size(MAX_HEAD);
         let service = service_fn(move |request| requests.clone().answer(request));
         let mut connection = pin!(http.serve_connection(stream, service).with_upgrades());
         let mut is_ending = false;

@@ -1,6 +1,7 @@
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
+    time::Duration,
 };
 
 use tokio::{
@@ -8,7 +9,7 @@ use tokio::{
     net::TcpSocket,
 };
 
-use super::{answer, connect, status};
+use super::{answer, connect, sockets::memory, status};
 use crate::support::{Server, TestDatabase};
 
 const GET: &str = "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
@@ -40,6 +41,28 @@ async fn half_sent_requests_of_one_address_keep_nobody_out() {
     let mut told = String::new();
     other.read_to_string(&mut told).await.unwrap();
     assert_eq!(status(&told), 200, "{told}");
+    drop(held);
+}
+
+#[tokio::test]
+async fn unfinished_heads_of_strangers_hold_little_memory() {
+    let database = TestDatabase::sqlite().await;
+    let limits = "connections.max = 400\nconnections.per_address = 300";
+    let server = Server::start_configured(&database, limits);
+    let head = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}", "x".repeat(300_000));
+    let before = memory(&server).await;
+    let held: Vec<TcpStream> = (0..200)
+        .map(|_| {
+            let mut stream = connect(&server);
+            stream.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
+            // A client that sends too much is cut off.
+            let _ = stream.write_all(head.as_bytes());
+            stream
+        })
+        .collect();
+    let after = memory(&server).await;
+    // All heads together have 60 MB.
+    assert!(after - before < 30e6, "{before} to {after}");
     drop(held);
 }
 

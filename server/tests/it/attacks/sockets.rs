@@ -218,7 +218,7 @@ async fn too_large_a_message_ends_a_socket_with_a_code() {
 }
 
 /// The memory of the server, in bytes.
-async fn memory(server: &Server) -> f64 {
+pub(super) async fn memory(server: &Server) -> f64 {
     let text = server.get("/metrics").send().await.unwrap().text().await.unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("process_resident_memory_bytes "));
     line.unwrap_or_else(|| panic!("no memory in {text}")).parse().unwrap()
