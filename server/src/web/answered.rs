@@ -133,7 +133,7 @@ pub(super) fn is_graphql(path: &str) -> bool {
 }
 
 /// The error code of a refusal.
-fn code(status: StatusCode) -> &'static str {
+pub(super) fn code(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "UNAUTHENTICATED",
         StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST => "FORBIDDEN",

@@ -31,6 +31,16 @@ impl Refusal {
         Self { status, error: error.into(), code: None, header: None }
     }
 
+    /// The status of the answer.
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The text of the answer.
+    pub(super) fn into_text(self) -> String {
+        self.error
+    }
+
     /// Answers that the session was opened with a one-time password, which must be replaced first.
     pub(super) fn password_change() -> Self {
         let refused = Self::new(StatusCode::FORBIDDEN, PASSWORD_CHANGE);

@@ -16,10 +16,11 @@ use tokio::sync::{Semaphore, mpsc};
 use uuid::Uuid;
 
 use super::{
-    Web,
+    Web, answered,
     auth::{self, Asking, Credential},
     counter::CountedItem,
     inbound::Inbound,
+    refusal::Refusal,
     transport::{
         self, INIT_TIMEOUT, OutgoingMessage, RefusedSocket, Responses, SocketProtocol,
         UNAUTHORIZED, closing,
@@ -240,7 +241,7 @@ async fn watch(
                 Ok(Some(now)) if now.id != *id || now.grants != *grants => {
                     return (axum::extract::ws::close_code::RESTART, "The rights have changed");
                 }
-                Ok(Some(_)) | Err(()) => {}
+                Ok(Some(_)) | Err(_) => {}
             }
         }
         silent = if heard.swap(false, Ordering::Relaxed) { 0 } else { silent + 1 };
@@ -255,8 +256,8 @@ async fn watch(
 
 impl SocketClient {
     /// The current user. Fails if the database does not answer: then no user's rights are known.
-    async fn viewer(&self, web: &Web) -> Result<Option<Viewer>, ()> {
-        self.credential.viewer(web, self.address).await.map_err(drop)
+    async fn viewer(&self, web: &Web) -> Result<Option<Viewer>, Refusal> {
+        self.credential.viewer(web, self.address).await
     }
 }
 
@@ -304,10 +305,7 @@ impl Gate {
                 Ok(request.data(Viewer { reason, ..viewer }))
             }
             Ok(None) => Ok(request),
-            Err(()) => {
-                let text = "the server could not look the sender up; its log says why";
-                Err(refusal("INTERNAL", text.to_owned()))
-            }
+            Err(refused) => Err(refusal(answered::code(refused.status()), refused.into_text())),
         }
     }
 }

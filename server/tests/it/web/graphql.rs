@@ -1,4 +1,7 @@
+use std::time::Duration;
+
 use reqwest::{StatusCode, header};
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
 use crate::support::{Command, Server, Socket, TestDatabase, cookie, on_both};
@@ -133,6 +136,31 @@ async fn a_socket_has_the_current_rights_of_its_opener() {
     // A socket that never sends credentials does not stay open either.
     assert_eq!(person.closed().await, Some(4401));
     assert_eq!(program.closed().await, Some(4401));
+}
+
+#[tokio::test]
+async fn a_socket_says_that_the_database_cannot_serve_it() {
+    let database = TestDatabase::postgres().await;
+    let token = token(&database, "ci");
+    let server = Server::start(&database);
+    let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
+    socket.init(json!({ "token": token })).await.unwrap();
+    let lock = database.store.begin().await.unwrap();
+    let held = "SET LOCAL idle_in_transaction_session_timeout = 0";
+    lock.execute_unprepared(held).await.unwrap();
+    lock.execute_unprepared("LOCK TABLE api_token IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    // For a moment, the token is known from before.
+    let refused = async {
+        loop {
+            let answer = socket.ask("{ me { name } }").await;
+            if answer.is_array() {
+                return answer;
+            }
+        }
+    };
+    let refused = tokio::time::timeout(Duration::from_secs(60), refused).await.unwrap();
+    assert_eq!(refused[0]["extensions"]["code"], "UNAVAILABLE", "{refused}");
+    drop(lock);
 }
 
 #[tokio::test]
