@@ -26,6 +26,8 @@ pub(super) enum RefusalKind {
     Host,
     /// The request comes from a page of another site.
     Site,
+    /// The browser returns from a sign-in that it did not begin.
+    SignIn,
     /// The server failed to answer.
     Failed,
 }
@@ -37,6 +39,7 @@ impl RefusalKind {
             Self::Socket => "socket",
             Self::Host => "host",
             Self::Site => "site",
+            Self::SignIn => "sign-in",
             Self::Failed => "failed",
         }
     }

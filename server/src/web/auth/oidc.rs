@@ -22,7 +22,11 @@ use crate::{
     access::oidc::{Identity, OidcError, Provider, SignInOutcome, join},
     store::{StoreError, users},
     telemetry::SignIn,
-    web::{Web, refusal::Refusal, refusals::cut},
+    web::{
+        Web,
+        refusal::Refusal,
+        refusals::{RefusalKind, cut},
+    },
 };
 
 /// The key of the pending sign-ins in the session's data.
@@ -144,7 +148,8 @@ pub(in crate::web) async fn callback(
     let Ok(Query(returned)) = returned else { return Ok(not_begun()) };
     let Some(pending) = taken(&session, returned.state.as_deref(), web.clock.now()).await? else {
         web.telemetry.metrics().sign_in(SignIn::Refused);
-        tracing::warn!(%address, "a browser returned from a sign-in that it did not begin");
+        // Everybody may cause this as often as they like, so it is counted.
+        web.refusals.note(RefusalKind::SignIn, &address.to_string());
         return Ok(not_begun());
     };
     let issuer = &provider.settings().issuer;

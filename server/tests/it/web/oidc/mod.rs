@@ -293,6 +293,14 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     assert_eq!(ada.me(&server).await["name"], "ada");
     assert_eq!(eve.me(&server).await, Value::Null);
 
+    // However often browsers come that were not sent away, the log says it once a minute.
+    for _ in 0..100 {
+        let answer = server.get("/auth/oidc/callback?state=x&code=y").send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
+    }
+    let log = server.logged("refused requests").await;
+    assert!(log.matches("refused requests").count() < 5, "{log}");
+
     // If the provider refuses the sign-in, the page does not repeat the provider's text.
     let mut eve = Browser::new();
     let state = value(&eve.leave(&server, "/").await, "state");
