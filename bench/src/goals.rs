@@ -101,6 +101,8 @@ pub(crate) const P28: Goal = at_most("P28", 3.0, 1.5);
 pub(crate) const SIEGE_LATE: Goal = at_most("siege", 250.0, 100.0);
 /// The growth of the server's memory during an attack, in megabytes.
 pub(crate) const SIEGE_MEMORY: Goal = at_most("siege", 100.0, 25.0);
+/// The server's CPU for each request or connection of an unauthenticated caller, in milliseconds.
+pub(crate) const SIEGE_CPU: Goal = at_most("siege", 50.0, 10.0);
 
 impl Goal {
     /// A word for how a figure compares with the goal.

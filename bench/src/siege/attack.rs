@@ -36,6 +36,8 @@ pub(super) enum Attack {
     Sockets,
     /// Unauthenticated callers send a large message over a WebSocket.
     LargeMessages,
+    /// A viewer sends the largest bodies over many connections, and holds back their ends.
+    Bodies,
     /// Unauthenticated callers open connections that begin HTTP/2 and then stop.
     Prefaces,
     /// Unauthenticated callers send only half the head of a request.
@@ -45,7 +47,7 @@ pub(super) enum Attack {
 }
 
 impl Attack {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Calm,
         Self::DeepTemplates,
         Self::WideTemplates,
@@ -57,6 +59,7 @@ impl Attack {
         Self::Hanging,
         Self::Sockets,
         Self::LargeMessages,
+        Self::Bodies,
         Self::Prefaces,
         Self::Heads,
         Self::Origins,
@@ -75,9 +78,31 @@ impl Attack {
             Self::Hanging => "900 requests that hang",
             Self::Sockets => "silent WebSockets",
             Self::LargeMessages => "large messages over WebSockets",
+            Self::Bodies => "large bodies without an end",
             Self::Prefaces => "beginnings of HTTP/2",
             Self::Heads => "half-sent heads",
             Self::Origins => "long origins of other sites",
+        }
+    }
+
+    /// Whether the callers have no session and no token.
+    pub(super) fn is_by_strangers(self) -> bool {
+        match self {
+            Self::Introspection
+            | Self::Sockets
+            | Self::LargeMessages
+            | Self::Prefaces
+            | Self::Heads
+            | Self::Origins => true,
+            Self::Calm
+            | Self::DeepTemplates
+            | Self::WideTemplates
+            | Self::Previews
+            | Self::Zones
+            | Self::Listings
+            | Self::Crowd
+            | Self::Hanging
+            | Self::Bodies => false,
         }
     }
 
@@ -125,6 +150,17 @@ impl Attack {
                 // The header of a masked text frame of a megabyte, and half of its content.
                 begun.extend([0x81, 0xFF, 0, 0, 0, 0, 0, 0x10, 0, 0, 1, 2, 3, 4]);
                 begun.resize(begun.len() + 512 * 1024, b'x');
+                hold(camp, clock, time, &begun).await
+            }
+            Self::Bodies => {
+                let head = format!(
+                    "POST /graphql HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
+                     content-type: application/json\r\ncontent-length: 4000000\r\n\r\n",
+                    camp.address(),
+                    camp.viewer
+                );
+                let mut begun = head.into_bytes();
+                begun.resize(begun.len() + 3_900_000, b' ');
                 hold(camp, clock, time, &begun).await
             }
             Self::Prefaces => hold(camp, clock, time, b"PRI * HT").await,

@@ -2,7 +2,8 @@
 //! a schedule of another namespace fires every second.
 //!
 //! The receiver of that schedule's requests is the evidence: it records when each arrives. The
-//! scenario also measures the slowest answer of `/livez` and the growth of the server's memory.
+//! scenario also measures the slowest answer of `/livez`, the growth of the server's memory, and
+//! the CPU of each request of an unauthenticated caller.
 //! Each attack has a fresh server, and is limited in count and time.
 //!
 //! - `attack`: the attacks, one variant each.
@@ -74,6 +75,11 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
                 .goal("memory gained, MB", of(|round| round.gained_mb), goals::SIEGE_MEMORY)
                 .line("CPU seconds of the server", of(|round| round.cpu))
                 .line("requests answered", of(|round| round.answered));
+            let cpu_of_each = of(|round| round.cpu * 1_000.0 / round.answered.max(1.0));
+            let table = match attack.is_by_strangers() {
+                true => table.goal("CPU ms of each", cpu_of_each, goals::SIEGE_CPU),
+                false => table,
+            };
             table.print();
             findings.add(table);
         }
