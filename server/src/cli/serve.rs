@@ -6,8 +6,8 @@ use secrecy::ExposeSecret;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{
-    CliError, client::ClientError, flags::Settings, modules::ModuleFile, offline::local_operator,
-    output,
+    CliError, client::ClientError, doctor, flags::Settings, modules::ModuleFile,
+    offline::local_operator, output,
 };
 use crate::{
     access::{NewUser, PasswordUse, add_user, random_password},
@@ -41,6 +41,10 @@ impl Serve {
         let node = config.node_name(config.listen);
         let place = self.settings.place.leads_to_database(&config);
         let telemetry = Telemetry::start(&config.log, &config.otlp, &node, clock.clone())?;
+        let file = self.settings.place.file();
+        if let Some((problem, help)) = file.and_then(|file| doctor::open_configuration(&file)) {
+            tracing::warn!(%problem, %help, "the configuration file is open to other users");
+        }
         // Signals are handled from here on, so that a signal during the start is not lost.
         let app = App::start(config, Arc::new(telemetry), clock.clone()).await?;
         if let Err(error) = self.prepare(&app, &clock, &place, sources).await {

@@ -70,6 +70,13 @@ impl Doctor {
     }
 }
 
+/// What is wrong with a configuration file that contains secrets and that every user of the machine
+/// may read, and the remedy.
+pub(super) fn open_configuration(file: &std::path::Path) -> Option<(String, String)> {
+    let finding = place::configuration(file)?;
+    Some((finding.found, finding.help.unwrap_or_default()))
+}
+
 fn configuration(file: Option<&std::path::Path>) -> Finding {
     let from = match file {
         Some(file) => format!("'{}' and the environment are good", file.display()),

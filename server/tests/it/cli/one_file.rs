@@ -68,6 +68,23 @@ async fn a_file_that_others_may_read_is_told_at_the_start() {
 }
 
 #[tokio::test]
+async fn a_configuration_with_a_secret_that_others_may_read_is_told_at_the_start() {
+    let database = TestDatabase::sqlite().await;
+    let said = "the configuration file is open to other users";
+    let key = "ab".repeat(32);
+    let server = Server::start_configured(&database, &format!("secrets.key = \"{key}\""));
+    let log = server.logged("listening").await;
+    assert!(log.contains(said) && log.contains("secrets.key"), "{log}");
+    assert!(log.contains("chmod o=") && !log.contains(&key), "{log}");
+    assert_eq!(server.stop(), 0);
+
+    let server = Server::start_configured(&database, "health.missed = 7");
+    let log = server.logged("listening").await;
+    assert!(!log.contains(said), "{log}");
+    assert_eq!(server.stop(), 0);
+}
+
+#[tokio::test]
 async fn a_file_that_is_moved_under_the_server_is_told_until_it_is_back() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
