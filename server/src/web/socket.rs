@@ -88,6 +88,8 @@ struct SocketClient {
     reason: Option<String>,
     /// The user when the socket was opened, and their grants.
     known: Option<(Uuid, Grants)>,
+    /// The key under which the limits for each caller count the user.
+    caller: Option<Uuid>,
     /// The client's slot among the sockets that one person may have.
     _place: Option<CountedItem<Uuid>>,
 }
@@ -205,6 +207,7 @@ async fn identify(
     let viewer = viewer.map_err(failed)?;
     let of_person = |viewer: &Viewer| web.sockets.of_person(viewer.caller);
     let place = viewer.as_ref().map(of_person).transpose()?;
+    let caller = viewer.as_ref().map(|viewer| viewer.caller);
     let known = viewer.map(|viewer| (viewer.id, viewer.grants));
     if known.is_some() {
         inbound.lift();
@@ -212,7 +215,7 @@ async fn identify(
     if known.is_none() && matches!(credential, Credential::Token(_)) {
         return Err(RefusedSocket::unauthorized("this token is unknown, expired or revoked"));
     }
-    Ok(SocketClient { credential, address, reason, known, _place: place })
+    Ok(SocketClient { credential, address, reason, known, caller, _place: place })
 }
 
 /// Returns when the socket must be closed, and why.
@@ -279,11 +282,18 @@ impl Gate {
                 let refusal = refusal("RATE_LIMITED", text);
                 return stream::iter([(refusal, AnswerPlace::default())]).boxed();
             };
+            let of_person = match gate.of_person() {
+                Ok(of_person) => of_person,
+                Err(text) => {
+                    let refusal = refusal("RATE_LIMITED", text);
+                    return stream::iter([(refusal, AnswerPlace::default())]).boxed();
+                }
+            };
             match gate.identified(request).await {
                 Ok(request) => {
                     let events = api::execute_stream(&gate.web.schema, request);
-                    // The slot is released when the operation has ended.
-                    events.inspect(move |_| _ = &place).boxed()
+                    // The slots are released when the operation has ended.
+                    events.inspect(move |_| _ = (&place, &of_person)).boxed()
                 }
                 Err(refusal) => stream::iter([(refusal, AnswerPlace::default())]).boxed(),
             }
@@ -293,6 +303,12 @@ impl Gate {
 }
 
 impl Gate {
+    /// Counts one more operation of the socket's user; `None` for an unauthenticated client.
+    fn of_person(&self) -> Result<Option<CountedItem<Uuid>>, String> {
+        let caller = self.opened.get().and_then(|opened| opened.caller);
+        caller.map(|caller| self.web.sockets.operation_of(caller)).transpose()
+    }
+
     async fn identified(&self, request: Request) -> Result<Request, Response> {
         if self.web.draining.is_cancelled() {
             let text = "this server is being stopped; ask another one, or try again later";

@@ -1,5 +1,5 @@
-//! Limits how many WebSockets an address and a person may hold. Each socket also holds a
-//! connection's place.
+//! Limits how many WebSockets an address and a person may hold, and how many operations are in
+//! progress on all sockets of a person. Each socket also holds a connection's place.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -8,6 +8,10 @@ use uuid::Uuid;
 use super::counter::{CountedItem, ItemCounter};
 use crate::{access::network, config};
 
+/// Maximum number of operations in progress on all sockets of a person. Each subscription reads the
+/// database once a second, and up to twenty times a second while much happens.
+const MAX_OPERATIONS_OF_PERSON: usize = 200;
+
 /// The open sockets of this server. Cheap to clone; clones share one count.
 #[derive(Clone, Debug)]
 pub(super) struct Sockets {
@@ -15,6 +19,7 @@ pub(super) struct Sockets {
     max_of_person: usize,
     addresses: Arc<ItemCounter<IpAddr>>,
     people: Arc<ItemCounter<Uuid>>,
+    operations: Arc<ItemCounter<Uuid>>,
 }
 
 impl Sockets {
@@ -25,6 +30,7 @@ impl Sockets {
             max_of_person: many(limits.sockets_per_person),
             addresses: Arc::default(),
             people: Arc::default(),
+            operations: Arc::default(),
         }
     }
 
@@ -46,6 +52,16 @@ impl Sockets {
             format!(
                 "you have {max} sockets open, the maximum (connections.sockets_per_person); close \
                  some"
+            )
+        })
+    }
+
+    /// Counts one more operation in progress of a user, a service account or a token.
+    pub(super) fn operation_of(&self, id: Uuid) -> Result<CountedItem<Uuid>, String> {
+        self.operations.take(id, MAX_OPERATIONS_OF_PERSON).ok_or_else(|| {
+            format!(
+                "you have {MAX_OPERATIONS_OF_PERSON} operations in progress on all of your \
+                 sockets, the maximum; end some"
             )
         })
     }

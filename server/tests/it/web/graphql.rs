@@ -199,6 +199,32 @@ async fn a_socket_has_a_hundred_operations_at_the_most() {
 }
 
 #[tokio::test]
+async fn a_person_has_two_hundred_operations_on_all_sockets() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let server = Server::start(&database);
+    let payload = json!({ "query": "subscription { runEvents { cursor } }" });
+    let mut held = Vec::new();
+    for count in [99, 99, 10] {
+        let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
+        socket.init(json!({ "token": token })).await.unwrap();
+        for id in 1_000..1_000 + count {
+            let id = id.to_string();
+            socket.send(json!({ "id": id, "type": "subscribe", "payload": payload })).await;
+        }
+        if count == 99 {
+            // An answer shows that the operations before it have begun.
+            assert_eq!(socket.ask("{ me { name } }").await["data"]["me"]["name"], "token/ci");
+        }
+        held.push(socket);
+    }
+    let answer = held[2].next().await.unwrap();
+    let error = answer["payload"].get(0).unwrap_or(&answer["payload"]["errors"][0]);
+    assert_eq!(error["extensions"]["code"], "RATE_LIMITED", "{answer}");
+    assert!(error["message"].as_str().unwrap().contains("all of your sockets"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_body_that_is_no_request_is_refused() {
     let database = TestDatabase::sqlite().await;
     let token = token(&database, "ci");
