@@ -18,13 +18,16 @@ use super::{
     inbound::{Inbound, STRANGERS_SOCKET},
     refusal::Refusal,
     refusals::RefusalKind,
-    router::GRAPHQL_BODY,
     transport::SocketProtocol,
 };
 use crate::api::{self, AnswerPlace};
 
 /// Size of the pieces in which a socket is read, and of the write buffer of each client, in bytes.
 const PIECE: usize = 4 * 1024;
+
+/// Maximum size of a message over a socket. It is smaller than that of a body, because a person may
+/// hold back the ends of messages on many sockets at once.
+const MESSAGE: usize = 1024 * 1024;
 
 /// Executes queries and mutations: JSON only, within the router's limit. The library's own
 /// extractor would also accept uploads and read without a limit.
@@ -98,9 +101,8 @@ pub(super) async fn subscribe(
     if asking.viewer.is_none() {
         inbound.limit(STRANGERS_SOCKET);
     }
-    // A document may be as large here as with POST.
     let upgrade = upgrade.protocols(SocketProtocol::NAMES);
-    let upgrade = upgrade.max_message_size(GRAPHQL_BODY).max_frame_size(GRAPHQL_BODY);
+    let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
     upgrade.read_buffer_size(PIECE).on_upgrade(async move |socket| {
         super::socket::serve(socket, protocol, web, asking, inbound).await;
         drop(place);

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Maximum size of a body for `/graphql`. A module file may be large.
-pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
+const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
 /// Maximum size of a body from an unauthenticated caller, who is only asked to sign in: enough for
 /// the largest document and its variables.
 const STRANGERS_BODY: usize = 16 * 1024;

@@ -212,7 +212,7 @@ async fn too_large_a_message_ends_a_socket_with_a_code() {
     stream.write_all(&text(&init)).unwrap();
     let mut ack = [0; 25];
     stream.read_exact(&mut ack).unwrap();
-    stream.write_all(&frame(5_000_000, 100)).unwrap();
+    stream.write_all(&frame(1_100_000, 100)).unwrap();
     let (code, reason) = close_frame(&rest(stream));
     assert!(code == 1009 && reason.contains("too long"), "{code} {reason}");
 }
