@@ -57,6 +57,10 @@ async fn leftovers_of_a_killed_server_are_removed_and_files_in_use_stay() {
     assert_eq!(next.stop(), 0);
     assert_eq!(alive.server.stop(), 0);
     assert_eq!(left(temp), (0, 0));
+
+    // The next life of the killed server says what it took over.
+    let log = server(&two, temp).logged("recovery took over lost work").await;
+    assert!(log.contains("lost_runs=1"), "{log}");
 }
 
 /// The process that starts a server's programs.
