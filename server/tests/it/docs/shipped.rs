@@ -1,5 +1,5 @@
-//! Compose files, packages, the GitHub action and the pre-commit hook: they call the binary as it
-//! is. Nothing here builds an image.
+//! Compose files, packages, the GitHub action, the pre-commit hook and the workflow of a release: they
+//! call the binary as it is. Nothing here builds an image.
 
 use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
@@ -217,4 +217,41 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     for name in inputs.keys().filter(|name| *name != "binary" && *name != "strict") {
         assert!(document.contains(&format!("{name}: ")), "the how-to does not show {name}");
     }
+}
+
+#[test]
+fn the_how_to_verifies_what_the_workflow_of_a_release_signs() {
+    const WORKFLOW: &str = ".github/workflows/release.yaml";
+    let workflow = yaml(WORKFLOW);
+    let scripts = |job: &str| -> String {
+        let steps = workflow["jobs"][job]["steps"].as_array().unwrap();
+        steps.iter().filter_map(|step| step["run"].as_str()).collect()
+    };
+    let signs = scripts("release");
+    let document = repository("docs/how-to/verify-a-release.md");
+    // The files of the signature, and the identity in the certificate: the workflow at a tag.
+    assert!(
+        signs.contains("cosign sign-blob --yes --bundle SHA256SUMS.sigstore.json SHA256SUMS\n")
+    );
+    assert!(document.contains("verify-blob SHA256SUMS --bundle SHA256SUMS.sigstore.json "));
+    assert!(repository(WORKFLOW).contains("    tags: [\"v*\"]\n"));
+    assert!(document.contains(&format!("/carillon/{WORKFLOW}@refs/tags/v$version\"")));
+    assert_eq!(workflow["jobs"]["release"]["permissions"]["id-token"], "write");
+    // The tag of the image is what the chart and the compose files expect: the version alone.
+    assert!(signs.contains("version=${GITHUB_REF_NAME#v}\n"));
+    assert!(signs.contains("cosign sign --yes \"$image@$digest\"\n"));
+    assert!(document.contains("cosign verify \"$image:$version\" "));
+    assert!(scripts("image").contains(":${GITHUB_REF_NAME#v}\" >> \"$GITHUB_OUTPUT\""));
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(document.contains(&format!("owner=OWNER version={version}\n")), "another version");
+    // The release takes the packages by the name under which they were uploaded.
+    let step = |job: &str, action: &str| {
+        let steps = workflow["jobs"][job]["steps"].as_array().unwrap();
+        let uses =
+            |step: &&Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with(action));
+        steps.iter().find(uses).unwrap_or_else(|| panic!("{job} has no {action}")).clone()
+    };
+    let uploaded = step("build", "actions/upload-artifact")["with"]["name"].clone();
+    assert!(uploaded.as_str().unwrap().starts_with("dist-"));
+    assert_eq!(step("release", "actions/download-artifact")["with"]["pattern"], "dist-*");
 }
