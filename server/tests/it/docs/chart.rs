@@ -201,6 +201,7 @@ pub(super) fn everything() -> Renderer {
         ("/ingress/className", json!("nginx")),
         ("/ingress/tlsSecret", json!("carillon-tls")),
         ("/ingress/annotations", json!({ "a": "b" })),
+        ("/watch/existingSecret", json!("carillon-watch")),
         ("/serviceMonitor/enabled", json!(true)),
         ("/serviceMonitor/labels", json!({ "release": "prometheus" })),
         ("/prometheusRule/enabled", json!(true)),
@@ -257,6 +258,12 @@ fn the_chart_renders_what_is_enabled_and_nothing_else() {
     let monitor = of_kind(&all, "ServiceMonitor");
     assert_eq!(monitor["spec"]["jobLabel"], "app.kubernetes.io/name");
     assert_eq!(monitor["spec"]["endpoints"][0]["path"], "/metrics");
+    // Prometheus presents the token that the nodes ask for.
+    let token = json!({ "name": "carillon-watch", "key": "token" });
+    assert_eq!(monitor["spec"]["endpoints"][0]["authorization"]["credentials"], token);
+    let variables = pod["containers"][0]["env"].as_array().unwrap();
+    let variable = variables.iter().find(|variable| variable["name"] == "CARILLON_WATCH__TOKEN");
+    assert_eq!(variable.unwrap()["valueFrom"]["secretKeyRef"], token);
     let ingress = &of_kind(&all, "Ingress")["spec"];
     assert_eq!(ingress["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"], "cron");
 }

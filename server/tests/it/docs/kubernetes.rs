@@ -88,8 +88,12 @@ fn assert_operators(manifest: &Value) {
             assert_fields(&spec["selector"], &["matchLabels"], &[]);
             assert_texts(&spec["selector"]["matchLabels"]);
             for endpoint in items(&spec["endpoints"]) {
-                assert_fields(endpoint, &["port"], &["interval", "path"]);
+                assert_fields(endpoint, &["port"], &["authorization", "interval", "path"]);
                 assert_duration(&endpoint["interval"]);
+                if let Some(authorization) = endpoint.get("authorization") {
+                    assert_fields(authorization, &["credentials"], &["type"]);
+                    assert_fields(&authorization["credentials"], &["key"], &["name", "optional"]);
+                }
             }
         }
         "PrometheusRule" => {
