@@ -3,6 +3,7 @@
 //!
 //! - `links`: links and anchors, and the site's table of contents
 //! - `tutorial`: docs/tutorial.md, step by step
+//! - `events`: docs/how-to/follow-events.md, its subscription
 //! - `reference`: the pages that are generated from the schemas
 //! - `examples`: examples/, each linted and deployed
 //! - `runbooks`: docs/runbooks and the alert rules
@@ -13,6 +14,7 @@
 //! - `installed`: the `.deb`, installed and served from
 
 mod chart;
+mod events;
 mod examples;
 mod installed;
 mod kubernetes;
