@@ -96,13 +96,14 @@ test: rust test-packages test-rust test-console test-clients test-browser ## Run
 # All at once and first: who must ask somebody to install them asks once.
 .PHONY: test-packages
 test-packages:
-	@scripts/packages cc chromium postgres faketime redis rabbitmq brokers clients cargo-nextest kubernetes-validate
+	@scripts/packages cc chromium postgres faketime redis rabbitmq brokers clients cargo-nextest helm kubernetes-validate
 
 .PHONY: test-rust
 test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everything but the console, with a PostgreSQL of their own
 	@scripts/packages cc postgres faketime redis rabbitmq
 	@scripts/python-tools cargo-nextest
 	@scripts/python-tools brokers
+	@scripts/python-tools helm
 	@scripts/python-tools kubernetes-validate
 	@scripts/promtool
 	@scripts/with-postgres cargo nextest run $(if $(CI),--profile ci) $(TEST_THREADS) $(RUST)

@@ -1,5 +1,6 @@
 //! The Helm chart, without Helm: this renders the parts of its template language that the chart
-//! uses, and refuses everything else. The result is checked like the plain manifests.
+//! uses, and refuses everything else. The result is checked like the plain manifests, and compared
+//! with what Helm renders by `helm`.
 
 use std::fs;
 
@@ -57,6 +58,11 @@ impl Renderer {
             values: json!({ "Values": values, "Chart": chart, "Release": release }),
             helpers: repository(&format!("{CHART}/templates/_helpers.tpl")),
         }
+    }
+
+    /// All values, as the templates get them.
+    pub(super) fn values(&self) -> &Value {
+        &self.values["Values"]
     }
 
     fn template(&self, name: &str) -> String {

@@ -8,6 +8,7 @@
 //! - `examples`: examples/, each linted and deployed
 //! - `runbooks`: docs/runbooks and the alert rules
 //! - `chart`: the Helm chart, without Helm
+//! - `helm`: the chart by Helm itself, where it is there
 //! - `kubernetes`: the chart and the plain manifests, by the schemas of Kubernetes
 //! - `states`: the diagrams of docs/ARCHITECTURE.md
 //! - `shipped`: compose files, packages, the action and the hook
@@ -16,6 +17,7 @@
 mod chart;
 mod events;
 mod examples;
+mod helm;
 mod installed;
 mod kubernetes;
 mod links;
