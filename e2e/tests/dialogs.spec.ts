@@ -1,6 +1,6 @@
 import type { Locator, Page } from "@playwright/test";
 
-import { hasNoViolations } from "../support/axe.ts";
+import { openDialogHasNoViolations } from "../support/axe.ts";
 import type { Server } from "../support/server.ts";
 import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
@@ -66,15 +66,7 @@ async function look(page: Page, opens: Locator, name: string): Promise<void> {
   await opens.click();
   const dialog = page.getByRole("dialog", { name, exact: true });
   await expect(dialog).toBeVisible();
-  await expect(dialog.locator(".loading")).toHaveCount(0);
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [1440, 390]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      await hasNoViolations(page, `${name}, ${colorScheme}, ${width} wide`, "dialog[open]");
-    }
-  }
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await openDialogHasNoViolations(page, name);
   await dialog.getByRole("button", { name: "Close", exact: true }).first().click();
   await expect(dialog).toBeHidden();
 }

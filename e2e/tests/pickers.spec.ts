@@ -1,6 +1,6 @@
 import type { Locator, Page } from "@playwright/test";
 
-import { hasNoViolations } from "../support/axe.ts";
+import { hasNoViolations, hasNoViolationsInThemes, LOOKS } from "../support/axe.ts";
 import { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
@@ -202,37 +202,36 @@ test("tags, workflows and calendars beyond those that the server lists at once a
   await expect(calendars).toHaveValue("days-000, days-119");
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of [1440, 390]) {
-    test.describe(`${colorScheme}, ${width} wide`, () => {
-      test.use({ colorScheme, viewport: { width, height: 900 } });
+for (const look of LOOKS) {
+  const { width } = look;
+  test.describe(`${width} wide`, () => {
+    test.use({ viewport: { width, height: 900 } });
 
-      test("open suggestions have no violation and fit the window", async ({ page, server, admin }) => {
-        deploy(server, "pickers", MODULE);
-        await page.goto("/ns/default/schedules/new");
-        await signIn(page, admin);
-        await page.getByText("Clock changes, bounds, jitter and calendars").click();
-        for (const [field, text, first] of [
-          ["Tags", "picker-", "picker-blue"],
-          ["Time zone", "berlin", "Europe/Berlin"],
-          ["Calendars", "picker-", "picker-days"],
-        ] as const) {
-          const control = page.getByRole("combobox", { name: field, exact: true });
-          await control.fill(text);
-          await expect(suggestion(page, first)).toBeVisible();
-          await hasNoViolations(page, `suggestions of ${field}, ${colorScheme}, ${width} wide`);
-          const list = (await suggestions(page).boundingBox())!;
-          expect.soft(list.x, `the list of ${field} begins`).toBeGreaterThanOrEqual(0);
-          expect.soft(list.x + list.width, `the list of ${field} ends`).toBeLessThanOrEqual(width);
-          const surplus = await page.evaluate(() => {
-            const root = document.documentElement;
-            return root.scrollWidth - root.clientWidth;
-          });
-          expect.soft(surplus, `the page with ${field} is wider by`).toBeLessThanOrEqual(0);
-        }
-      });
+    test("open suggestions have no violation and fit the window", async ({ page, server, admin }) => {
+      deploy(server, "pickers", MODULE);
+      await page.goto("/ns/default/schedules/new");
+      await signIn(page, admin);
+      await page.getByText("Clock changes, bounds, jitter and calendars").click();
+      for (const [field, text, first] of [
+        ["Tags", "picker-", "picker-blue"],
+        ["Time zone", "berlin", "Europe/Berlin"],
+        ["Calendars", "picker-", "picker-days"],
+      ] as const) {
+        const control = page.getByRole("combobox", { name: field, exact: true });
+        await control.fill(text);
+        await expect(suggestion(page, first)).toBeVisible();
+        await hasNoViolationsInThemes(page, `suggestions of ${field}`, look);
+        const list = (await suggestions(page).boundingBox())!;
+        expect.soft(list.x, `the list of ${field} begins`).toBeGreaterThanOrEqual(0);
+        expect.soft(list.x + list.width, `the list of ${field} ends`).toBeLessThanOrEqual(width);
+        const surplus = await page.evaluate(() => {
+          const root = document.documentElement;
+          return root.scrollWidth - root.clientWidth;
+        });
+        expect.soft(surplus, `the page with ${field} is wider by`).toBeLessThanOrEqual(0);
+      }
     });
-  }
+  });
 }
 
 test("the form of a schedule begins with a target that the server permits", async ({ page, admin }) => {

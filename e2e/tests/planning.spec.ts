@@ -1,9 +1,9 @@
 import { createServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import AxeBuilder from "@axe-core/playwright";
-import type { Page, Request } from "@playwright/test";
+import type { Request } from "@playwright/test";
 
+import { hasNoViolations, hasNoViolationsInThemes, LOOKS } from "../support/axe.ts";
 import { Clicks } from "../support/clicks.ts";
 import { Server } from "../support/server.ts";
 import { expect, openTab, signIn, signInFirst, test } from "../support/test.ts";
@@ -458,17 +458,7 @@ test("a namespace leads to its pages, and its numbers to what they count", async
   await expect(page.getByTestId("schedule-row").filter({ hasText: "tide" })).toBeVisible();
 });
 
-/** Checks the page itself; accessibility.spec.ts checks the frame around it. */
-async function hasNoViolations(page: Page, what: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).include("main").analyze();
-  const found = violations.map(
-    (violation) =>
-      `${violation.id}: ${violation.help}\n` +
-      violation.nodes.map((node) => `    ${node.target.join(" ")}`).join("\n"),
-  );
-  expect.soft(found.join("\n"), `axe-core on ${what}`).toBe("");
-}
-
+/** The frame around these pages is looked at in accessibility.spec.ts. */
 const PAGES: [string, string][] = [
   ["/alerts", "Alerts"],
   ["/settings/alerts", "Alert rules and channels"],
@@ -507,44 +497,43 @@ const PAGES: [string, string][] = [
   ["/settings/feeds", "Calendar feeds"],
 ];
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of [1440, 390]) {
-    test.describe(`${colorScheme}, ${width} wide`, () => {
-      test.use({ colorScheme, viewport: { width, height: 900 } });
+for (const look of LOOKS) {
+  const { width } = look;
+  test.describe(`${width} wide`, () => {
+    test.use({ viewport: { width, height: 900 } });
 
-      test("no page of Plan, Build and Settings has a violation or is wider than the window", async ({
-        page,
-        server,
-        admin,
-      }) => {
-        test.slow();
-        deploy(server, "planning", MODULE);
-        await page.goto("/");
-        await signIn(page, admin);
-        for (const [path, name] of PAGES) {
-          await page.goto(`/ns/default${path}`);
-          await expect(page.getByRole("heading", { name, exact: true, level: 1 })).toBeVisible();
-          await expect(page.getByText("Loading", { exact: false })).toHaveCount(0);
-          await hasNoViolations(page, `${path}, ${colorScheme}, ${width} wide`);
-          const overflow = await page.evaluate(
-            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-          );
-          expect.soft(overflow, `${path} is too wide at ${width}`).toBeLessThanOrEqual(0);
-        }
-        interface Found {
-          workflow: { id: string };
-          calendars: { nodes: { id: string }[] };
-        }
-        const query = `query { workflow(name: "shared") { id } calendars(first: 1) { nodes { id } } }`;
-        const { workflow, calendars } = await server.ask<Found>(query, {});
-        const single = [`workflows/${workflow.id}`, `workflows/${workflow.id}?tab=versions`, `calendars/${calendars.nodes[0]!.id}`];
-        for (const path of single) {
-          await page.goto(`/ns/default/${path}`);
-          await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-          await expect(page.locator(".loading, .page-loading")).toHaveCount(0);
-          await hasNoViolations(page, `${path}, ${colorScheme}, ${width} wide`);
-        }
-      });
+    test("no page of Plan, Build and Settings has a violation or is wider than the window", async ({
+      page,
+      server,
+      admin,
+    }) => {
+      test.slow();
+      deploy(server, "planning", MODULE);
+      await page.goto("/");
+      await signIn(page, admin);
+      for (const [path, name] of PAGES) {
+        await page.goto(`/ns/default${path}`);
+        await expect(page.getByRole("heading", { name, exact: true, level: 1 })).toBeVisible();
+        await expect(page.getByText("Loading", { exact: false })).toHaveCount(0);
+        await hasNoViolationsInThemes(page, path, look);
+        const overflow = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        expect.soft(overflow, `${path} is too wide at ${width}`).toBeLessThanOrEqual(0);
+      }
+      interface Found {
+        workflow: { id: string };
+        calendars: { nodes: { id: string }[] };
+      }
+      const query = `query { workflow(name: "shared") { id } calendars(first: 1) { nodes { id } } }`;
+      const { workflow, calendars } = await server.ask<Found>(query, {});
+      const single = [`workflows/${workflow.id}`, `workflows/${workflow.id}?tab=versions`, `calendars/${calendars.nodes[0]!.id}`];
+      for (const path of single) {
+        await page.goto(`/ns/default/${path}`);
+        await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+        await expect(page.locator(".loading, .page-loading")).toHaveCount(0);
+        await hasNoViolationsInThemes(page, path, look);
+      }
     });
-  }
+  });
 }

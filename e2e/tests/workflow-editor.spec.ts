@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import type { Page, Route } from "@playwright/test";
 
-import { hasNoViolations } from "../support/axe.ts";
+import { hasNoViolationsInThemes, LOOKS } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -468,49 +468,46 @@ workflows:
   await expect(page.getByText("The module kept-by-module declares this workflow.")).toBeVisible();
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of [1440, 390]) {
-    test.describe(`${colorScheme}, ${width} wide`, () => {
-      test.use({ colorScheme, viewport: { width, height: 900 } });
+for (const look of LOOKS) {
+  test.describe(`${look.width} wide`, () => {
+    test.use({ viewport: { width: look.width, height: 900 } });
 
-      test("the editor has no violation and is not wider than the window", async ({ page, admin }) => {
-        const look = `${colorScheme}, ${width} wide`;
-        const fits = async (what: string) => {
-          const surplus = await page.evaluate(
-            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-          );
-          expect.soft(surplus, `${what} is wider by`).toBeLessThanOrEqual(0);
-          await hasNoViolations(page, `${what}, ${look}`);
-        };
-        await page.goto("/ns/default/workflows/new");
-        await signIn(page, admin);
-        await page.getByLabel("Name", { exact: true }).fill("looked-at");
-        await page.getByLabel("Task name").fill("a-task-with-quite-a-long-name-for-a-phone");
-        await page.getByRole("button", { name: "Add task" }).click();
-        await card(page, "task-1").getByRole("checkbox", { name: "a-task-with" }).check();
-        await page.getByRole("radio", { name: "HTTP request" }).check();
-        await fits("form");
-        await page.getByLabel("Task name").fill("");
-        await page.getByRole("button", { name: "Create workflow" }).click();
-        await expect(page.getByLabel("Task name")).toBeFocused();
-        await fits("form with an error");
-        await tab(page, "Text").click();
-        await text(page).fill("{\n  oh\n}");
-        await expect(problems(page)).not.toBeEmpty();
-        await fits("text");
-        await page.getByRole("button", { name: "Give up the text" }).click();
-        await tab(page, "Form").click();
-        await page.getByLabel("Task name").fill("send");
-        await page.getByLabel("URL").fill("https://example.org");
-        const name = `looked-at-${colorScheme}-${width}`;
-        await page.getByLabel("Name", { exact: true }).fill(name);
-        await card(page, "a-task-with-quite-a-long-name-for-a-phone").getByRole("button").first().click();
-        await page.getByRole("radio", { name: "Nothing" }).check();
-        await page.getByRole("button", { name: "Create workflow" }).click();
-        await expect(heading(page, name)).toBeVisible();
-        await expect(page.locator(".dag")).toBeVisible();
-        await fits("page");
-      });
+    test("the editor has no violation and is not wider than the window", async ({ page, admin }) => {
+      const fits = async (what: string) => {
+        const surplus = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        expect.soft(surplus, `${what} is wider by`).toBeLessThanOrEqual(0);
+        await hasNoViolationsInThemes(page, what, look);
+      };
+      await page.goto("/ns/default/workflows/new");
+      await signIn(page, admin);
+      await page.getByLabel("Name", { exact: true }).fill("looked-at");
+      await page.getByLabel("Task name").fill("a-task-with-quite-a-long-name-for-a-phone");
+      await page.getByRole("button", { name: "Add task" }).click();
+      await card(page, "task-1").getByRole("checkbox", { name: "a-task-with" }).check();
+      await page.getByRole("radio", { name: "HTTP request" }).check();
+      await fits("form");
+      await page.getByLabel("Task name").fill("");
+      await page.getByRole("button", { name: "Create workflow" }).click();
+      await expect(page.getByLabel("Task name")).toBeFocused();
+      await fits("form with an error");
+      await tab(page, "Text").click();
+      await text(page).fill("{\n  oh\n}");
+      await expect(problems(page)).not.toBeEmpty();
+      await fits("text");
+      await page.getByRole("button", { name: "Give up the text" }).click();
+      await tab(page, "Form").click();
+      await page.getByLabel("Task name").fill("send");
+      await page.getByLabel("URL").fill("https://example.org");
+      const name = `looked-at-${look.width}`;
+      await page.getByLabel("Name", { exact: true }).fill(name);
+      await card(page, "a-task-with-quite-a-long-name-for-a-phone").getByRole("button").first().click();
+      await page.getByRole("radio", { name: "Nothing" }).check();
+      await page.getByRole("button", { name: "Create workflow" }).click();
+      await expect(heading(page, name)).toBeVisible();
+      await expect(page.locator(".dag")).toBeVisible();
+      await fits("page");
     });
-  }
+  });
 }
