@@ -1,4 +1,7 @@
-use std::sync::Once;
+use std::{
+    path::{Path, PathBuf},
+    sync::Once,
+};
 
 use carillon::store::{Options, Store};
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, FromQueryResult};
@@ -30,10 +33,12 @@ enum Place {
 }
 
 impl TestDatabase {
-    /// Creates a database in a file.
+    /// Creates a database in a file, as a copy of the template.
     pub(crate) async fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
+        let path = folder.path().join("carillon.db");
+        std::fs::copy(template_file().await, &path).unwrap();
+        let url = format!("sqlite:{}", path.display());
         let store = open(&url).await;
         Self { url, store, place: Place::Folder { _removed_when_dropped: folder } }
     }
@@ -146,6 +151,21 @@ async fn template(connection: &DatabaseConnection, admin: &str) -> String {
     }
     connection.execute_unprepared(&format!("SELECT pg_advisory_unlock({LOCK})")).await.unwrap();
     name
+}
+
+/// The migrated file from which copies are made, because a copy takes far less time than all
+/// migrations. A process that finds none creates it, and gives it its name only once it is
+/// complete. It is in cargo's folder for the files of tests, which `cargo clean` removes.
+async fn template_file() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let template = folder.join(format!("template_{}.db", build()));
+    if !template.exists() {
+        let making = tempfile::tempdir_in(folder).unwrap();
+        let raw = making.path().join("raw.db");
+        open(&format!("sqlite:{}", raw.display())).await.close().await.unwrap();
+        std::fs::rename(raw, &template).unwrap();
+    }
+    template
 }
 
 /// A text that differs from build to build: a changed migration needs a new template.

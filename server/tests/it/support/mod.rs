@@ -1,7 +1,7 @@
 //! The basis of all tests: each gets a fresh database, on SQLite and on PostgreSQL.
 //!
-//! Nothing is mocked. A SQLite test gets a file in its own folder; a PostgreSQL test gets a
-//! database cloned from a migrated template. `CARILLON_TEST_POSTGRES` may name the PostgreSQL
+//! Nothing is mocked. A SQLite test gets a file in its own folder, a PostgreSQL test a database;
+//! both are copies of a migrated template. `CARILLON_TEST_POSTGRES` may name the PostgreSQL
 //! server, by the URL of an administrator's connection. Otherwise the test process starts a
 //! temporary server, which ends with the process, however the process ends.
 //!
