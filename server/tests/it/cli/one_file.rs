@@ -4,8 +4,10 @@ use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
     path::Path,
+    time::Duration,
 };
 
+use carillon::clock::Clock;
 use serde_json::Value;
 
 use crate::support::{Command, Server, TestDatabase};
@@ -89,6 +91,7 @@ async fn a_file_that_is_moved_under_the_server_is_told_until_it_is_back() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
     let said = "was moved, removed or replaced while this server runs";
+    let clock = Clock::system();
     let health = async |well: bool| {
         loop {
             let answer = server.get("/healthz").send().await.unwrap();
@@ -97,7 +100,7 @@ async fn a_file_that_is_moved_under_the_server_is_told_until_it_is_back() {
             if is_well == well {
                 return answer.to_string();
             }
-            tokio::task::yield_now().await;
+            clock.sleep(Duration::from_millis(50)).await;
         }
     };
     health(true).await;

@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use carillon::clock::Clock;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -112,12 +113,13 @@ impl Replica {
 
     /// A superuser's connection, as soon as the server accepts one.
     async fn admin(&self) -> DatabaseConnection {
+        let clock = Clock::system();
         let patience = tokio::time::timeout(Duration::from_secs(60), async {
             loop {
                 if let Ok(connection) = connect(self.port, "postgres").await {
                     return connection;
                 }
-                tokio::task::yield_now().await;
+                clock.sleep(Duration::from_millis(10)).await;
             }
         });
         patience.await.expect("PostgreSQL starts")

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use carillon::clock::Clock;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -89,6 +90,7 @@ impl Server {
 
     /// The log since the last call, once it has a line that contains `part`.
     pub(crate) async fn logged(&self, part: &str) -> String {
+        let clock = Clock::system();
         let found = async {
             loop {
                 {
@@ -97,7 +99,8 @@ impl Server {
                         return std::mem::take(&mut *log);
                     }
                 }
-                tokio::task::yield_now().await;
+                // Leaves the core to the server, which has to write the line.
+                clock.sleep(Duration::from_millis(10)).await;
             }
         };
         let found = tokio::time::timeout(Duration::from_secs(60), found).await;

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use carillon::clock::Clock;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -38,12 +39,13 @@ impl Agent {
     }
 
     async fn ended(mut self) -> ExitStatus {
+        let clock = Clock::system();
         let ended = async {
             loop {
                 if let Some(status) = self.process.try_wait().unwrap() {
                     return status;
                 }
-                tokio::task::yield_now().await;
+                clock.sleep(Duration::from_millis(10)).await;
             }
         };
         tokio::time::timeout(Duration::from_secs(60), ended).await.expect("the agent ends")
