@@ -155,6 +155,8 @@ export class Server {
       // The tests control runs through programs; without this setting, only the default namespace
       // may run them.
       CARILLON_COMMANDS__NAMESPACES: '["*"]',
+      // A server that a test ends does not wait for the programs that it still runs.
+      CARILLON_SHUTDOWN_GRACE: "1s",
       ...this.settings,
     };
   }

@@ -9,3 +9,14 @@ export function deploy(server: Server, name: string, source: string): void {
   writeFileSync(file, source);
   server.cli(["apply", file]);
 }
+
+/**
+ * Pauses the schedules of a module, once its tests are over. What fires every second or two would otherwise take time
+ * from all tests that follow on the same server.
+ */
+export async function rest(server: Server, name: string, namespace = "default"): Promise<void> {
+  const pause = `mutation ($which: ManyInput!) {
+    pauseSchedules(which: $which, reason: "its tests are over") { matched }
+  }`;
+  await server.ask(pause, { which: { namespace, search: `module:${name}` } });
+}

@@ -1,7 +1,7 @@
 import { hasNoViolations, hasNoViolationsInThemes, LOOKS } from "../support/axe.ts";
 import { Server } from "../support/server.ts";
 import { expect, openRanges, openTab, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 /** A module with an example of everything that a page can show. */
 const MODULE = `
@@ -23,6 +23,8 @@ schedules:
     when: "@at 2001-01-01T00:00:00Z"
     task: { target: { noop: {} } }
 `;
+
+test.afterAll(({ server }) => rest(server, "everything"));
 
 for (const look of LOOKS) {
   test.describe(`${look.width} wide`, () => {

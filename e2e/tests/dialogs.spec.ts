@@ -3,7 +3,7 @@ import type { Locator, Page } from "@playwright/test";
 import { openDialogHasNoViolations } from "../support/axe.ts";
 import type { Server } from "../support/server.ts";
 import { expect, openTab, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 /** A schedule that fails again and again, so that the overview has a problem. */
 const MODULE = `
@@ -60,6 +60,8 @@ async function create(server: Server): Promise<Ids> {
 test.beforeAll(async ({ server }) => {
   ids = await create(server);
 });
+
+test.afterAll(({ server }) => rest(server, "dialogs", "dialogs"));
 
 /** Opens a dialog, looks at it in both themes and at two widths, and closes it. */
 async function look(page: Page, opens: Locator, name: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 
 import { expect, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 const stored = Array.from(
   { length: 60 },
@@ -16,6 +16,8 @@ schedules:
 `;
 
 const rows = (page: Page) => page.getByTestId("schedule-row");
+
+test.afterAll(({ server }) => rest(server, "metronome"));
 
 test("a list says how many match, on every page of it", async ({ page, server, admin }) => {
   deploy(server, "shelf", SHELF);

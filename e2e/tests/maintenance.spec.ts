@@ -1,14 +1,17 @@
 import { hasNoViolations, openDialogHasNoViolations } from "../support/axe.ts";
 import type { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 const DAY = 86_400_000;
 /** Far enough ahead that no test of the coming week sees it. */
 const AHEAD = new Date(Date.now() + 20 * DAY).toISOString().slice(0, 10);
 
+const opened: string[] = [];
+
 /** A namespace with schedules of its own. */
 function open(server: Server, namespace: string): void {
+  opened.push(namespace);
   server.cli(["namespace", "create", namespace]);
   const task = "task: { target: { noop: {} } }";
   deploy(
@@ -23,6 +26,10 @@ schedules:
 `,
   );
 }
+
+test.afterAll(async ({ server }) => {
+  for (const namespace of opened) await rest(server, namespace, namespace);
+});
 
 interface Planned {
   planMaintenance: { window: { id: string } };

@@ -1,6 +1,6 @@
 import { hasNoViolations } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 const COMPARED = `
 module: compared
@@ -38,6 +38,7 @@ test("namespaces are compared, and each leads to its own charts in the same rang
   await table.getByRole("link", { name: "compared", exact: true }).click();
   await expect(page).toHaveURL(/\/ns\/compared\/metrics\?range=6h$/);
   await expect(page.getByRole("img", { name: /^Runs that ended: .*failed/ })).toBeVisible();
+  await rest(server, "compared", "compared");
 });
 
 test("a person of one namespace has nothing to compare", async ({ page, server }) => {
@@ -72,4 +73,5 @@ test("a week is counted by the hours of a clock that is half an hour off", async
   const week = page.getByRole("img", { name: /^Runs by weekday and hour: [1-9]/ });
   await expect(week).toBeVisible({ timeout: 30_000 });
   await expect(note).toHaveCount(0);
+  await rest(server, "halfway", "halfway");
 });

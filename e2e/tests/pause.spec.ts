@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test";
 
 import type { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 const MODULE = `
 module: pause
@@ -14,6 +14,11 @@ schedules:
     when: "* * * * * *"
     task: { target: { noop: {} } }
 `;
+
+test.afterAll(async ({ server }) => {
+  await rest(server, "pause");
+  await rest(server, "pause-fleet");
+});
 
 /** The instants in the ledger, newest first. */
 const ledger = (page: Page) =>

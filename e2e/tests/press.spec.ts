@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 
 import { expect, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 const MODULE = `
 module: press
@@ -10,6 +10,8 @@ schedules:
     when: "* * * * * *"
     task: { target: { noop: {} } }
 `;
+
+test.afterAll(({ server }) => rest(server, "press"));
 
 /** The scheduled instant of the newest run on the page. */
 const newest = (page: Page) => page.getByTestId("run-row").first().locator("time").first();

@@ -1,6 +1,6 @@
 import { expect, openTab, signIn, test } from "../support/test.ts";
 import { openDialogHasNoViolations } from "../support/axe.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 const MODULE = `
 module: activity
@@ -19,6 +19,8 @@ schedules:
     overlap: buffer_all
     task: { target: { command: { script: "sleep 90" } } }
 `;
+
+test.afterAll(({ server }) => rest(server, "activity"));
 
 test("the last days are strips, and a day narrows the ledger to it", async ({ page, server, admin }) => {
   deploy(server, "activity", MODULE);

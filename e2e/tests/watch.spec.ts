@@ -1,7 +1,7 @@
 import { Server } from "../support/server.ts";
 import { hasNoViolations, openDialogHasNoViolations } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 const MODULE = `
 module: watch
@@ -29,6 +29,8 @@ alert_rules:
 schedules:
   breaks: { when: "*/2 * * * * *", task: { target: { command: { script: "exit 3" } } } }
 `;
+
+test.afterAll(({ server }) => rest(server, "watch"));
 
 test.beforeEach(async ({ page, server, admin }) => {
   deploy(server, "watch", MODULE);
@@ -286,6 +288,7 @@ test("an alert leads to its charts, and a chart to a rule that watches it", asyn
   await expect(page.getByLabel(/^Late: /)).toBeChecked();
   await expect(page.getByLabel(/^Failed: /)).not.toBeChecked();
   await expect(page.getByLabel("About the schedules")).toHaveValue('schedule:"breaks"');
+  await rest(server, "alerted", "alerted");
 });
 
 test("an alert is in the tab of its state: open, acknowledged or muted", async ({ page, server }) => {
@@ -325,6 +328,7 @@ test("an alert is in the tab of its state: open, acknowledged or muted", async (
   await expect(page.getByText("Nothing is muted")).toBeVisible();
   await open("Open");
   await expect(row).toBeVisible();
+  await rest(server, "alerted", "standings");
 });
 
 test("the list of schedules says what became of the last fire and why none is next", async ({
