@@ -15,8 +15,14 @@ export default defineConfig({
   timeout: 180_000,
   expect: { timeout: 30_000 },
   use: {
-    // Without the film of a test, which costs as much as the test: its snapshots show the same pages.
-    trace: { mode: "retain-on-failure", screenshots: false, snapshots: true, sources: true },
+    // Without the film of a test, which costs as much as the test: its snapshots show the same pages. They cost time
+    // as well, with each step of each test, so the CI takes them only of a second attempt.
+    trace: {
+      mode: process.env.CI ? "on-first-retry" : "retain-on-failure",
+      screenshots: false,
+      snapshots: true,
+      sources: true,
+    },
     // Endless animations are painted without a graphics card here; print.spec.ts looks at them.
     contextOptions: { reducedMotion: "reduce" },
     screenshot: "only-on-failure",
