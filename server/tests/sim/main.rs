@@ -90,8 +90,12 @@ mod world;
 
 use self::{database::Kind, runner::live_all, scenario::Scenario};
 
-/// The number of seeds by default.
-const SEEDS: u64 = 120;
+/// The number of seeds by default: `SIM_WORLDS`, or else 120.
+fn seeds() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "the tests' own configuration")]
+    let given = std::env::var("SIM_WORLDS");
+    given.map_or(120, |number| number.parse().expect("SIM_WORLDS is a number"))
+}
 
 /// The seeds that `SIM_SEED` or `SIM_SEEDS` names.
 fn wanted() -> Option<Vec<u64>> {
@@ -113,7 +117,7 @@ fn failed_once() -> Vec<u64> {
 
 #[test]
 fn every_seed_keeps_the_promises() {
-    let seeds = wanted().unwrap_or_else(|| failed_once().into_iter().chain(0..SEEDS).collect());
+    let seeds = wanted().unwrap_or_else(|| failed_once().into_iter().chain(0..seeds()).collect());
     live_all(&seeds, Kind::Sqlite);
 }
 
