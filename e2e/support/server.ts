@@ -1,5 +1,15 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -14,29 +24,50 @@ export interface Person {
   password: string;
 }
 
+/**
+ * A folder for temporary files, in memory if there is room: on a disk, servers would wait for it at each commit, of
+ * which there are dozens a second. Containers often have only 64 MB of shared memory.
+ */
+function temporary(): string {
+  const shared = "/dev/shm";
+  try {
+    accessSync(shared, constants.W_OK);
+    const { bavail, bsize } = statfsSync(shared);
+    return bavail * bsize > 2 ** 31 ? shared : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
 /** Creates a folder that the programs of tasks may enter, because they run as a different user. */
-function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "carillon-e2e-"));
+function openFolder(parent: string): string {
+  const folder = mkdtempSync(join(parent, "carillon-e2e-"));
   chmodSync(folder, 0o755);
   return folder;
 }
 
 /** The built binary as a server on a free port, with a fresh database in its own folder. */
 export class Server {
-  readonly folder = openFolder();
-  readonly log = join(this.folder, "server.log");
+  readonly folder: string;
+  readonly log: string;
   private process?: ChildProcess;
   private port = 0;
   private token = "";
 
-  private constructor(private readonly settings: Record<string, string>) {}
+  private constructor(
+    private readonly settings: Record<string, string>,
+    parent: string,
+  ) {
+    this.folder = openFolder(parent);
+    this.log = join(this.folder, "server.log");
+  }
 
   /**
-   * Starts a server. `settings` are additional settings, by the names of their environment
-   * variables.
+   * Starts a server, whose own folder is in `parent`. `settings` are additional settings, by the
+   * names of their environment variables.
    */
-  static async start(settings: Record<string, string> = {}): Promise<Server> {
-    const server = new Server(settings);
+  static async start(settings: Record<string, string> = {}, parent = temporary()): Promise<Server> {
+    const server = new Server(settings, parent);
     server.port = await freePort();
     await server.launch();
     const token = ["token", "create", "e2e", "--role", "editor"];
