@@ -5,7 +5,12 @@ use carillon::{
     clock::Clock,
     target::{Command, Http, Target},
 };
-use tokio::{io::AsyncWriteExt, process};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+    process,
+    task::JoinSet,
+};
 
 use super::Arguments;
 use crate::{
@@ -20,12 +25,18 @@ use crate::{
 /// The program of the tasks: it does nothing and exits.
 const PROGRAM: &str = "/bin/true";
 
+/// The connections of the plain client, and the body of its requests: as large as the usual one.
+const CONNECTIONS: usize = 64;
+const BODY_BYTES: usize = 400;
+
 /// The rounds of each kind.
 struct Rounds {
     nothing: Round,
     requests: Round,
     /// The seconds from the due instant to the last arrival.
     arrived_seconds: f64,
+    /// The seconds that a plain client takes for as many requests.
+    plain_seconds: f64,
     programs: Round,
     xargs: Xargs,
 }
@@ -61,6 +72,7 @@ async fn round(arguments: &Arguments, kind: Kind) -> Result<Rounds> {
         arrivals.len()
     );
     let last = arrivals.iter().map(|arrival| arrival.at_ms).max().context("nothing arrived")?;
+    let plain_seconds = plain(arguments.requests).await?;
 
     let program = Some(PROGRAM.to_owned());
     let target = Target::Command(Command { program, ..Command::default() });
@@ -68,7 +80,47 @@ async fn round(arguments: &Arguments, kind: Kind) -> Result<Rounds> {
     let xargs = xargs(arguments.programs).await?;
     #[expect(clippy::cast_precision_loss, reason = "milliseconds of a storm")]
     let arrived_seconds = (last - requests.due_ms) as f64 / 1_000.0;
-    Ok(Rounds { nothing, requests, arrived_seconds, programs, xargs })
+    Ok(Rounds { nothing, requests, arrived_seconds, plain_seconds, programs, xargs })
+}
+
+/// Sends `count` requests to a receiver over a few persistent connections, each with one request at
+/// a time. Nothing is recorded about them: it is the limit of this machine.
+async fn plain(count: usize) -> Result<f64> {
+    let receiver = ReceiverProcess::start().await?;
+    let address = receiver.url().trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let request = format!(
+        "POST / HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         content-length: {BODY_BYTES}\r\n\r\n{}",
+        "x".repeat(BODY_BYTES)
+    );
+    let began = Clock::system().instant();
+    let mut callers = JoinSet::new();
+    for caller in 0..CONNECTIONS {
+        let share = count / CONNECTIONS + usize::from(caller < count % CONNECTIONS);
+        callers.spawn(send(address.clone(), request.clone(), share));
+    }
+    while let Some(sent) = callers.join_next().await {
+        sent??;
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    receiver.stop().await?;
+    Ok(seconds)
+}
+
+/// Sends a request again and again over one connection.
+async fn send(address: String, request: String, count: usize) -> Result<()> {
+    let stream = TcpStream::connect(&address).await.context("reach the receiver")?;
+    stream.set_nodelay(true)?;
+    let (mut stream, mut line) = (BufReader::new(stream), String::new());
+    for _ in 0..count {
+        stream.get_mut().write_all(request.as_bytes()).await?;
+        // The answer is a status line and an empty line.
+        for _ in 0..2 {
+            line.clear();
+            ensure!(stream.read_line(&mut line).await? > 0, "the receiver hung up");
+        }
+    }
+    Ok(())
 }
 
 /// Starts the program `count` times, 16 at once.
@@ -99,6 +151,7 @@ fn requests(arguments: &Arguments, kind: Kind, all: &[Rounds]) -> Table {
     );
     Table::new(format!("{}: storm of {} requests", kind.name(), arguments.requests))
         .line("deliveries/s, by the receiver", all.iter().map(rate))
+        .line("requests/s of a plain client", all.iter().map(|round| n / round.plain_seconds))
         .line("exec/s of a storm of nothing", all.iter().map(|round| n / round.nothing.seconds))
         .goal("the one over the other", of(|r| r.nothing.seconds / r.arrived_seconds), goals::P21)
         .line("deliveries per CPU-s", all.iter().map(per_cpu))

@@ -124,6 +124,16 @@ describe("with a server", { skip: binary === undefined && "CARILLON_BINARY names
     await assert.rejects(new Program({ name: "no", tasks: [] }).deploy(server.url, token), DeployError);
   });
 
+  test("a server that starts again is found", async () => {
+    const survives = scheduled({ name: "survives", queue: "surviving", cron: "@daily" }, () => {});
+    await new Program({ name: "surviving", tasks: [survives] }).deploy(server.url, server.deployer);
+    await working(await server.workerToken("surviving"), [survives], async () => {
+      assert.equal((await server.settled(await server.trigger("survives"))).state, "SUCCEEDED");
+      await server.restart();
+      assert.equal((await server.settled(await server.trigger("survives"))).state, "SUCCEEDED");
+    });
+  });
+
   test("a bad declaration changes nothing", async () => {
     const never = scheduled({ name: "never_deployed", queue: "a", cron: "0 25 * * *" }, () => {});
     const program = new Program({ name: "broken", tasks: [never] });

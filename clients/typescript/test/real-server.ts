@@ -29,34 +29,49 @@ export class RealServer {
 
   static async start(binary: string): Promise<RealServer> {
     const server = new RealServer(binary);
-    const logPath = join(server.folder, "server.log");
+    await server.serve("127.0.0.1:0");
+    server.deployer = (await server.cli("token", "create", "deployer", "--role", "admin")).trim();
+    return server;
+  }
+
+  /** Stops the server, and starts it again at the same address. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.serve(new URL(this.url).host);
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async serve(listen: string): Promise<void> {
+    const logPath = join(this.folder, "server.log");
     const log = openSync(logPath, "a");
-    const child = spawn(binary, ["serve", "--listen", "127.0.0.1:0"], {
-      cwd: server.folder,
-      env: server.environment(),
+    const child = spawn(this.binary, ["serve", "--listen", listen], {
+      cwd: this.folder,
+      env: this.environment(),
       stdio: ["ignore", "pipe", log],
     });
     closeSync(log);
-    server.process = child;
+    this.process = child;
     for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
       const url = /^Carillon is ready at (.*)$/.exec(line)?.[1];
       if (url === undefined) continue;
-      server.url = url;
+      this.url = url;
       // A full pipe would block the server.
       child.stdout?.resume();
-      server.deployer = (await server.cli("token", "create", "deployer", "--role", "admin")).trim();
-      return server;
+      return;
     }
     throw new Error(`the server did not start:\n${readFileSync(logPath, "utf8")}`);
   }
 
-  async close(): Promise<void> {
+  private async stop(): Promise<void> {
     if (this.process?.exitCode === null && this.process.signalCode === null) {
       const gone = once(this.process, "exit");
       this.process.kill("SIGTERM");
       await gone;
     }
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** A token that gives access to these queues and nothing else. */

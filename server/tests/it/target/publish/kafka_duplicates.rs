@@ -160,13 +160,18 @@ pub(super) fn text(text: &str) -> Vec<u8> {
 /// Metadata about brokers at these ports, numbered from 0. `leader` leads the only partition of
 /// `orders`; `error` is the error code of the topic.
 pub(super) fn metadata(ports: &[u16], leader: u32, error: i16) -> Vec<u8> {
+    metadata_at("127.0.0.1", ports, leader, error)
+}
+
+/// The same about brokers at another host.
+pub(super) fn metadata_at(host: &str, ports: &[u16], leader: u32, error: i16) -> Vec<u8> {
     let (none, one) = (&[0; 4][..], 1_u32.to_be_bytes());
     let count = u32::try_from(ports.len()).unwrap().to_be_bytes();
     let brokers: Vec<u8> = (0_u32..)
         .zip(ports)
         .flat_map(|(number, port)| {
             let port = u32::from(*port).to_be_bytes();
-            [&number.to_be_bytes()[..], &text("127.0.0.1"), &port, &text("")].concat()
+            [&number.to_be_bytes()[..], &text(host), &port, &text("")].concat()
         })
         .collect();
     let partition = [&[0; 2][..], none, &leader.to_be_bytes(), none, none].concat();

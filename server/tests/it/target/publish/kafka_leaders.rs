@@ -17,8 +17,8 @@ use super::{
     super::support::{executor, failed, open, succeeded, target},
     faults::{attempt, refused},
     kafka_duplicates::{
-        BATCH, INIT_PRODUCER_ID, METADATA, PRODUCE, TAKEN, metadata, number, produced, producer,
-        read, write,
+        BATCH, INIT_PRODUCER_ID, METADATA, PRODUCE, TAKEN, metadata, metadata_at, number, produced,
+        producer, read, write,
     },
 };
 
@@ -128,6 +128,35 @@ async fn a_leader_that_moves_or_dies_is_followed() {
     let output = publish("a-3").await;
     assert_eq!(output["offset"], 70);
     assert_eq!(cluster.batches()[3..], [(2, 1, TAKEN)]);
+}
+
+/// A cluster may announce any address, so what it announces is checked like what a user writes.
+#[tokio::test]
+async fn a_leader_at_an_address_that_may_not_be_reached_is_not_connected_to() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(announce(stream));
+        }
+    });
+    let message = refused(definition(&place, "short")).await;
+    let start = "refused to connect to 169.254.169.254:9092: 169.254.169.254 is ";
+    assert!(message.starts_with(start), "{message}");
+    assert!(message.ends_with("which is never reached"), "{message}");
+}
+
+/// Answers as a broker whose leader is the address of a cloud's metadata service.
+async fn announce(mut stream: TcpStream) -> Option<()> {
+    loop {
+        let asked = read(&mut stream).await?;
+        let answer = match number(&asked, 0, i16::from_be_bytes) {
+            METADATA => metadata_at("169.254.169.254", &[9092], 0, TAKEN),
+            INIT_PRODUCER_ID => producer(1),
+            other => panic!("a request of kind {other}"),
+        };
+        write(&mut stream, &asked, &answer).await?;
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::support::{executor, failed, open, serve, succeeded, target},
-    faults::{attempt, is_waited_for_within_the_timeout},
+    faults::{EVENTS, Load, assert_nothing_lost, attempt, is_waited_for_within_the_timeout},
     sqs::{ask, definition, queue, received, server},
 };
 
@@ -79,6 +82,59 @@ async fn answer(State(calls): State<Calls>, headers: HeaderMap, body: Bytes) -> 
     // The answers come in the reverse order of the messages.
     successful.reverse();
     json!({ "Successful": successful, "Failed": refused }).to_string()
+}
+
+/// A queue whose server fails at every other call: before it has stored the messages, or after.
+#[derive(Default)]
+struct Faulty {
+    calls: AtomicUsize,
+    /// The ids of the stored events.
+    stored: Mutex<Vec<String>>,
+}
+
+impl Faulty {
+    fn take(&self, body: &Bytes) -> (StatusCode, String) {
+        let failure = |status: StatusCode, kind: &str| {
+            (status, json!({ "__type": format!("com.amazonaws.sqs#{kind}") }).to_string())
+        };
+        let call = self.calls.fetch_add(1, Ordering::SeqCst);
+        if call % 4 == 1 {
+            return failure(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable");
+        }
+        let body: Value = serde_json::from_slice(body).unwrap();
+        let entries = body["Entries"].as_array().cloned();
+        let messages = entries.clone().unwrap_or_else(|| vec![body.clone()]);
+        let id = |message: &Value| {
+            let event = message["MessageBody"].as_str().unwrap();
+            let event: Value = serde_json::from_str(event).unwrap();
+            event["id"].as_str().unwrap().to_owned()
+        };
+        self.stored.lock().unwrap().extend(messages.iter().map(id));
+        if call % 4 == 3 {
+            return failure(StatusCode::INTERNAL_SERVER_ERROR, "InternalFailure");
+        }
+        let sent = |entry: &Value| json!({ "Id": entry["Id"], "MessageId": "stored" });
+        let answer = match entries {
+            Some(entries) => {
+                let successful: Vec<Value> = entries.iter().map(sent).collect();
+                json!({ "Successful": successful, "Failed": [] })
+            }
+            None => json!({ "MessageId": "stored" }),
+        };
+        (StatusCode::OK, answer.to_string())
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_by_a_server_full_of_faults_and_doubled_only_by_attempts() {
+    let faulty = Arc::new(Faulty::default());
+    let take = async |State(faulty): State<Arc<Faulty>>, body: Bytes| faulty.take(&body);
+    let router = Router::new().route("/", post(take)).with_state(faulty.clone());
+    let queue = format!("http://{}/1/orders", serve(router).await);
+    let attempts = Load::start(definition(&queue, json!({})), LIMIT).finish().await;
+    let stored = faulty.stored.lock().unwrap();
+    assert_nothing_lost(&attempts, &stored);
+    assert!(stored.len() > EVENTS, "no answer was lost");
 }
 
 #[tokio::test]
