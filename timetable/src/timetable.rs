@@ -1,3 +1,5 @@
+//! A timing on the clock of its zone, with its calendars: the fires, one by one and counted.
+
 use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};

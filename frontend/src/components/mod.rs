@@ -1,4 +1,5 @@
-//! Views. A component gets values or signals, and knows neither the API nor the URL; pages arrange components.
+//! Views. A component gets values or signals, and knows neither the API nor the address of its page; pages arrange
+//! components. A test (`layers`) holds what each module of the console may use.
 //!
 //! A view that only draws is a function from values to a view, and is called again when the values change. The
 //! renderer patches the existing view with the new one, so the focus and open details are kept. A view that has

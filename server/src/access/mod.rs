@@ -47,7 +47,7 @@ pub use grants::{Grant, Grants};
 pub use guesses::{Guesses, Hindrance};
 pub use limiter::{Limiter, network};
 pub use moment::LookupMoment;
-pub(crate) use moment::{commit_rights, rights_count};
+pub(crate) use moment::{commit_rights, wait_until_rights_apply};
 pub(crate) use names::{check_name, name_key};
 pub use password::{mark, random_password};
 pub use refused::Refused;

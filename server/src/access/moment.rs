@@ -51,13 +51,13 @@ pub(crate) async fn commit_rights(
     tx: DatabaseTransaction,
 ) -> Result<(), StoreError> {
     store.commit(tx).await?;
-    rights_count().await;
+    wait_until_rights_apply().await;
     Ok(())
 }
 
 /// Waits until a committed change applies everywhere. Uses the machine's own time, whatever clock
 /// the schedules use, because it concerns other processes.
-pub(crate) async fn rights_count() {
+pub(crate) async fn wait_until_rights_apply() {
     Clock::system().sleep(LASTS).await;
 }
 

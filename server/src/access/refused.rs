@@ -54,7 +54,7 @@ pub(crate) fn forbidden(needs: Role, has: Option<Role>, everywhere: bool) -> Str
     let (needs, place) = (needs.to_value(), if everywhere { " in every namespace" } else { "" });
     match has {
         Some(has) => {
-            format!("this needs the role {needs}{place}; '{}' is what you have", has.to_value())
+            format!("this needs the role {needs}{place}; your role is {}", has.to_value())
         }
         None if everywhere => format!("this needs the role {needs}{place}; you have none there"),
         None => format!("this needs the role {needs}; you have none"),

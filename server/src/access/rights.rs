@@ -249,7 +249,7 @@ mod tests {
         assert!(operator.viewer().is_ok());
         assert!(operator.operator().is_ok());
         let refused = operator.editor().unwrap_err();
-        assert_eq!(refused.to_string(), "this needs the role editor; 'operator' is what you have");
+        assert_eq!(refused.to_string(), "this needs the role editor; your role is operator");
         let admin = viewer(Grants::everywhere(Role::Admin));
         assert!(admin.admin().is_ok() && admin.owner().is_ok());
     }

@@ -1,3 +1,5 @@
+//! API tokens: creates, revokes and recognises them.
+
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Strings, Timestamp, api_token::ActiveModel, user::Role};
 use rand::{TryRngCore, rngs::OsRng};

@@ -1,3 +1,5 @@
+//! A backfill as the API shows it.
+
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use entity::{backfill, backfill_fire};
 use uuid::Uuid;

@@ -1,3 +1,5 @@
+//! A fire of the ledger as the API shows it.
+
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use entity::fire;
 use timetable::misfire::ON_TIME;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{context::ContextExt, error::Result};
 use crate::{
-    model::ledger_check::{CheckedRange, RememberedCalendar, RememberedCalendars, ScheduleLife},
+    model::ledger_check::{CalendarHistories, CalendarHistory, CheckedRange, ScheduleLife},
     store::{Store, calendars, namespaces, reads::ledger_check::AccountingRow},
 };
 
@@ -67,7 +67,7 @@ pub(super) async fn kept_histories(
 /// Reads what calendars were, each of them once for all schedules of a request.
 pub(super) struct CalendarReader {
     /// The calendars, each with the instant from which on its versions were read.
-    known: HashMap<Uuid, (Timestamp, Arc<RememberedCalendar>)>,
+    known: HashMap<Uuid, (Timestamp, Arc<CalendarHistory>)>,
     /// Number of versions that may still be compiled.
     left: usize,
 }
@@ -113,15 +113,15 @@ impl CalendarReader {
                 return Ok(None);
             };
             self.left = left;
-            let remembered = Arc::new(RememberedCalendar::of(&row, &past, since));
-            self.known.insert(row.id, (since, remembered));
+            let history = Arc::new(CalendarHistory::of(&row, &past, since));
+            self.known.insert(row.id, (since, history));
             // Yield to other tasks, however many calendars there are.
             tokio::task::yield_now().await;
         }
         Ok(Some(life.with_calendars(self.of(&keys))))
     }
 
-    fn of(&self, keys: &HashSet<Uuid>) -> RememberedCalendars {
+    fn of(&self, keys: &HashSet<Uuid>) -> CalendarHistories {
         let known = |key: &Uuid| Some((*key, Arc::clone(&self.known.get(key)?.1)));
         keys.iter().filter_map(known).collect()
     }

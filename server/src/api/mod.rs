@@ -45,8 +45,8 @@
 //! - `run_forecast`: how a live run compares with its schedule's usual runs; `slots`: the outcome
 //!   of a schedule's instants
 //! - `schedule_group`: schedules by tag or module; `workflow_text`: workflows as text
-//! - `metrics`, `run_stats`, `schedule_stats`, `namespace_stats`: figures; `watching`: subscriptions
-//!   to metrics and health; `answer_cache`: answers that stay valid for a short time
+//! - `metrics`, `run_stats`, `schedule_stats`, `namespace_stats`: figures; `status_feeds`:
+//!   subscriptions to metrics and health; `answer_cache`: answers that stay valid for a short time
 //! - `sentence`: why a fire has its verdict, in words
 //! - `worker`: programs that pull tasks, and their queues
 //! - `values`: reads scalar values early, so that errors name their path
@@ -123,6 +123,7 @@ mod secret;
 mod sentence;
 mod slots;
 mod sort;
+mod status_feeds;
 mod subscription;
 mod tally;
 mod target;
@@ -135,7 +136,6 @@ mod timing_preview;
 mod upcoming;
 mod values;
 mod viewer;
-mod watching;
 mod work_events;
 mod worker;
 mod workflow;

@@ -1,3 +1,5 @@
+//! The nodes of the cluster: their state, their work and their shards.
+
 use std::{collections::HashMap, sync::Arc};
 
 use async_graphql::{Context, Enum, SimpleObject};

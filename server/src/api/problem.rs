@@ -1,3 +1,5 @@
+//! Problems of schedules, and what to do about them.
+
 use async_graphql::{ComplexObject, Context, Enum, Object, SimpleObject};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::problem_acknowledgement::Model;
@@ -40,9 +42,9 @@ pub(super) struct ReadingProblems;
 impl ReadingProblems {
     /// Schedules that fail, lose fires or skip them for load, one entry per schedule and error, the
     /// latest first. Based on the newest 2,000 failed runs, 2,000 lost fires and 100,000 skipped
-    /// fires. A schedule that skips fires has at least three of them, and one of 100 that were due:
-    /// 15 of them, if it has more than 1,500 rows in the range. Of such schedules, the 20 that skip
-    /// most.
+    /// fires. A schedule that skips fires is a problem if it skipped at least 3, and at least 1 %
+    /// of those that were due; with more than 1,500 rows in the range, at least 15. Only the 20
+    /// schedules that skipped most are examined.
     #[graphql(complexity = "LOOKED_AT + cost(Some(first), None, child_complexity)")]
     async fn problems(
         &self,

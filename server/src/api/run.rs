@@ -1,3 +1,5 @@
+//! A run as the API shows it.
+
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use entity::run;
 use uuid::Uuid;

@@ -1,3 +1,5 @@
+//! Roll-ups of runs for charts.
+
 use async_graphql::SimpleObject;
 use chrono::{DateTime, Utc};
 use entity::Timestamp;

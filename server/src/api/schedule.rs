@@ -1,3 +1,5 @@
+//! A schedule as the API shows it.
+
 use async_graphql::{Context, ID, Object};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule};

@@ -6,7 +6,7 @@ use async_graphql::SDLExportOptions;
 
 use super::{
     Mutation, Query, Subscription, aside::Asides, error::Codes, limits::RequestLimits, loaders,
-    metrics::MetricsCache, node::NodeFactsCache, watching::HealthCache,
+    metrics::MetricsCache, node::NodeFactsCache, status_feeds::HealthCache,
 };
 use crate::{commands::Commands, config, engine::cluster::Cluster};
 

@@ -1,3 +1,5 @@
+//! Subscriptions to events of runs, schedules and the cluster, and to log lines.
+
 use std::sync::Arc;
 
 use async_graphql::{Context, SimpleObject, Subscription as Subscribable};

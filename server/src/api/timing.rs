@@ -1,3 +1,5 @@
+//! Timings, with their description and warnings.
+
 use async_graphql::{Enum, InputObject, Object, SimpleObject};
 use chrono::{DateTime, Utc};
 use entity::{Keys, schedule};

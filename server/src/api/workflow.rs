@@ -1,3 +1,5 @@
+//! A workflow as the API shows it.
+
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use entity::{workflow, workflow_version};
 use uuid::Uuid;

@@ -1,3 +1,5 @@
+//! `carillon apply`: deploys the modules of files.
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! A client of a server's GraphQL API for the commands.
+
 use std::{net::IpAddr, time::Duration};
 
 use clap::{Args, builder::RangedI64ValueParser};

@@ -1,3 +1,5 @@
+//! `carillon user`: adds, lists, changes and removes users.
+
 use std::io::{self, BufRead, IsTerminal};
 
 use clap::{Args, Subcommand};

@@ -10,7 +10,7 @@
 //! the field. Database constraints (a name is unique) are not checked beforehand: the write is
 //! attempted, and the violated constraint becomes the error.
 //!
-//! - `error`: why a command was refused; `computing`: work on blocking threads
+//! - `error`: why a command was refused; `compute`: work on blocking threads
 //! - `schedules`: create, update, delete, pause, resume and the other operations on schedules
 //! - `workflows`: workflows created for schedules and modules, and standalone ones
 //! - `bulk`: one request for everything that a search finds
@@ -40,7 +40,7 @@ mod backfills;
 mod budgets;
 pub(crate) mod bulk;
 mod calendars;
-mod computing;
+mod compute;
 mod error;
 pub mod feeds;
 pub(crate) mod groups;
@@ -185,7 +185,7 @@ impl Commands {
         let at_once = if store.dialect().is_postgres() { bulk::AT_ONCE } else { 1 };
         let (many, patience) = (Arc::new(Bulkhead::new(at_once, at_once)), bulk::PATIENCE);
         let test_calls = Bulkhead::new(test_call::AT_ONCE, test_call::OF_A_NAMESPACE);
-        let computing = Bulkhead::new(bulkhead::max_computing(), computing::OF_A_NAMESPACE);
+        let computing = Bulkhead::new(bulkhead::max_computing(), compute::OF_A_NAMESPACE);
         let guesses = Arc::new(Guesses::new(store.clone(), clock.clone()));
         Self {
             store,

@@ -1,3 +1,5 @@
+//! Conditions that types cannot express, such as settings that must agree.
+
 use std::{fmt, time::Duration};
 
 use secrecy::ExposeSecret;

@@ -1,3 +1,5 @@
+//! The configuration as a struct, with the sections that have no file of their own.
+
 use std::{
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,

@@ -20,7 +20,7 @@
 //!
 //! The other modules are shared: `core`, `service`, `signals` and `settings`.
 //! `places` divides a node's capacity among the namespaces and schedules that compete for it,
-//! and `quotas` limits how much of the server a namespace may use. `running` starts and stops all
+//! and `quotas` limits how much of the server a namespace may use. `services` starts and stops all
 //! services; `stepwise` lets a simulation choose which service runs next.
 //!
 //! The life of a fire: `planner` claims it (phase 1), `handoff` turns it into a run (phase 2),
@@ -39,8 +39,8 @@ pub mod maintenance;
 pub mod places;
 pub mod planning;
 pub mod quotas;
-mod running;
 mod service;
+mod services;
 mod settings;
 mod signals;
 mod starter;
@@ -56,7 +56,7 @@ pub(crate) use execution::flow::{ShownTaskState, kept_tasks, merged_results, sho
 pub use execution::{dispatcher::DispatcherReport, recovery::RecoveryReport};
 pub use maintenance::{HistoryQuotasReport, retention::RetentionReport, stats::StatsReport};
 pub use planning::{backfill::BackfillReport, planner::PlannerReport};
-pub use running::{Engine, Status};
+pub use services::{Engine, Status};
 pub use settings::EngineSettings;
 pub use signals::Signals;
 #[doc(hidden)]

@@ -28,8 +28,8 @@ use super::{
     execution::{dispatcher::Dispatcher, flow, recovery::Recovery, settler},
     maintenance::{HistoryQuotas, Refresh, retention::Keeper, stats::Stats},
     planning::{backfill::Backfill, planner::Planner, windows::Windows, zones::Zones},
-    running::{JoinedNode, join},
     service::{Service, caught},
+    services::{JoinedNode, join},
 };
 use crate::{
     clock::Clock,

@@ -31,6 +31,7 @@
 //! - `policy`: the restrictions of targets on this node
 //! - `log`: the log lines of an attempt
 //! - `tail`: the end of an output that exceeds a limit; pure
+//! - `time_limit`: the time limit of an attempt
 //! - `text`: converts bytes from outside to text
 //! - `secret`: text that is never printed
 //! - `error`: why a target is refused
@@ -53,6 +54,7 @@ mod signature;
 mod tail;
 mod template;
 mod text;
+mod time_limit;
 mod tls;
 mod worker;
 

@@ -1,3 +1,5 @@
+//! Figures that are counted in the database, and their gauges.
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opentelemetry::{KeyValue, metrics::Meter};

@@ -1,3 +1,5 @@
+//! Every instrument of the server, named once.
+
 use std::{fmt, sync::Arc, time::Duration};
 
 use opentelemetry::{

@@ -24,6 +24,17 @@ const HEAD: usize = 32;
 /// The line lengths of `xxd -p`, `openssl base64` and `base64`.
 const WRAPS: [usize; 3] = [60, 64, 76];
 
+/// Where a secret may have been cut off before a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextStart {
+    /// Nowhere: the text is whole.
+    Whole,
+    /// Before its first word: it continues a text that was cut off.
+    Continues,
+    /// Before each word: lines may be missing between them.
+    WordsContinue,
+}
+
 /// The texts to remove: every encoding of the secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Mask {
@@ -64,7 +75,7 @@ impl Mask {
     /// Removes the secrets from a text. `goes_on` says whether the text continues one that was cut
     /// off.
     pub(crate) fn text(&self, text: String, goes_on: bool) -> String {
-        self.masked(text, goes_on, false)
+        self.masked(text, if goes_on { TextStart::Continues } else { TextStart::Whole })
     }
 
     /// Removes the secrets from an attempt's outcome.
@@ -73,7 +84,7 @@ impl Mask {
             return outcome;
         }
         // The message may repeat a line without the one before it.
-        let message = |message| self.masked(message, false, true);
+        let message = |message| self.masked(message, TextStart::WordsContinue);
         match outcome {
             Outcome::Succeeded { output } => Outcome::Succeeded { output: self.json(output) },
             Outcome::Failed { message: said, output } => {
@@ -102,12 +113,12 @@ impl Mask {
         }
     }
 
-    fn masked(&self, text: String, goes_on: bool, words_go_on: bool) -> String {
+    fn masked(&self, text: String, start: TextStart) -> String {
         if self.forms.is_empty() {
             return text;
         }
         let mut hidden = self.whole(&text);
-        self.parts(&text, goes_on, words_go_on, &mut hidden);
+        self.parts(&text, start, &mut hidden);
         if hidden.is_empty() {
             return text;
         }
@@ -150,7 +161,8 @@ impl Mask {
     }
 
     /// The positions of partial forms next to a cut of the text, or of a word that fills a line.
-    fn parts(&self, text: &str, goes_on: bool, words_go_on: bool, hidden: &mut Vec<Range<usize>>) {
+    fn parts(&self, text: &str, start: TextStart, hidden: &mut Vec<Range<usize>>) {
+        let goes_on = start == TextStart::Continues;
         self.beside(text, 0..text.len(), goes_on, text.len() >= CUT, hidden);
         let (mut at, mut before) = (0, goes_on);
         for word in text.split(|character: char| character.is_ascii_whitespace()) {
@@ -158,7 +170,13 @@ impl Mask {
             at = range.end + 1;
             if !word.is_empty() {
                 let after = is_wrapped(word);
-                self.beside(text, range, before || words_go_on, after, hidden);
+                self.beside(
+                    text,
+                    range,
+                    before || start == TextStart::WordsContinue,
+                    after,
+                    hidden,
+                );
                 before = after;
             }
         }

@@ -12,19 +12,19 @@
 //!
 //! - `key`: one key, and encrypting with it
 //! - `keyring`: [`Vault`], the keys of this process
-//! - `opening`: the secrets that an attempt or a message names
+//! - `lookup`: the secrets that an attempt or a message names
 //! - `mask`: removes the same secrets from texts; `forms`: the encodings in which they may appear
 
 mod forms;
 mod key;
 mod keyring;
+mod lookup;
 mod mask;
-mod opening;
 
 pub use key::{Key, NotAKey, SecretScope};
 pub use keyring::{Sealed, Vault, VaultError};
+pub(crate) use lookup::SecretNamespace;
 pub(crate) use mask::Mask;
-pub(crate) use opening::SecretNamespace;
 
 /// Replaces a secret where it is shown.
 pub(crate) const MASK: &str = "***";

@@ -12,9 +12,9 @@ use axum::{
 
 use super::{
     Web,
-    answered::{Media, answer},
-    asked,
     auth::Asking,
+    graphql_request,
+    graphql_response::{Media, answer},
     inbound::{Inbound, STRANGERS_SOCKET},
     refusal::Refusal,
     refusals::RefusalKind,
@@ -37,7 +37,7 @@ pub(super) async fn execute(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Refusal> {
-    let request = asked::in_body(&headers, &body)?;
+    let request = graphql_request::in_body(&headers, &body)?;
     Ok(run(&web, asking, Media::asked(&headers), request).await)
 }
 
@@ -47,7 +47,7 @@ pub(super) async fn execute(
 pub(super) async fn by_get(State(web): State<Web>, request: Request, next: Next) -> Response {
     let is_upgrade = request.headers().contains_key(header::UPGRADE);
     let is_get = matches!(*request.method(), Method::GET) && !is_upgrade;
-    let asked = request.uri().query().filter(|_| is_get).and_then(asked::in_address);
+    let asked = request.uri().query().filter(|_| is_get).and_then(graphql_request::in_address);
     let asking = request.extensions().get::<Asking>().cloned();
     let (Some(asked), Some(asking)) = (asked, asking) else { return next.run(request).await };
     let mut asked = match asked {

@@ -16,9 +16,9 @@
 //! - `body`: limits the size and duration of a body
 //! - `headers`: the headers of every response
 //! - `audit`: exports the audit log as a file
-//! - `graphql`: queries and mutations, and the upgrade to a socket; `asked`, `answered`,
-//!   `answer_body`: parse requests and build responses; `cross_origin`: other origins that may call
-//!   it
+//! - `graphql`: queries and mutations, and the upgrade to a socket; `graphql_request`,
+//!   `graphql_response`, `answer_body`: parse requests and build responses; `cross_origin`: other
+//!   origins that may call it
 //! - `explorer`: a page for trying out GraphQL
 //! - `socket`: serves a WebSocket: subscriptions, as long as the subscriber may see them;
 //!   `transport`: its protocol
@@ -33,8 +33,6 @@
 //! `/graphql` and `/auth`; the console last, because it answers every remaining path.
 
 mod answer_body;
-mod answered;
-mod asked;
 mod audit;
 mod auth;
 mod body;
@@ -45,6 +43,8 @@ mod counter;
 mod cross_origin;
 mod explorer;
 mod graphql;
+mod graphql_request;
+mod graphql_response;
 mod headers;
 mod health;
 mod hosts;

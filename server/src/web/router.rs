@@ -17,9 +17,10 @@ use tower_http::{
 use tower_sessions::{Expiry, SessionManagerLayer, cookie::SameSite};
 
 use super::{
-    Web, answered, audit, auth,
+    Web, audit, auth,
     auth::SessionStore,
-    body, calendar, console, cross_origin, explorer, graphql, headers, hosts, probes,
+    body, calendar, console, cross_origin, explorer, graphql, graphql_response, headers, hosts,
+    probes,
     refusal::Refusal,
     refusals::{RefusalKind, cut},
     same_origin, workers,
@@ -115,7 +116,7 @@ fn finished(router: Router<Web>, web: Web) -> Router {
     router
         .method_not_allowed_fallback(other_method)
         .layer((
-            from_fn(answered::with_errors),
+            from_fn(graphql_response::with_errors),
             from_fn_with_state(web.clone(), headers::secure),
             TraceLayer::new_for_http().make_span_with(span).on_failure(()),
             from_fn_with_state(web.clone(), noticed),

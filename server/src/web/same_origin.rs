@@ -13,7 +13,7 @@ use axum::{
 };
 
 use super::{
-    Web, answered,
+    Web, graphql_response,
     refusal::Refusal,
     refusals::{RefusalKind, cut},
 };
@@ -22,7 +22,8 @@ use super::{
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     // A query by GET causes work, and its duration could reveal something to other sites.
-    let asks = answered::is_graphql(request.uri().path()) && request.uri().query().is_some();
+    let asks =
+        graphql_response::is_graphql(request.uri().path()) && request.uri().query().is_some();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) && !asks;
     let upgrades = headers.contains_key(header::UPGRADE);
     let has_token = headers.contains_key(header::AUTHORIZATION);

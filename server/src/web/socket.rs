@@ -1,3 +1,5 @@
+//! Serves a WebSocket: subscriptions, as long as the subscriber may see their events.
+
 use std::{
     collections::HashMap,
     net::IpAddr,

@@ -1,4 +1,5 @@
-//! Compares the table of layers in docs/ARCHITECTURE.md with the imports in the sources.
+//! Compares the table of layers in docs/ARCHITECTURE.md with the imports in the sources, and the
+//! modules of the console with what each may use.
 
 #[path = "layers/imports.rs"]
 mod imports;
@@ -14,6 +15,19 @@ use self::imports::Source;
 /// The modules above all layers: they may use everything, and are not in the table.
 const ABOVE_ALL: &[&str] = &["app", "cli", "lib", "main"];
 const CRATES: &[&str] = &["entity", "migration", "timetable"];
+
+/// The modules of the console, each with those that it may use.
+const CONSOLE: &[(&str, &[&str])] = &[
+    ("time", &[]),
+    ("model", &["time"]),
+    ("route", &[]),
+    ("state", &["model", "route", "time"]),
+    ("api", &["model", "time"]),
+    ("components", &["model", "route", "state", "time"]),
+    ("data", &["api", "components", "model", "state", "time"]),
+    ("pages", &["api", "components", "data", "model", "route", "state", "time"]),
+    ("frame", &["api", "components", "data", "model", "route", "state", "time"]),
+];
 
 /// The table of the layers: each layer with the layers that it may use.
 fn table() -> BTreeMap<String, BTreeSet<String>> {
@@ -108,6 +122,29 @@ fn the_parts_of_a_layer_form_no_circle() {
     }
 }
 
+#[test]
+fn every_module_of_the_console_uses_only_those_beneath_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("frontend/src");
+    let console: BTreeMap<&str, &[&str]> = CONSOLE.iter().copied().collect();
+    let mut problems = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for source in sources_of(&folder) {
+        let Some(part) = source.module.first() else { continue };
+        // `app` and `main` are above all of them.
+        let Some(beneath) = console.get(part.as_str()) else { continue };
+        seen.insert(part.clone());
+        for path in &source.paths {
+            let used = path[0].as_str();
+            if console.contains_key(used) && used != part && !beneath.contains(&used) {
+                let (module, path) = (source.module.join("::"), path.join("::"));
+                problems.insert(format!("{module}: {part} may not use {path}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+    assert_eq!(seen.len(), CONSOLE.len(), "a module of the list is not there: {seen:?}");
+}
+
 /// The part of `layer` in which a path lies; `None` for the root of the layer.
 fn part_of(path: &[String], layer: &str) -> Option<String> {
     let is_part = |part: &&String| part.starts_with(char::is_lowercase);
@@ -138,10 +175,13 @@ fn canonical(path: &[String], names: &Names) -> Vec<String> {
 }
 
 fn sources() -> Vec<Source> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = rust_files(&folder);
+    sources_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
+fn sources_of(folder: &Path) -> Vec<Source> {
+    let files = rust_files(folder);
     let module_of = |file: &PathBuf| {
-        let path = file.strip_prefix(&folder).unwrap().with_extension("");
+        let path = file.strip_prefix(folder).unwrap().with_extension("");
         let mut module: Vec<String> =
             path.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
         module.pop_if(|last| last == "mod");

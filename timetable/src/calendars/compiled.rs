@@ -1,3 +1,5 @@
+//! A calendar compiled for queries: whether an instant is suppressed, and until when.
+
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};

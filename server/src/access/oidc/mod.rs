@@ -11,13 +11,13 @@
 //!
 //! - `provider`: discovery, keys, the requests
 //! - `token`: a token's claims, and whether it is valid
-//! - `joining`: finds or adds the user for an identity
+//! - `account`: finds or adds the user for an identity
 
-mod joining;
+mod account;
 mod provider;
 mod token;
 
-pub use joining::{SignInOutcome, join};
+pub use account::{SignInOutcome, join};
 pub use provider::{Provider, StartedSignIn};
 pub use token::Identity;
 

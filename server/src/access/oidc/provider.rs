@@ -1,3 +1,5 @@
+//! The identity provider: its discovery document, its keys, and the requests of a sign-in.
+
 use std::{
     sync::Arc,
     time::{Duration, Instant},

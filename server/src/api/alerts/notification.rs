@@ -40,7 +40,7 @@ impl Notification {
         Ok(cx.rows().load_one(AlertChannelRow(self.0.channel_id)).await?.map(AlertChannel))
     }
 
-    /// Whether the message was delivered.
+    /// The state of the delivery.
     async fn state(&self) -> NotificationState {
         self.0.state.into()
     }

@@ -1,3 +1,5 @@
+//! Mutations of users, memberships, passwords and sessions.
+
 use async_graphql::{Context, Object};
 use serde_json::json;
 use uuid::Uuid;
@@ -101,7 +103,7 @@ impl PeopleMutation {
         let call =
             Call::new("disableUser", &json!([user_id, reason]).to_string(), idempotency_key)?;
         let (commands, reason) = (cx.commands(), reason.as_deref());
-        let id = commands.disable_user(&right, user_id, true, reason, &call).await?;
+        let id = commands.disable_user(&right, user_id, reason, &call).await?;
         UserPayload::of(cx, id).await
     }
 
@@ -117,7 +119,7 @@ impl PeopleMutation {
         let right = cx.owner()?;
         let call = Call::new("enableUser", &json!([user_id, reason]).to_string(), idempotency_key)?;
         let (commands, reason) = (cx.commands(), reason.as_deref());
-        let id = commands.disable_user(&right, user_id, false, reason, &call).await?;
+        let id = commands.enable_user(&right, user_id, reason, &call).await?;
         UserPayload::of(cx, id).await
     }
 

@@ -136,7 +136,7 @@ impl Rules {
             [output::cell(&rule["name"]), state, on, output::cell(&rule["search"]), channels]
         };
         let rows: Vec<[String; 5]> = rules.as_array().into_iter().flatten().map(row).collect();
-        output::table(["RULE", "STATE", "TELLS OF", "ABOUT", "CHANNELS"], &rows)
+        output::table(["RULE", "STATE", "EVENTS", "ABOUT", "CHANNELS"], &rows)
     }
 }
 
@@ -164,6 +164,9 @@ impl Messages {
             ]
         };
         let rows: Vec<[String; 7]> = messages.iter().map(row).collect();
-        output::table(["MESSAGE", "STATE", "CHANNEL", "MADE", "TRIES", "ABOUT", "ERROR"], &rows)
+        output::table(
+            ["MESSAGE", "STATE", "CHANNEL", "CREATED", "ATTEMPTS", "ABOUT", "ERROR"],
+            &rows,
+        )
     }
 }

@@ -1,9 +1,9 @@
 //! Bulk operations on all schedules or runs that match a search.
 //!
 //! - `verbs`: the operations, as mutations
-//! - `told`: the outcome of an operation, for people
+//! - `outcome`: the outcome of an operation, for people
 
-mod told;
+mod outcome;
 mod verbs;
 
 use clap::Args;
@@ -150,7 +150,7 @@ impl BulkSelection {
         if self.json {
             output::json(&done)?;
         } else {
-            told::print(&order, &done)?;
+            outcome::print(&order, &done)?;
         }
         match done["refused"].as_u64() {
             None | Some(0) => Ok(()),

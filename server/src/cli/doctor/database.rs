@@ -1,3 +1,5 @@
+//! Checks the database, its schema, its users and its nodes.
+
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};

@@ -155,5 +155,5 @@ async fn list(office: &Office, as_json: bool) -> Result<(), CliError> {
             [row.name.clone(), row.created_at.utc().to_rfc3339(), days]
         })
         .collect();
-    output::table(["NAMESPACE", "MADE", "KEEPS DAYS"], &rows)
+    output::table(["NAMESPACE", "CREATED", "RETENTION DAYS"], &rows)
 }

@@ -1,3 +1,5 @@
+//! Acknowledges alerts, and problems of schedules.
+
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, alert, problem_acknowledgement as acknowledgement};
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Checks the input for alert channels and rules.
+
 use std::collections::HashSet;
 
 use entity::alert_channel::Kind;

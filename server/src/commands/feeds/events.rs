@@ -1,3 +1,5 @@
+//! The events of a calendar feed: upcoming fires, current pauses and maintenance windows.
+
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{answered_before, tenants::name_taken};
 use crate::{
-    access::{Owner, rights_count},
+    access::{Owner, wait_until_rights_apply},
     commands::{Call, CommandError, Commands, audit::Entry},
     model::check,
     store::{
@@ -98,7 +98,7 @@ impl Commands {
         self.signals.wake_planner();
         self.signals.wake_backfill();
         self.signals.wake_canceller();
-        rights_count().await;
+        wait_until_rights_apply().await;
         Ok(row.id)
     }
 
@@ -142,7 +142,7 @@ impl Commands {
         self.audit(&tx, who, entry).await?;
         self.remember(&tx, who, call, &row.id).await?;
         self.store.commit(tx).await?;
-        rights_count().await;
+        wait_until_rights_apply().await;
         Ok(row.id)
     }
 }

@@ -36,7 +36,7 @@ use uuid::Uuid;
 
 use super::{BadInput, CommandError};
 use crate::{
-    access::{PeopleError, rights_count},
+    access::{PeopleError, wait_until_rights_apply},
     store::{DatabaseTransaction, StoreError, users as rows},
 };
 
@@ -45,7 +45,7 @@ use crate::{
 /// meanwhile.
 async fn answered_before<T>(tx: DatabaseTransaction, earlier: T) -> Result<T, CommandError> {
     tx.rollback().await?;
-    rights_count().await;
+    wait_until_rights_apply().await;
     Ok(earlier)
 }
 

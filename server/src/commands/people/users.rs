@@ -144,9 +144,29 @@ impl Commands {
         Ok(id)
     }
 
-    /// Disables a user, or enables them again. Disabling ends their sessions and suspends their
-    /// tokens.
+    /// Disables a user: their sessions end, and their tokens are suspended.
     pub async fn disable_user(
+        &self,
+        right: &Owner,
+        id: Uuid,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        self.set_disabled(right, id, true, reason, call).await
+    }
+
+    /// Enables a disabled user again.
+    pub async fn enable_user(
+        &self,
+        right: &Owner,
+        id: Uuid,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        self.set_disabled(right, id, false, reason, call).await
+    }
+
+    async fn set_disabled(
         &self,
         right: &Owner,
         id: Uuid,

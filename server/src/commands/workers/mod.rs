@@ -8,8 +8,8 @@
 //! - `register`: a worker registers and leaves
 //! - `board`: waiting jobs, read once for all workers
 //! - `poll`: a worker waits for jobs
-//! - `words`: a worker's requests about the jobs that it holds; `ends`: reports on how jobs ended,
-//!   many in one transaction
+//! - `reports`: a worker's requests about the jobs that it holds; `ends`: reports on how jobs
+//!   ended, many in one transaction
 //! - `queues`: limits on how many jobs of a queue all workers may hold at once
 //! - `error`: why a request is refused
 
@@ -19,7 +19,7 @@ mod error;
 mod poll;
 mod queues;
 mod register;
-mod words;
+mod reports;
 
 use entity::worker;
 use uuid::Uuid;
@@ -31,7 +31,7 @@ pub use poll::{PollRequest, Polled, PolledJob};
 pub(crate) use queues::MAX_LIMITED;
 pub(crate) use register::MAX_WORKERS;
 pub use register::{NewWorker, PROTOCOL, check_protocol};
-pub use words::HeartbeatAnswer;
+pub use reports::HeartbeatAnswer;
 
 use crate::{
     access::Viewer,

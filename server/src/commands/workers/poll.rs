@@ -1,3 +1,5 @@
+//! A worker waits for jobs.
+
 use std::{cmp::Reverse, time::Duration};
 
 use chrono::TimeDelta;

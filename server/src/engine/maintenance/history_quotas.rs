@@ -122,7 +122,7 @@ impl HistoryQuotas {
     /// Returns the term; `None` if it is over, or if nothing was ever counted.
     async fn recount(
         &self,
-        mut tenure: LeaseTerm,
+        mut lease: LeaseTerm,
         namespace: Uuid,
         oldest: Timestamp,
         now: DateTime<Utc>,
@@ -134,29 +134,29 @@ impl HistoryQuotas {
             store.recount_history(&counted, from, to, &mut real).await?;
             let Some(renewed) = lead(&self.core, LEASE, TERM).await? else { return Ok(None) };
             // Another node held the lease in between, and may have corrected the same counts.
-            if renewed.fence != tenure.fence {
+            if renewed.fence != lease.fence {
                 return Ok(None);
             }
-            tenure = renewed;
+            lease = renewed;
         }
         let changes = counted.corrections(&real, oldest);
         if !changes.is_empty() {
-            let Some(tx) = tenure.begin(store, &self.core.clock).await? else { return Ok(None) };
+            let Some(tx) = lease.begin(store, &self.core.clock).await? else { return Ok(None) };
             store.add_history(&tx, &changes).await?;
             store.commit_unseen(tx).await?;
         }
-        Ok(Some(tenure))
+        Ok(Some(lease))
     }
 
     async fn cut(
         &self,
-        tenure: LeaseTerm,
+        lease: LeaseTerm,
         one: &LimitedNamespace,
         excess: Excess,
         now: DateTime<Utc>,
     ) -> Result<HistoryQuotasReport, EngineError> {
         let core = &self.core;
-        let Some(done) = retention::cut(core, (tenure, TERM), excess, now).await? else {
+        let Some(done) = retention::cut(core, lease, TERM, excess, now).await? else {
             return Ok(HistoryQuotasReport::default());
         };
         for (table, rows) in [
@@ -188,12 +188,12 @@ impl Service for HistoryQuotas {
         for one in self.over(now).await? {
             let Some(Excess { oldest, .. }) = self.excess(&one, now).await? else { continue };
             // The lease is renewed for each namespace, because a cut takes time.
-            let Some(tenure) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
-            let Some(tenure) = self.recount(tenure, one.id, oldest, now).await? else {
+            let Some(lease) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
+            let Some(lease) = self.recount(lease, one.id, oldest, now).await? else {
                 return Ok(report);
             };
             let Some(excess) = self.excess(&one, now).await? else { continue };
-            let done = self.cut(tenure, &one, excess, now).await?;
+            let done = self.cut(lease, &one, excess, now).await?;
             report.cut += done.cut;
             report.rows += done.rows;
         }

@@ -115,7 +115,7 @@ impl Stats {
 
     /// Counts a batch of the feed.
     /// Returns how many runs had settled, and whether more is left to count.
-    async fn count(&self, tenure: &LeaseTerm) -> Result<(usize, bool), EngineError> {
+    async fn count(&self, lease: &LeaseTerm) -> Result<(usize, bool), EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
         let before = store.counted_until().await?;
         let after = before.unwrap_or(Cursor::START);
@@ -134,7 +134,7 @@ impl Stats {
         };
         let counts: Vec<_> = roll_up(&runs).into_iter().collect();
         let rows = store.rows_of_settled(&runs).await?;
-        let Some(tx) = tenure.begin(store, clock).await? else { return Ok((0, false)) };
+        let Some(tx) = lease.begin(store, clock).await? else { return Ok((0, false)) };
         if !store.add_counts_if_at(&tx, &counts, before, until).await? {
             tx.rollback().await?;
             return Ok((0, false));
@@ -147,7 +147,7 @@ impl Stats {
     /// Counts the fires that were claimed since the last round.
     async fn count_fires(
         &mut self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
     ) -> Result<usize, EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
@@ -158,7 +158,7 @@ impl Stats {
             let Some(fires) = store.fires_between(after, until, BATCH).await? else {
                 return Ok(counted);
             };
-            let Some(tx) = tenure.begin(store, clock).await? else { return Ok(counted) };
+            let Some(tx) = lease.begin(store, clock).await? else { return Ok(counted) };
             if !store.add_fires_if_at(&tx, after, &fires).await? {
                 tx.rollback().await?;
                 return Ok(counted);
@@ -173,7 +173,7 @@ impl Stats {
     /// Writes the recent counts of fires without a run that differ from the written ones.
     async fn note_unrun(
         &mut self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
     ) -> Result<usize, EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
@@ -192,7 +192,7 @@ impl Stats {
         let none = gone.map(|row| UnrunVerdicts { missed: 0, skipped: 0, abandoned: 0, ..*row });
         let news: Vec<UnrunVerdicts> = news.chain(none).collect();
         if !news.is_empty() {
-            let Some(tx) = tenure.begin(store, clock).await? else { return Ok(0) };
+            let Some(tx) = lease.begin(store, clock).await? else { return Ok(0) };
             store.set_unrun(&tx, &news).await?;
             store.commit_unseen(tx).await?;
         }
@@ -206,7 +206,7 @@ impl Stats {
     /// Merges the minutes of each hour that is old enough. Returns the number of hours.
     async fn roll_up_hours(
         &mut self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
     ) -> Result<usize, EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
@@ -221,7 +221,7 @@ impl Stats {
                 self.hours_until = Some(until);
                 return Ok(done);
             }
-            let Some(tx) = tenure.begin(store, clock).await? else { return Ok(done) };
+            let Some(tx) = lease.begin(store, clock).await? else { return Ok(done) };
             store.roll_up_hours(&tx, &hours).await?;
             store.commit_unseen(tx).await?;
             done += hours.len();
@@ -238,24 +238,24 @@ impl Service for Stats {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<StatsReport, EngineError> {
         let mut report = StatsReport::default();
         self.has_more = false;
-        let Some(tenure) = lead(&self.core, LEASE, self.core.settings.stats_interval * 3).await?
+        let Some(lease) = lead(&self.core, LEASE, self.core.settings.stats_interval * 3).await?
         else {
             // Another node may have written counts in the meantime.
             self.unrun.clear();
             (self.looked, self.hours_until) = (None, None);
             return Ok(report);
         };
-        report.unrun = self.note_unrun(&tenure, now).await?;
+        report.unrun = self.note_unrun(&lease, now).await?;
         for _ in 0..BATCHES {
-            let (runs, has_more) = self.count(&tenure).await?;
+            let (runs, has_more) = self.count(&lease).await?;
             report.runs += runs;
             self.has_more = has_more;
             if !has_more {
                 break;
             }
         }
-        report.fires = self.count_fires(&tenure, now).await?;
-        report.hours = self.roll_up_hours(&tenure, now).await?;
+        report.fires = self.count_fires(&lease, now).await?;
+        report.hours = self.roll_up_hours(&lease, now).await?;
         Ok(report)
     }
 

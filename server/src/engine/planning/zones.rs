@@ -114,13 +114,13 @@ impl Zones {
         let core = &self.core;
         let term = core.settings.heartbeat_interval * 3;
         let mut after = Uuid::nil();
-        while let Some(tenure) = lead(core, LEASE, term).await? {
+        while let Some(lease) = lead(core, LEASE, term).await? {
             let end = core.store.page_end(after, PAGE).await?;
             let page = core.store.placed_by_zones(after, end).await?;
             report.checked += page.len();
             let moves: Vec<_> = page.iter().filter_map(|placed| self.moved(placed)).collect();
             if !moves.is_empty() {
-                let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
+                let Some(tx) = lease.begin(&core.store, &core.clock).await? else { return Ok(()) };
                 if core.store.other_zone_rules(&tx, own).await?.is_some() {
                     return Ok(tx.rollback().await?);
                 }
@@ -128,7 +128,7 @@ impl Zones {
                 core.store.commit(tx).await?;
                 core.signals.wake_planner();
             }
-            let Some(end) = end else { return self.note_checked(own, &tenure).await };
+            let Some(end) = end else { return self.note_checked(own, &lease).await };
             after = end;
         }
         Ok(())
@@ -136,9 +136,9 @@ impl Zones {
 
     /// Records that all cursors are checked. The transaction locks no schedule, because it waits
     /// for all transactions that compute by these rules.
-    async fn note_checked(&self, own: &str, tenure: &LeaseTerm) -> Result<(), EngineError> {
+    async fn note_checked(&self, own: &str, lease: &LeaseTerm) -> Result<(), EngineError> {
         let core = &self.core;
-        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
+        let Some(tx) = lease.begin(&core.store, &core.clock).await? else { return Ok(()) };
         let now = core.agreed_now_in(&tx).await?;
         core.store.zone_rules_checked(&tx, own, now.into()).await?;
         Ok(core.store.commit_unseen(tx).await?)

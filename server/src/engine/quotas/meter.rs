@@ -1,3 +1,5 @@
+//! This node's usage per namespace, compared with the quotas.
+
 use std::{
     collections::HashMap,
     fmt,

@@ -130,10 +130,10 @@ impl ScheduleLife {
         let (mut may_be_suppressed, mut may_run, mut is_known) = (false, true, true);
         for key in keys {
             let calendar = self.calendars.get(key);
-            match calendar.and_then(|calendar| calendar.word(&period.timetable, decided, at)) {
-                Some(word) => {
-                    may_be_suppressed |= word.suppresses;
-                    may_run &= word.allows;
+            match calendar.and_then(|calendar| calendar.answer(&period.timetable, decided, at)) {
+                Some(answer) => {
+                    may_be_suppressed |= answer.suppresses;
+                    may_run &= answer.allows;
                 }
                 None => is_known = false,
             }

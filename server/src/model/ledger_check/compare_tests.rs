@@ -6,7 +6,7 @@ use serde_json::json;
 use timetable::{Definition, DstPolicy, Timetable};
 
 use super::*;
-use crate::model::ledger_check::{NamedCalendars, RememberedCalendar, RememberedCalendars};
+use crate::model::ledger_check::{CalendarHistories, CalendarHistory, NamedCalendars};
 
 const MINUTE: i64 = 60_000;
 
@@ -38,7 +38,7 @@ fn period(expression: &str, first_version: i32, began: i64, ended: Option<i64>) 
 fn life(periods: Vec<TimingPeriod>, cursor: Option<i64>) -> ScheduleLife {
     let cursor = cursor.map(at);
     let named = vec![NamedCalendars { version: 1, keys: Some(vec![]) }];
-    let calendars = RememberedCalendars::new();
+    let calendars = CalendarHistories::new();
     ScheduleLife {
         periods,
         named,
@@ -242,10 +242,10 @@ fn suppressed() -> ScheduleLife {
         definition: hour("01:00", "02:00"),
         ended_at: at(150),
     };
-    let calendar = RememberedCalendar::of(&row, &[was], at(0));
+    let calendar = CalendarHistory::of(&row, &[was], at(0));
     let mut life = life(vec![period("* * * * *", 1, 0, None)], Some(181));
     life.named = vec![NamedCalendars { version: 1, keys: Some(vec![id]) }];
-    life.with_calendars(RememberedCalendars::from([(id, Arc::new(calendar))]))
+    life.with_calendars(CalendarHistories::from([(id, Arc::new(calendar))]))
 }
 
 /// A row that says that a calendar suppressed these minutes.
@@ -306,7 +306,7 @@ fn other_rows_say_nothing_about_calendars() {
 fn what_cannot_be_judged_is_counted_and_no_fault() {
     let ran = [row(90, 90)];
     let rows = with_calendar(&[90], &ran);
-    let unknown = suppressed().with_calendars(RememberedCalendars::new());
+    let unknown = suppressed().with_calendars(CalendarHistories::new());
     let found = compare(&unknown, [0, 180], &rows);
     assert_eq!((figures(&found), found.unjudged), ([179, 179, 0, 0], 179));
     let mut by_name = suppressed();

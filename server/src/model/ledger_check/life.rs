@@ -7,8 +7,8 @@ use timetable::{Cache, Timetable};
 use uuid::Uuid;
 
 use super::{
+    calendar_history::CalendarHistories,
     compare::{CheckedRange, MARGIN_MS},
-    remembered::RememberedCalendars,
 };
 use crate::{
     model::{Spec, Timing},
@@ -55,7 +55,7 @@ pub struct ScheduleLife {
     /// The calendars of each version, in order.
     pub(super) named: Vec<NamedCalendars>,
     /// Those of the calendars whose history is known.
-    pub(super) calendars: RememberedCalendars,
+    pub(super) calendars: CalendarHistories,
     /// The retention of each version, and when another version replaced it.
     pub(super) retentions: Vec<(Option<Timestamp>, Option<i64>)>,
     /// The current version.
@@ -142,7 +142,7 @@ impl ScheduleLife {
         Ok(Self {
             periods,
             named: named.collect(),
-            calendars: RememberedCalendars::new(),
+            calendars: CalendarHistories::new(),
             retentions,
             version: row.version,
             cursor: row.next_scheduled_at,
@@ -158,7 +158,7 @@ impl ScheduleLife {
     /// The same life, with what is known about its calendars. A calendar that is missing is not
     /// judged.
     #[must_use]
-    pub fn with_calendars(self, calendars: RememberedCalendars) -> Self {
+    pub fn with_calendars(self, calendars: CalendarHistories) -> Self {
         Self { calendars, ..self }
     }
 

@@ -8,14 +8,14 @@
 //! away either: it only delays a fire.
 //!
 //! - `life`: the timings that a schedule has had, and when each of them applied
-//! - `compare`: compares their instants with the rows of the ledger
-//! - `remembered`: what the calendars were at the time
+//! - `calendar_history`: the versions that a calendar has had
+//! - `compare`: compares the instants with the rows of the ledger
 
+mod calendar_history;
 mod compare;
 mod life;
-mod remembered;
 
+pub use calendar_history::{CalendarHistories, CalendarHistory};
 pub use compare::{CheckedRange, LedgerComparison, LedgerFault, LedgerFinding};
 pub(crate) use life::{CALENDAR_KEYS, RESTORED};
 pub use life::{NamedCalendars, ScheduleLife, TimingPeriod};
-pub use remembered::{RememberedCalendar, RememberedCalendars};

@@ -1,3 +1,5 @@
+//! Errors of the database, sorted by what a caller can do about them, and constraints by name.
+
 use std::{borrow::Cow, io, path::PathBuf, time::Duration};
 
 use crate::store::Refusing;

@@ -3,7 +3,7 @@
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
-use super::candidates::{BEFORE_PAUSE, Candidate, but};
+use super::candidates::{BEFORE_PAUSE, Candidate, excluding};
 use crate::store::{Store, StoreError, db::live::Since};
 
 /// A cursor that will become due, for the planner.
@@ -22,11 +22,11 @@ impl Store {
     /// The first instant at which a schedule must be claimed, an intent becomes due, or a pause
     /// ends. Overdue instants count, too.
     pub async fn next_due_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.next_due_but(now, &[]).await
+        self.next_due_excluding(now, &[]).await
     }
 
     /// The first instant at which work is due, without the schedules in `passed`.
-    pub async fn next_due_but(
+    pub async fn next_due_excluding(
         &self,
         now: Timestamp,
         passed: &[Candidate],
@@ -36,10 +36,10 @@ impl Store {
             at: Option<i64>,
         }
         let mut values = Vec::new();
-        let but = but(passed, &mut values);
+        let excluded = excluding(passed, &mut values);
         let sql = format!(
             "SELECT min(at) AS at FROM (SELECT min(next_fire_at) AS at FROM schedule \
-               WHERE enabled AND next_fire_at IS NOT NULL {but} AND {BEFORE_PAUSE} \
+               WHERE enabled AND next_fire_at IS NOT NULL {excluded} AND {BEFORE_PAUSE} \
              UNION ALL \
              SELECT min(due_at) FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
                AND queue_position IS NULL{} \
@@ -55,7 +55,7 @@ impl Store {
 
     /// The next work of one of several nodes: the first cursors that are due at `now`, the first
     /// ones that come after it, and the first work that does not belong to a node first.
-    pub async fn due_ahead_but(
+    pub async fn due_ahead_excluding(
         &self,
         now: Timestamp,
         passed: &[Candidate],
@@ -66,12 +66,12 @@ impl Store {
             at: i64,
         }
         let mut values = vec![now.0.into()];
-        let but = but(passed, &mut values);
+        let excluded = excluding(passed, &mut values);
         let some = |what: &str| {
             format!(
                 "SELECT CAST(shard AS integer) AS shard, at FROM (SELECT shard, next_fire_at AS at \
                    FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
-                     AND next_fire_at {what} $1 {but} AND {BEFORE_PAUSE} \
+                     AND next_fire_at {what} $1 {excluded} AND {BEFORE_PAUSE} \
                    ORDER BY next_fire_at LIMIT {LOOKED_AT}) near"
             )
         };

@@ -63,10 +63,10 @@ impl Store {
         } else {
             ""
         };
-        let but = but(passed, &mut values);
+        let excluded = excluding(passed, &mut values);
         let sql = format!(
             "SELECT {columns} FROM schedule \
-             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} {but} \
+             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} {excluded} \
                AND {BEFORE_PAUSE} AND $1 <= (SELECT {}) + {MAX_AHEAD_MS} \
              ORDER BY next_fire_at LIMIT $2 {lock}",
             self.dialect().now()
@@ -128,7 +128,7 @@ impl Store {
 
 /// The condition that leaves out schedules as long as their cursors are at these positions.
 /// It is meant for few schedules, because each adds two values to the statement.
-pub(in crate::store) fn but(passed: &[Candidate], values: &mut Vec<Value>) -> String {
+pub(in crate::store) fn excluding(passed: &[Candidate], values: &mut Vec<Value>) -> String {
     let mut condition = String::new();
     for Candidate { id, at } in passed {
         values.extend([(*id).into(), at.0.into()]);

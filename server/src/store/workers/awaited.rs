@@ -1,3 +1,5 @@
+//! The operations of nodes on jobs: create, watch, stop and remove them.
+
 use entity::{
     Strings, Timestamp,
     job::{ActiveModel, Column, Entity, Model, State},

@@ -1,3 +1,5 @@
+//! The operations of workers on jobs: take, keep and end them. Each write names the job's token.
+
 use std::collections::{HashMap, HashSet};
 
 use entity::{

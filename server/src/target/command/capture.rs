@@ -1,3 +1,5 @@
+//! Reads the output of a program within limits.
+
 use std::{future::Future, pin::pin};
 
 use futures::FutureExt;

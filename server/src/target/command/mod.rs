@@ -33,7 +33,7 @@
 //! - `attempt_file`: the files with a program's context and its output; `folder`: the directory of
 //!   these files, which lives as long as the server
 //! - `runner`: runs a program to its end
-//! - `ending`: how a program ended, and the outcome of the attempt
+//! - `exit_status`: how a program ended, and the outcome of the attempt
 
 mod accounts;
 mod attempt_file;
@@ -41,9 +41,9 @@ mod capture;
 mod code_variables;
 mod confinement;
 mod definition;
-mod ending;
 mod environment;
 mod error_lines;
+mod exit_status;
 mod folder;
 mod group;
 mod launch;

@@ -1,3 +1,5 @@
+//! Runs a program to its end.
+
 use std::{io, time::Duration};
 
 use nix::unistd::Uid;
@@ -9,8 +11,8 @@ use super::{
     attempt_file::AttemptFile,
     capture::Capture,
     definition::Command,
-    ending::{EndCause, ProgramEnding},
     environment::{MAX_CONTEXT_BYTES, variables},
+    exit_status::{EndCause, ProgramEnding},
     folder::AttemptFiles,
     group::ProcessGroup,
     launch::{Launch, words},

@@ -1,8 +1,6 @@
-use std::{
-    future::Future,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+//! Sends a request, follows redirects, and enforces the time limit.
+
+use std::sync::Arc;
 
 use reqwest::{Client, Response};
 use rustls::RootCertStore;
@@ -28,6 +26,7 @@ use crate::{
         log::Log,
         result::{self, MAX_NESTING, nesting, too_deep},
         text::{SecondsText, millis},
+        time_limit::TimeLimit,
     },
 };
 
@@ -88,13 +87,13 @@ impl Sender {
         invocation: &Invocation,
         log: &Log<'_>,
     ) -> Outcome {
-        let limit =
-            Limit { clock: &self.clock, started: self.clock.instant(), limit: invocation.timeout };
+        let limit = TimeLimit::start(&self.clock, invocation.timeout);
         let (ended, mut output) = match self.exchange(definition, invocation, log, &limit).await {
             Ok((answer, judged)) => {
                 (judged.map_err(HttpFailure::Step), answer.output(limit.elapsed()))
             }
-            Err(failure) => (Err(failure), limit.output()),
+            // Without a response, the time is all there is to tell.
+            Err(failure) => (Err(failure), json!({ "duration_ms": millis(limit.elapsed()) })),
         };
         let ended = match (ended, definition.output) {
             (Ok(()), Answers::Merge) => give_back(&mut output).map_err(HttpFailure::Step),
@@ -112,7 +111,7 @@ impl Sender {
         definition: &Http,
         invocation: &Invocation,
         log: &Log<'_>,
-        limit: &Limit<'_>,
+        limit: &TimeLimit<'_>,
     ) -> Result<(KeptResponse, Result<(), String>), HttpFailure> {
         let request = prepare(definition, &self.egress)
             .map_err(|error| HttpFailure::Step(error.to_string()))?;
@@ -144,7 +143,7 @@ impl Sender {
         first: Hop,
         most: u8,
         log: &Log<'_>,
-        limit: &Limit<'_>,
+        limit: &TimeLimit<'_>,
     ) -> Result<(Response, Url, u8), HttpFailure> {
         let Hop { mut client, mut url, mut message } = first;
         let mut redirects = 0;
@@ -191,7 +190,7 @@ async fn send(
     client: &Client,
     url: &Url,
     message: &HttpMessage,
-    limit: &Limit<'_>,
+    limit: &TimeLimit<'_>,
 ) -> Result<Response, HttpFailure> {
     // A header of the definition replaces ours of the same name.
     let sending = client
@@ -225,32 +224,6 @@ fn give_back(output: &mut Value) -> Result<(), String> {
         ));
     }
     result::keep(output, body)
-}
-
-/// The time limit of one attempt, for all of its steps together.
-struct Limit<'a> {
-    clock: &'a Clock,
-    started: Instant,
-    limit: Duration,
-}
-
-impl Limit<'_> {
-    fn elapsed(&self) -> Duration {
-        self.clock.instant().saturating_duration_since(self.started)
-    }
-
-    /// Waits for `future` within the remaining time. If the time runs out, returns a message with
-    /// the limit.
-    async fn keep<F: Future>(&self, future: F) -> Result<F::Output, String> {
-        let left = self.limit.saturating_sub(self.elapsed());
-        let kept = self.clock.timeout(left, future).await;
-        kept.map_err(|_| format!("within {}", SecondsText(self.limit)))
-    }
-
-    /// The output of an attempt without a response.
-    fn output(&self) -> Value {
-        json!({ "duration_ms": millis(self.elapsed()) })
-    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The definition of an event and its broker, as a user writes it.
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;

@@ -1,7 +1,6 @@
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+//! Carries out an attempt to publish an event, within its time limit.
+
+use std::sync::Arc;
 
 use reqwest::Client;
 use rustls::RootCertStore;
@@ -23,6 +22,7 @@ use crate::{
         egress::{Egress, Resolver},
         log::Log,
         text::{SecondsText, millis},
+        time_limit::TimeLimit,
         tls,
     },
     telemetry::BrokerCounts,
@@ -90,9 +90,9 @@ impl Publisher {
         invocation: &Invocation,
         log: &Log<'_>,
     ) -> Outcome {
-        let started = self.clock.instant();
-        let published = self.publish(definition, invocation, started).await;
-        let took = self.clock.instant().saturating_duration_since(started);
+        let limit = TimeLimit::start(&self.clock, invocation.timeout);
+        let published = self.publish(definition, invocation, &limit).await;
+        let took = limit.elapsed();
         let broker = definition.to.name();
         self.pool.counted().published(broker, published.is_ok());
         match published {
@@ -120,7 +120,7 @@ impl Publisher {
         &self,
         definition: &Publish,
         invocation: &Invocation,
-        started: Instant,
+        limit: &TimeLimit<'_>,
     ) -> Result<Value, Failure> {
         let step = |error: TargetError| Failure::Step(error.to_string());
         self.check(definition).map_err(step)?;
@@ -130,19 +130,18 @@ impl Publisher {
             let text = format!("the event has {bytes} bytes; at most {MAX_BYTES} are published");
             return Err(Failure::Step(text));
         }
-        let limit = Limit { clock: &self.clock, started, limit: invocation.timeout };
         if let Broker::Sqs(sqs) = &definition.to {
             let group = invocation.schedule.as_deref().unwrap_or("carillon");
             let sending = self.queues.send(sqs, &message, group);
             let what = || format!("{} did not acknowledge the event", definition.to.name());
-            return limit.keep(sending, what).await?.map_err(|problem| failed(&problem));
+            return in_time(limit, sending, what).await?.map_err(|problem| failed(&problem));
         }
         let link = self.pool.link(&definition.to).map_err(|problem| failed(&problem))?;
         // A connection that has just broken is noticed only when it is used, so nothing was sent
         // over it.
-        match self.over(&link, &definition.to, &message, &limit).await? {
+        match self.over(&link, &definition.to, &message, limit).await? {
             Err(problem) if problem.is_unsent() => {
-                let again = self.over(&link, &definition.to, &message, &limit).await?;
+                let again = self.over(&link, &definition.to, &message, limit).await?;
                 again.map_err(|problem| failed(&problem))
             }
             published => published.map_err(|problem| failed(&problem)),
@@ -154,16 +153,16 @@ impl Publisher {
         link: &PooledConnection,
         broker: &Broker,
         message: &Message,
-        limit: &Limit<'_>,
+        limit: &TimeLimit<'_>,
     ) -> Result<Result<Value, PublishProblem>, Failure> {
         let what = || format!("could not connect to {}", link.place());
-        let session = match limit.keep(self.pool.session(link, broker), what).await? {
+        let session = match in_time(limit, self.pool.session(link, broker), what).await? {
             Ok(session) => session,
             Err(problem) => return Ok(Err(problem)),
         };
         let heard = session.heard();
         let what = || format!("{} did not acknowledge the event", link.place());
-        let published = limit.keep(session.publish(broker, message), what).await;
+        let published = in_time(limit, session.publish(broker, message), what).await;
         // If the connection was silent the whole time, the next attempts on it would also wait for
         // nothing.
         let is_lost = match &published {
@@ -182,25 +181,13 @@ fn failed(problem: &PublishProblem) -> Failure {
     Failure::Step(problem.to_string())
 }
 
-/// The time limit of one attempt, for all of its steps together.
-struct Limit<'a> {
-    clock: &'a Clock,
-    started: Instant,
-    limit: Duration,
-}
-
-impl Limit<'_> {
-    /// Waits for `future` within the remaining time. If the time runs out, returns the message that
-    /// `what` was not done.
-    async fn keep<F: Future>(
-        &self,
-        future: F,
-        what: impl FnOnce() -> String,
-    ) -> Result<F::Output, Failure> {
-        let passed = self.clock.instant().saturating_duration_since(self.started);
-        let kept = self.clock.timeout(self.limit.saturating_sub(passed), future).await;
-        kept.map_err(|_| {
-            Failure::TimeLimit(format!("{} within {}", what(), SecondsText(self.limit)))
-        })
-    }
+/// Waits for `future` within the remaining time. If the time runs out, fails with the message that
+/// `what` was not done.
+async fn in_time<F: Future>(
+    limit: &TimeLimit<'_>,
+    future: F,
+    what: impl FnOnce() -> String,
+) -> Result<F::Output, Failure> {
+    let kept = limit.keep(future).await;
+    kept.map_err(|within| Failure::TimeLimit(format!("{} {within}", what())))
 }

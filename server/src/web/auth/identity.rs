@@ -1,3 +1,5 @@
+//! Finds the viewer of a request, by its session or token.
+
 use std::{
     net::{IpAddr, SocketAddr},
     sync::Arc,

@@ -2,7 +2,7 @@
 
 use entity::{
     audit_event,
-    fire::{self, Kind, Reason, Verdict},
+    fire::{self, Reason},
     user::Role,
 };
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::desk::{CREATE, Desk, noon};
-use crate::support::{TestDatabase, on_both};
+use crate::support::{TestDatabase, fire_row, on_both};
 
 on_both!(
     the_buffer_is_listed_in_its_order_and_reordered,
@@ -41,27 +41,10 @@ async fn buffered(desk: &Desk) -> (String, Vec<String>) {
     for place in 1..=3 {
         let at = (noon() - chrono::TimeDelta::hours(4 - place)).into();
         let row = fire::Model {
-            id: Uuid::now_v7(),
-            namespace_id: Uuid::nil(),
-            schedule_id: schedule.parse().unwrap(),
-            schedule_version: 1,
-            scheduled_at: at,
-            due_at: at,
-            last_scheduled_at: at,
-            count: 1,
-            kind: Kind::Normal,
-            verdict: Verdict::Pending,
             reason: Reason::Buffered,
             detail: Some("0192".to_owned()),
-            claimed_by: None,
-            claimed_at: at,
-            decided_at: None,
-            run_id: None,
             queue_position: Some(place),
-            recovery_attempts: 0,
-            recovery_at: None,
-            made_up_for: None,
-            changed: None,
+            ..fire_row(Uuid::nil(), schedule.parse().unwrap(), at)
         };
         fires.push(row.id.to_string());
         row.into_active_model().insert(&tx).await.unwrap();

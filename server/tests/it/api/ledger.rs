@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use entity::{
     Timestamp,
-    fire::{self, Kind, Reason, Verdict},
+    fire::{self, Reason, Verdict},
     user::Role,
 };
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
@@ -12,7 +12,7 @@ use super::{
     desk::{CREATE, Desk, noon},
     walking::{member_of, namespace},
 };
-use crate::support::{TestDatabase, on_both};
+use crate::support::{TestDatabase, fire_row, on_both};
 
 on_both!(
     a_ledger_is_read_newest_first_and_counted,
@@ -32,27 +32,10 @@ pub(super) fn planted_fire(
 ) -> fire::Model {
     let at = Timestamp::from(noon() - TimeDelta::minutes(minutes));
     fire::Model {
-        id: Uuid::now_v7(),
-        namespace_id,
-        schedule_id: schedule.parse().unwrap(),
-        schedule_version: 1,
-        scheduled_at: at,
-        due_at: at,
-        last_scheduled_at: at,
-        count: 1,
-        kind: Kind::Normal,
         verdict,
         reason,
-        detail: None,
-        claimed_by: None,
-        claimed_at: at,
         decided_at: Some(at),
-        run_id: None,
-        queue_position: None,
-        recovery_attempts: 0,
-        recovery_at: None,
-        made_up_for: None,
-        changed: None,
+        ..fire_row(namespace_id, schedule.parse().unwrap(), at)
     }
 }
 
@@ -259,27 +242,11 @@ async fn a_ledger_is_read_newest_first_and_counted(database: TestDatabase) {
     for (hours, (verdict, reason)) in (1..).zip(verdicts) {
         let at = Timestamp::from(noon() - TimeDelta::hours(hours));
         let row = fire::Model {
-            id: Uuid::now_v7(),
-            namespace_id: Uuid::nil(),
-            schedule_id: schedule,
-            schedule_version: 1,
-            scheduled_at: at,
-            due_at: at,
-            last_scheduled_at: at,
             count: if verdict == Verdict::Missed { 7 } else { 1 },
-            kind: Kind::Normal,
             verdict,
             reason,
-            detail: None,
-            claimed_by: None,
             claimed_at: Timestamp(at.0 + 61_000),
-            decided_at: None,
-            run_id: None,
-            queue_position: None,
-            recovery_attempts: 0,
-            recovery_at: None,
-            made_up_for: None,
-            changed: None,
+            ..fire_row(Uuid::nil(), schedule, at)
         };
         row.into_active_model().insert(&tx).await.unwrap();
     }

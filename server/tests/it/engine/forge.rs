@@ -9,14 +9,14 @@ use carillon::{
 };
 use chrono::TimeDelta;
 use entity::{
-    fire::{self, Kind, Reason, Verdict},
+    fire::{self, Reason, Verdict},
     run, schedule, task_run,
 };
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
-use serde_json::json;
 use uuid::Uuid;
 
 use super::world::World;
+use crate::support::{fire_row, run_row};
 
 /// An intent that a node claimed a moment ago, before it died; `change` adapts it.
 pub(crate) async fn intent(
@@ -27,27 +27,8 @@ pub(crate) async fn intent(
     let now = world.clock.now();
     let at = now - TimeDelta::seconds(1);
     let mut row = fire::Model {
-        id: Uuid::now_v7(),
-        namespace_id: schedule.namespace_id,
-        schedule_id: schedule.id,
-        schedule_version: 1,
-        scheduled_at: at.into(),
-        due_at: at.into(),
-        last_scheduled_at: at.into(),
-        count: 1,
-        kind: Kind::Normal,
-        verdict: Verdict::Pending,
-        reason: Reason::AwaitingHandoff,
-        detail: None,
         claimed_by: Some(Uuid::from_u128(0xdead)),
-        claimed_at: at.into(),
-        decided_at: None,
-        run_id: None,
-        queue_position: None,
-        recovery_attempts: 0,
-        recovery_at: None,
-        made_up_for: None,
-        changed: None,
+        ..fire_row(schedule.namespace_id, schedule.id, at.into())
     };
     change(&mut row);
     let tx = world.database.store.begin().await.unwrap();
@@ -72,39 +53,15 @@ pub(crate) async fn orphan(
     .await;
     let mut row = run::Model {
         id: fire.id,
-        namespace_id: fire.namespace_id,
-        schedule_id: Some(schedule.id),
         fire_id: Some(fire.id),
-        workflow_id: schedule.workflow_id,
-        workflow_version: 1,
-        trigger: run::Trigger::Schedule,
         state: run::State::Running,
-        scheduled_at: fire.scheduled_at,
         due_at: fire.due_at,
         created_at: fire.claimed_at,
         available_at: fire.claimed_at,
         started_at: Some(fire.claimed_at),
         finished_at: None,
-        attempt: 1,
-        max_attempts: 1,
-        recovery_attempts: 0,
         node_id: fire.claimed_by,
-        epoch: 1,
-        hard_deadline_at: None,
-        error: None,
-        cancel_requested_at: None,
-        cancel_by: None,
-        cancel_reason: None,
-        context: json!({}),
-        is_recovery: false,
-        idempotency_key: format!("{}-{}", schedule.id, fire.scheduled_at.0 / 1_000),
-        retry_of: None,
-        group_id: None,
-        priority: 0,
-        runs_on: None,
-        origin: None,
-        backfill_id: None,
-        changed: 0,
+        ..run_row(fire.namespace_id, schedule.id, schedule.workflow_id, fire.scheduled_at)
     };
     change(&mut row);
     let attempt = task_run::Model {

@@ -10,14 +10,14 @@ use carillon::{
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Timestamp,
-    fire::{self, Kind, Reason, Verdict},
+    fire::{self, Reason, Verdict},
     run, schedule, task_log, task_run,
 };
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
-use serde_json::json;
 use uuid::Uuid;
 
 use super::world::World;
+use crate::support::{fire_row, run_row};
 
 /// A key that was created at the given time.
 pub(crate) fn key(at: DateTime<Utc>) -> Uuid {
@@ -36,62 +36,20 @@ pub(crate) fn succeeded(
     let at = Timestamp::from(at);
     let fire = fire::Model {
         id,
-        namespace_id: schedule.namespace_id,
-        schedule_id: schedule.id,
-        schedule_version: 1,
-        scheduled_at: at,
-        due_at: at,
-        last_scheduled_at: at,
-        count: 1,
-        kind: Kind::Normal,
         verdict: Verdict::Started,
         reason: Reason::OnTime,
-        detail: None,
         claimed_by: Some(Uuid::from_u128(1)),
-        claimed_at: at,
         decided_at: Some(at),
         run_id: Some(id),
-        queue_position: None,
-        recovery_attempts: 0,
-        recovery_at: None,
-        made_up_for: None,
-        changed: None,
+        ..fire_row(schedule.namespace_id, schedule.id, at)
     };
     let run = run::Model {
         id,
-        namespace_id: schedule.namespace_id,
-        schedule_id: Some(schedule.id),
         fire_id: Some(id),
-        workflow_id: schedule.workflow_id,
-        workflow_version: 1,
-        trigger: run::Trigger::Schedule,
-        state: run::State::Succeeded,
-        scheduled_at: at,
-        due_at: at,
-        created_at: at,
-        available_at: at,
-        started_at: Some(at),
         finished_at: Some(end),
-        attempt: 1,
-        max_attempts: 1,
-        recovery_attempts: 0,
         node_id: Some(Uuid::from_u128(1)),
-        epoch: 1,
-        hard_deadline_at: None,
-        error: None,
-        cancel_requested_at: None,
-        cancel_by: None,
-        cancel_reason: None,
-        context: json!({}),
-        is_recovery: false,
         idempotency_key: id.to_string(),
-        retry_of: None,
-        backfill_id: None,
-        priority: 0,
-        group_id: None,
-        runs_on: None,
-        origin: None,
-        changed: 0,
+        ..run_row(schedule.namespace_id, schedule.id, schedule.workflow_id, at)
     };
     (fire, run)
 }

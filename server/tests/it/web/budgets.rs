@@ -5,14 +5,14 @@ use std::time::Duration;
 use carillon::{clock::Clock, store::namespaces};
 use entity::{
     Timestamp,
-    fire::{self, Kind, Reason, Verdict},
+    fire::{self, Reason, Verdict},
 };
 use reqwest::StatusCode;
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::{Command, Server, TestDatabase, cookie, on_both};
+use crate::support::{Command, Server, TestDatabase, cookie, fire_row, on_both};
 
 on_both!(
     a_tag_is_judged_by_its_budget_everywhere,
@@ -154,27 +154,11 @@ async fn lose_three(database: &TestDatabase, schedule: Uuid) {
     let home = namespaces::by_name(store.read(), "default").await.unwrap().unwrap();
     let now = Timestamp::from(Clock::system().now());
     let row = fire::Model {
-        id: Uuid::now_v7(),
-        namespace_id: home.id,
-        schedule_id: schedule,
-        schedule_version: 1,
-        scheduled_at: now,
-        due_at: now,
-        last_scheduled_at: now,
         count: 3,
-        kind: Kind::Normal,
         verdict: Verdict::Missed,
         reason: Reason::Outage,
-        detail: None,
-        claimed_by: None,
-        claimed_at: now,
         decided_at: Some(now),
-        run_id: None,
-        queue_position: None,
-        recovery_attempts: 0,
-        recovery_at: None,
-        made_up_for: None,
-        changed: None,
+        ..fire_row(home.id, schedule, now)
     };
     let tx = store.begin().await.unwrap();
     row.into_active_model().insert(&tx).await.unwrap();

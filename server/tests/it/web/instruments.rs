@@ -19,9 +19,8 @@ use carillon::{
 use entity::{Timestamp, run};
 use sea_orm::{ActiveModelTrait, ConnectionTrait, IntoActiveModel};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-use crate::support::{Command, Server, Socket, TestDatabase};
+use crate::support::{Command, Server, Socket, TestDatabase, run_row};
 
 const CONFIGURATION: &str = "
     metrics.schedules = ['default/second', 'default/none']
@@ -131,40 +130,10 @@ async fn canary_has_sung(database: &TestDatabase) {
     let canary = schedules::by_name(store.read(), namespace.id, NAME).await.unwrap().unwrap();
     let now = Timestamp::from(Clock::system().now());
     let row = run::Model {
-        id: Uuid::now_v7(),
-        namespace_id: namespace.id,
-        schedule_id: Some(canary.id),
-        fire_id: None,
-        workflow_id: canary.workflow_id,
-        workflow_version: 1,
-        trigger: run::Trigger::Schedule,
-        state: run::State::Succeeded,
-        scheduled_at: now,
         due_at: Timestamp(now.0 - 250),
-        created_at: now,
-        available_at: now,
-        started_at: Some(now),
-        finished_at: Some(now),
-        attempt: 1,
-        max_attempts: 1,
-        recovery_attempts: 0,
-        node_id: None,
-        epoch: 1,
-        hard_deadline_at: None,
-        error: None,
-        cancel_requested_at: None,
-        cancel_by: None,
-        cancel_reason: None,
-        context: json!({}),
-        is_recovery: false,
         idempotency_key: "canary".to_owned(),
-        retry_of: None,
-        group_id: None,
-        priority: 0,
-        runs_on: None,
-        origin: None,
-        backfill_id: None,
         changed: 1,
+        ..run_row(namespace.id, canary.id, canary.workflow_id, now)
     };
     let tx = store.begin().await.unwrap();
     row.into_active_model().insert(&tx).await.unwrap();

@@ -1,3 +1,5 @@
+//! The entries of a file for alert rules and channels.
+
 use std::collections::HashMap;
 
 use entity::alert_channel::Kind;

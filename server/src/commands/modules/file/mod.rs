@@ -6,33 +6,33 @@
 //!
 //! - `schedule`, `workflow`, `calendar`, `alerts`: the entries
 //! - `scalars`: durations and expressions as text
-//! - `reading`: parses text, with the position of a mistake; `saying`: error messages that repeat
-//!   nothing of the file but its keys; `writing`: writes text
+//! - `parse`: parses text, with the position of a mistake; `error_text`: error messages that repeat
+//!   nothing of the file but its keys; `print`: writes text
 //! - `single`: one workflow as text; `place`: the position of a key in a text
 
 mod alerts;
 mod calendar;
+mod error_text;
+mod parse;
 mod place;
-mod reading;
-mod saying;
+mod print;
 mod scalars;
 mod schedule;
 mod single;
 mod workflow;
-mod writing;
 
 use std::collections::BTreeMap;
 
 pub(crate) use alerts::{ChannelEntry, RuleEntry};
 pub(crate) use calendar::CalendarEntry;
-pub(crate) use reading::MAX_BYTES;
+pub(crate) use parse::MAX_BYTES;
+pub use print::schema;
 pub(crate) use scalars::Seconds;
 pub(crate) use schedule::{DstEntry, MisfireEntry, ScheduleEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub(crate) use single::{Misread, WorkflowText, write_workflow};
 pub(crate) use workflow::{TaskEntry, WorkflowEntry};
-pub use writing::schema;
 
 /// The format of a module's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

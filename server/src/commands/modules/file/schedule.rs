@@ -1,3 +1,5 @@
+//! The entry of a file for a schedule.
+
 use chrono::{DateTime, Utc};
 use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
 use schemars::JsonSchema;

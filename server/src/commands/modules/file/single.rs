@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
-    MAX_BYTES, WorkflowEntry,
+    MAX_BYTES, WorkflowEntry, error_text,
     place::{self, Part, TextPlace},
-    saying,
 };
 use crate::model::{Definition, naming};
 
@@ -127,7 +126,7 @@ fn place_in(text: &str, above: Above, name: &str, path: &str) -> Option<TextPlac
 fn misread(text: &str, error: &serde_saphyr::Error) -> Misread {
     let place = error.location();
     let place = place.map(|at| TextPlace { line: at.line(), column: at.column() });
-    Misread { place, problem: saying::of_yaml(text, error), help: HELP }
+    Misread { place, problem: error_text::of_yaml(text, error), help: HELP }
 }
 
 /// The workflow as a text of this form, with its secrets masked. `None` if the text is larger than

@@ -1,3 +1,5 @@
+//! Reads failures by cursors, for the rules that report them.
+
 use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -64,7 +66,7 @@ impl ScanStart {
 /// The pass over all failures in one round of the service.
 pub(super) struct FailurePass<'a> {
     pub(super) core: &'a Core,
-    pub(super) tenure: &'a LeaseTerm,
+    pub(super) lease: &'a LeaseTerm,
     pub(super) rules: &'a [Active],
     pub(super) now: DateTime<Utc>,
     /// Number of alerts opened in this pass.
@@ -80,7 +82,7 @@ impl FailurePass<'_> {
                 continue;
             }
             let ends = feeds::ends(store, self.now.into()).await?;
-            let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else { break };
+            let Some(tx) = self.lease.begin(store, &self.core.clock).await? else { break };
             feeds::begin(&tx, &ends).await?;
             store.commit(tx).await?;
         }
@@ -212,7 +214,7 @@ impl FailurePass<'_> {
         if plan.is_empty() && moved.is_none() {
             return Ok(true);
         }
-        let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else { return Ok(false) };
+        let Some(tx) = self.lease.begin(store, &self.core.clock).await? else { return Ok(false) };
         if let Some((feed, from, to)) = moved
             && !feeds::move_if_at(&tx, feed, from, to).await?
         {

@@ -12,15 +12,15 @@
 //! is not sent. A pending alert waits for the rule's digest, quiet hours and mute to end.
 //! These are checked when the message is created, so none of them needs a state of its own.
 //!
-//! - `rule`: the checked settings of a rule; `quiet`: its quiet hours
+//! - `rule`: the checked settings of a rule; `quiet_hours`: its quiet hours
 //! - `scope`: which schedules a rule covers
 //! - `look`: reads failures by cursors; `judge`: decides which alerts follow from them;
 //!   `row`: the rows of new alerts
 //! - `slow`: finds runs that take longer than usual; `clocks`:
 //!   finds schedules that a clock change affects
 //! - `skips`: finds schedules that skip fires for load
-//! - `stalls`: finds waiting work that no node takes; `mend`: closes alerts that are over
-//! - `tell`: turns ripe alerts into messages; `words`: writes their text;
+//! - `stalls`: finds waiting work that no node takes; `recovery`: closes alerts that are over
+//! - `messages`: turns ripe alerts into messages; `words`: writes their text;
 //!   `form`: formats them for each kind of channel
 //! - `preview`: tries a rule against the past; `replay`:
 //!   computes the messages that it would have sent
@@ -36,10 +36,11 @@ mod delivery;
 mod form;
 mod judge;
 mod look;
-mod mend;
+mod messages;
 mod notification_sender;
 mod preview;
-mod quiet;
+mod quiet_hours;
+mod recovery;
 mod replay;
 mod row;
 mod rule;
@@ -48,7 +49,6 @@ mod service;
 mod skips;
 mod slow;
 mod stalls;
-mod tell;
 mod words;
 
 pub(crate) use self::words::test_body;
@@ -57,7 +57,7 @@ pub use self::{
     checkup::Checkup,
     notification_sender::NotificationSenderReport,
     preview::{Foretold, RulePreview},
-    quiet::Quiet,
+    quiet_hours::Quiet,
     rule::{Event, MAX_LOSING, Rule, RuleError},
     service::AlertsReport,
 };

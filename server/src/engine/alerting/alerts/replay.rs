@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{
     judge::{self, FailureFacts, recovery},
     preview::Foretold,
-    quiet::Silence,
+    quiet_hours::Silence,
     rule::Active,
     scope::Scopes,
     skips::WITHIN,

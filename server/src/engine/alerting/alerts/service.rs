@@ -69,9 +69,9 @@ impl Service for Alerts {
         let core = &self.core;
         // Without rules there is nothing to read, so this node takes no lease.
         let rules = Active::read(rules::enabled(core.store.read()).await?);
-        let tenure =
+        let lease =
             if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
-        let Some(tenure) = tenure else {
+        let Some(lease) = lease else {
             (self.looked_back, self.broken_off) = (None, None);
             (self.walk, self.skips) = (ClockWalk::default(), SkipCount::default());
             return Ok(AlertsReport::default());
@@ -83,7 +83,7 @@ impl Service for Alerts {
             (None, Some(at)) if is_due(at) => ScanStart::Before,
             (None, Some(_)) => ScanStart::Cursor,
         };
-        let mut look = FailurePass { core, tenure: &tenure, rules: &rules, now, noted: 0 };
+        let mut look = FailurePass { core, lease: &lease, rules: &rules, now, noted: 0 };
         look.begin().await?;
         // An error in one of these steps must not keep the others from being taken.
         let mut problems = Problems::default();

@@ -8,13 +8,12 @@
 //! than an hour old are not reported, because a watchdog takes each call as current. An unreachable
 //! watchdog is called less and less often and does not delay the others. Namespaces take turns.
 //!
-//! - `whom`: whether an event is still worth reporting; `news`: which call a run requires
+//! - `news`: which call a run requires, and whether its event is still worth reporting
 //! - `service`: reads the feed and makes the calls; `wake`: wakes the service when runs change
 
 mod news;
 mod service;
 mod wake;
-mod whom;
 
 pub(in crate::engine) use self::service::Pings;
 pub use self::service::PingsReport;

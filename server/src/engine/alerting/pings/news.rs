@@ -1,17 +1,26 @@
+//! The calls that changed runs require.
+
 use std::collections::HashMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     ping::Event,
     run::{State, Trigger},
 };
 use uuid::Uuid;
 
-use super::whom::is_fresh;
 use crate::{
     model::Ping,
     store::pings::{Changed, ReportedEvent},
 };
+
+/// Events that are older than this are not reported: a watchdog takes each call as current.
+const MAX_AGE: TimeDelta = TimeDelta::hours(1);
+
+/// Whether an event is recent enough to be reported.
+pub(super) fn is_fresh(happened_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    now - happened_at <= MAX_AGE
+}
 
 /// The calls that a batch of the feed requires: the latest one of each schedule.
 pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<ReportedEvent> {
@@ -43,7 +52,6 @@ fn of_run(run: &Changed) -> Option<ReportedEvent> {
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
     use entity::Timestamp;
     use serde_json::json;
 

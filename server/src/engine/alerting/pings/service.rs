@@ -1,3 +1,5 @@
+//! The service that reads the feed of runs and calls the watchdogs.
+
 use std::{
     collections::HashMap,
     sync::Arc,
@@ -12,7 +14,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{news::news, whom::is_fresh};
+use super::news::{is_fresh, news};
 use crate::{
     engine::{
         EngineError,
@@ -93,12 +95,12 @@ impl Pings {
     /// Returns the number of calls that it requires, and whether more is left to read.
     async fn look(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
     ) -> Result<(usize, bool), EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
         let Some(mut from) = pings::cursor(store).await? else {
-            if let Some(tx) = tenure.begin(store, clock).await? {
+            if let Some(tx) = lease.begin(store, clock).await? {
                 pings::begin(store, &tx).await?;
                 store.commit(tx).await?;
                 // Read the existing rows immediately instead of in the next round.
@@ -113,7 +115,7 @@ impl Pings {
             let to = Cursor { changed: last.changed, id: last.id };
             let is_full = last.seen >= STRETCH.cast_signed();
             let news = news(&runs, now);
-            let Some(tx) = tenure.begin(store, clock).await? else { return Ok((noted, false)) };
+            let Some(tx) = lease.begin(store, clock).await? else { return Ok((noted, false)) };
             if !pings::note_if_at(store, &tx, from, to, &news, now.into()).await? {
                 tx.rollback().await?;
                 return Ok((noted, false));
@@ -271,18 +273,18 @@ impl Service for Pings {
             return Ok(report);
         }
         let term = (core.settings.poll * 3).max(TERM);
-        let Some(tenure) = lead(&core, LEASE, term).await? else {
+        let Some(lease) = lead(&core, LEASE, term).await? else {
             return Ok(report);
         };
         if !is_any {
             // A ping that is added later covers only runs from then on.
-            if let Some(tx) = tenure.begin(&core.store, &core.clock).await? {
+            if let Some(tx) = lease.begin(&core.store, &core.clock).await? {
                 pings::stop(&tx).await?;
                 core.store.commit_unseen(tx).await?;
             }
             return Ok(report);
         }
-        (report.noted, self.is_more) = self.look(&tenure, now).await?;
+        (report.noted, self.is_more) = self.look(&lease, now).await?;
         let reached = pings::due(&core.store, PingTurn::Reached, now.into(), REACHED).await?;
         let away = pings::due(&core.store, PingTurn::Away, now.into(), AWAY).await?;
         let is_full = |due: &[DuePing], most| u64::try_from(due.len()).is_ok_and(|due| due >= most);

@@ -13,10 +13,9 @@ use std::time::Duration;
 use entity::{Timestamp, node::BeatsIn};
 use uuid::Uuid;
 
-use super::ring::Share;
+use super::{handle::Cluster, ring::Share};
 use crate::{
     beacon::{Beacon, FireClaim},
-    engine::cluster::Cluster,
     store::{
         DatabaseLink, Store, StoreError,
         nodes::{Beat, BeatOutcome, Living},

@@ -1,3 +1,5 @@
+//! The knowledge about the cluster that all services of a node share.
+
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
@@ -12,6 +14,7 @@ use uuid::Uuid;
 
 use super::{
     fleet::{Fleet, places},
+    issues::Issue,
     offset::{Reading, is_right},
     ring::Share,
     steps::Steps,
@@ -21,7 +24,7 @@ use super::{
 use crate::{
     clock::Clock,
     config::{NodeRole, Roles},
-    engine::{EngineSettings, cluster::Issue, places::Places, quotas::Meter},
+    engine::{EngineSettings, places::Places, quotas::Meter},
     store::{
         Store, StoreError,
         leases::Theirs,

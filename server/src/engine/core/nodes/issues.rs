@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use entity::node::BeatsIn;
 
-use super::{fleet::Fleet, offset::is_right};
-use crate::{
-    engine::cluster::NodeReadiness,
-    store::{nodes::Living, reads::placement::WaitingCount},
-};
+use super::{fleet::Fleet, handle::NodeReadiness, offset::is_right};
+use crate::store::{nodes::Living, reads::placement::WaitingCount};
 
 /// The result of a health check: its name, the value found, and the problem, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]

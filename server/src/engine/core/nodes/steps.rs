@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::engine::cluster::Issue;
+use super::issues::Issue;
 
 /// A wall clock that gains or loses more than this between two checks was stepped, not slewed.
 const MIN_STEP: TimeDelta = TimeDelta::milliseconds(200);

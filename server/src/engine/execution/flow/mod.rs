@@ -14,7 +14,7 @@
 //! A run of one task without a time limit of its own needs
 //! none of this and is executed by `attempt`.
 //!
-//! - `standing`: computes the state of a task from its attempts; no IO
+//! - `progress`: computes the state of a task from its attempts; no IO
 //! - `plan`: decides what happens next; no IO
 //! - `results`: merges the outputs of tasks; no IO
 //! - `again`: decides which results are kept when a settled run is rerun; no IO
@@ -24,14 +24,14 @@
 mod again;
 mod conductor;
 mod plan;
+mod progress;
 mod results;
-mod standing;
 mod steps;
 
 pub(crate) use again::kept_tasks;
 pub(in crate::engine) use conductor::spawn;
 pub(in crate::engine) use plan::out_of_time;
+pub(in crate::engine) use progress::retries;
+pub(crate) use progress::{ShownTaskState, shown};
 pub(crate) use results::merged_results;
-pub(in crate::engine) use standing::retries;
-pub(crate) use standing::{ShownTaskState, shown};
 pub(in crate::engine) use steps::{write, write_waiting};

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use entity::run;
 
-use super::standing::TaskProgress;
+use super::progress::TaskProgress;
 use crate::model::definition::{Definition, Graph, When};
 
 /// Why the run must not continue on this node.

@@ -10,7 +10,7 @@ use super::{
     tests::{at, task},
     *,
 };
-use crate::engine::execution::flow::standing::{Attempted, standing};
+use crate::engine::execution::flow::progress::{Attempted, standing};
 
 /// The outcome of one attempt in a simulated run.
 #[derive(Clone, Copy, Debug)]

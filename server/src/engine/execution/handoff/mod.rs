@@ -44,7 +44,7 @@ pub(crate) struct Recovering {
     /// The limits that apply to recovery.
     pub(in crate::engine) limits: HandoffLimits,
     /// The lease term under which recovery runs.
-    pub(in crate::engine) tenure: LeaseTerm,
+    pub(in crate::engine) lease: LeaseTerm,
 }
 
 /// The results of handing over a number of intents.
@@ -130,8 +130,8 @@ async fn try_hand_over(
     let (start, handed_from) = (core.clock.instant(), core.clock.now());
     let node = core.node_id().await;
     let tx = core.store.begin_handoff().await?;
-    if let Some(Recovering { tenure, .. }) = recovery
-        && (tenure.is_over(&core.clock) || !core.store.holds_lease(&tx, &tenure.fence).await?)
+    if let Some(Recovering { lease, .. }) = recovery
+        && (lease.is_over(&core.clock) || !core.store.holds_lease(&tx, &lease.fence).await?)
     {
         tx.rollback().await?;
         return Ok(HandedOver::default());

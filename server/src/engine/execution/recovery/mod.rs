@@ -144,14 +144,14 @@ impl Recovery {
 
     async fn hand_over_lost(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
         let node = core.node_id().await;
         let before = self.lost_before(now);
-        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
+        let Some(tx) = lease.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let lost = core.store.lock_lost_intents(&tx, before.into(), BATCH).await?;
         if lost.is_empty() {
             tx.rollback().await?;
@@ -161,7 +161,7 @@ impl Recovery {
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
         report.lost_handoffs += lost.len();
-        let recovering = Recovering { limits: self.limits(), tenure: tenure.clone() };
+        let recovering = Recovering { limits: self.limits(), lease: lease.clone() };
         let handed = handoff::hand_over(core, &lost, Some(&recovering)).await?;
         report.abandoned += handed.refused;
         Ok(lost.len() as u64 == BATCH)
@@ -217,14 +217,14 @@ impl Recovery {
         report: &mut RecoveryReport,
         parts: &mut FailedParts,
     ) {
-        let Some(Some(mut tenure)) = parts.done("lease", self.lead().await) else { return };
+        let Some(Some(mut lease)) = parts.done("lease", self.lead().await) else { return };
         let looked = parts.done("look", self.astray(now).await);
         let mut astray = looked.unwrap_or(Astray::ANY);
         // After a step of the database's clock, heartbeats compared with
         // that clock do not show which nodes are silent.
         let silent = self.core.cluster.silent(self.core.clock.instant());
         if astray.orphans || !silent.is_empty() {
-            let taken = caught(self.take_over_all(&tenure, now, report)).await;
+            let taken = caught(self.take_over_all(&lease, now, report)).await;
             parts.done("orphaned runs", taken);
             // The claims of a node that was declared dead count as lost only from here on.
             let looked = parts.done("look", self.astray(now).await);
@@ -233,20 +233,20 @@ impl Recovery {
         // Nodes have yet to record the attempts that ended during an outage.
         if astray.overruns
             && !self.grace.spares(self.core.clock.instant())
-            && self.goes_on(&mut tenure, parts).await
+            && self.goes_on(&mut lease, parts).await
         {
-            let ended = caught(self.end_overruns(&tenure, now, report)).await;
+            let ended = caught(self.end_overruns(&lease, now, report)).await;
             parts.done("overruns", ended);
         }
         if astray.intents {
             parts.done("lost hand-offs", caught(self.hand_over_all_lost(now, report)).await);
         }
-        if self.goes_on(&mut tenure, parts).await {
-            let skipped = caught(self.skip_all_late(&tenure, now, report)).await;
+        if self.goes_on(&mut lease, parts).await {
+            let skipped = caught(self.skip_all_late(&lease, now, report)).await;
             parts.done("late runs", skipped);
         }
-        if self.goes_on(&mut tenure, parts).await {
-            let ended = caught(self.time_out_all(&tenure, now, report)).await;
+        if self.goes_on(&mut lease, parts).await {
+            let ended = caught(self.time_out_all(&lease, now, report)).await;
             parts.done("runs past their time limit", ended);
         }
     }
@@ -257,13 +257,13 @@ impl Recovery {
 
     /// Renews the lease. Returns whether this node still has it.
     /// Without this, a slow part could use up the term of the later parts in every round.
-    async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut FailedParts) -> bool {
-        if !tenure.is_over(&self.core.clock) {
+    async fn goes_on(&self, lease: &mut LeaseTerm, parts: &mut FailedParts) -> bool {
+        if !lease.is_over(&self.core.clock) {
             return true;
         }
         match parts.done("lease", self.lead().await) {
             Some(Some(renewed)) => {
-                *tenure = renewed;
+                *lease = renewed;
                 true
             }
             Some(None) | None => false,
@@ -276,8 +276,8 @@ impl Recovery {
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
         // A counted hand-off must really be made, so each batch has a whole term.
-        while let Some(tenure) = self.lead().await?
-            && self.hand_over_lost(&tenure, now, report).await?
+        while let Some(lease) = self.lead().await?
+            && self.hand_over_lost(&lease, now, report).await?
         {}
         Ok(())
     }

@@ -41,7 +41,7 @@ impl Recovery {
     /// Declares silent nodes dead, and takes over the runs of all dead nodes.
     pub(super) async fn take_over_all(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
@@ -49,19 +49,19 @@ impl Recovery {
         // was stepped must not count as a long silence.
         let living = self.core.store.living_nodes().await?;
         self.core.cluster.watch(&living, self.core.clock.instant());
-        while self.take_over_orphans(tenure, now, report).await? {}
+        while self.take_over_orphans(lease, now, report).await? {}
         Ok(())
     }
 
     async fn take_over_orphans(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
         let node = core.node_id().await;
-        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
+        let Some(tx) = lease.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let expired = if self.grace.spares(core.clock.instant()) {
             Vec::new()
         } else {

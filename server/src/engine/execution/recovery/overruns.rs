@@ -65,7 +65,7 @@ impl Recovery {
     /// Ends attempts of other live nodes that those nodes do not end themselves.
     pub(super) async fn end_overruns(
         &mut self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
@@ -92,7 +92,7 @@ impl Recovery {
         };
         let outlived = self.watch.outlived(instant, limit);
         for some in outlived.chunks(TOGETHER) {
-            let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
+            let Some(tx) = lease.begin(&core.store, &core.clock).await? else { return Ok(()) };
             let holds: Vec<RunLease> = some.iter().map(|overdue| overdue.hold).collect();
             let mut strays = core.store.lock_if_held(&tx, &holds).await?;
             // A run of several tasks may have begun its next step in the meantime.

@@ -16,12 +16,12 @@ impl Recovery {
     /// Skips all runs that have waited in the queue beyond their start deadline.
     pub(super) async fn skip_all_late(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
         if self.core.store.is_any_late(now.into()).await? {
-            while self.skip_late(tenure, now, report).await? {}
+            while self.skip_late(lease, now, report).await? {}
         }
         Ok(())
     }
@@ -29,13 +29,13 @@ impl Recovery {
     /// Ends all runs that wait for another attempt although their time limit has passed.
     pub(super) async fn time_out_all(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
         let allowed = self.allowed(now).await?;
         if self.core.store.is_any_overdue(&allowed, now.into()).await? {
-            while self.time_out(tenure, &allowed, now, report).await? {}
+            while self.time_out(lease, &allowed, now, report).await? {}
         }
         Ok(())
     }
@@ -43,12 +43,12 @@ impl Recovery {
     /// Skips a batch of fires whose runs have waited in the queue beyond their start deadline.
     async fn skip_late(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
-        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
+        let Some(tx) = lease.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let late = core.store.lock_late_runs(&tx, now.into(), BATCH).await?;
         if late.is_empty() {
             tx.rollback().await?;
@@ -87,13 +87,13 @@ impl Recovery {
     /// No task of these runs is in progress.
     async fn time_out(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         allowed: &[Allowed],
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
-        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
+        let Some(tx) = lease.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let overdue = core.store.lock_overdue_runs(&tx, allowed, now.into(), BATCH).await?;
         if overdue.is_empty() {
             tx.rollback().await?;

@@ -35,10 +35,10 @@ impl Service for Keeper {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RetentionReport, EngineError> {
         let core = &self.core;
         let term = self.settings.interval.max(SOON) * 3;
-        let Some(tenure) = lead(core, LEASE, term).await? else {
+        let Some(lease) = lead(core, LEASE, term).await? else {
             return Ok(RetentionReport::default());
         };
-        let manner = RoundOptions { tenure: Some((tenure, term)), ..RoundOptions::default() };
+        let manner = RoundOptions { lease: Some((lease, term)), ..RoundOptions::default() };
         let report =
             run_once(&self.settings, &core.store, &core.clock, &core.metrics, now, manner).await?;
         self.is_postponed = report.postponed > 0;

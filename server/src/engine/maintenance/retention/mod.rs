@@ -77,7 +77,7 @@ pub struct RetentionReport {
 pub struct RoundOptions {
     /// The lease term of the node that runs the round for the whole cluster, and the length of a
     /// term; `None` if an operator runs the round by hand.
-    tenure: Option<(LeaseTerm, Duration)>,
+    lease: Option<(LeaseTerm, Duration)>,
     /// The pause between two chunks.
     /// A writer in another process retries only every 100 ms, so it needs a gap to write in.
     pause: Duration,
@@ -86,7 +86,7 @@ pub struct RoundOptions {
 impl RoundOptions {
     /// The options of a round that an operator runs by hand, with this pause between two chunks.
     pub fn by_hand(pause: Duration) -> Self {
-        Self { tenure: None, pause }
+        Self { lease: None, pause }
     }
 }
 
@@ -160,7 +160,8 @@ pub async fn run_once(
 /// Returns `None` if another node has taken the lease: the next round removes the rest.
 pub(in crate::engine) async fn cut(
     core: &Core,
-    (tenure, term): (LeaseTerm, Duration),
+    lease: LeaseTerm,
+    term: Duration,
     excess: Excess,
     now: DateTime<Utc>,
 ) -> Result<Option<RetentionReport>, EngineError> {
@@ -172,7 +173,7 @@ pub(in crate::engine) async fn cut(
         clock: &core.clock,
         metrics: &core.metrics,
         now,
-        manner: RoundOptions { tenure: Some((tenure, term)), ..RoundOptions::default() },
+        manner: RoundOptions { lease: Some((lease, term)), ..RoundOptions::default() },
         renewed: core.clock.instant(),
         is_over: false,
         rule: core.store.rule_of_cut(namespace, until, read, now.into()),

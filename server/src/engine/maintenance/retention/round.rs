@@ -63,14 +63,14 @@ impl RetentionRound<'_> {
     /// Whether this node still has the lease. Also reads the retention rules again: a namespace
     /// that extends its retention must take effect before the round ends.
     pub(super) async fn goes_on(&mut self) -> Result<bool, EngineError> {
-        if let Some((tenure, term)) = &mut self.manner.tenure
+        if let Some((lease, term)) = &mut self.manner.lease
             && self.clock.instant().saturating_duration_since(self.renewed) >= RENEWAL
         {
             self.renewed = self.clock.instant();
-            let Fence { name, holder, epoch } = tenure.fence;
+            let Fence { name, holder, epoch } = lease.fence;
             match self.store.hold_lease_if_free(name, holder, *term).await? {
                 LeaseState::Held(now) if now == epoch => {
-                    *tenure = LeaseTerm::new(tenure.fence.clone(), self.renewed, *term);
+                    *lease = LeaseTerm::new(lease.fence.clone(), self.renewed, *term);
                 }
                 LeaseState::Held(_) | LeaseState::Elsewhere => self.is_over = true,
             }
@@ -91,7 +91,7 @@ impl RetentionRound<'_> {
         if !self.goes_on().await? {
             return Ok(());
         }
-        let fence = self.manner.tenure.as_ref().map(|(tenure, _)| tenure.fence.clone());
+        let fence = self.manner.lease.as_ref().map(|(lease, _)| lease.fence.clone());
         let layout = self.store.partitions(self.store.read(), family).await?;
         for new in days::to_make(&layout, self.now.into(), longest) {
             if !self.store.add_stretch(family, new.stretch, new.seal, fence.as_ref()).await? {
@@ -112,7 +112,7 @@ impl RetentionRound<'_> {
             let Some(stretch) = days::to_drop(&layout, self.rule.last()).first().copied() else {
                 return Ok(());
             };
-            let fence = self.manner.tenure.as_ref().map(|(tenure, _)| &tenure.fence);
+            let fence = self.manner.lease.as_ref().map(|(lease, _)| &lease.fence);
             match self.store.drop_stretch(family, stretch, &self.rule, fence).await? {
                 Dropped::Gone(rows) => {
                     self.report.dropped += 1;
@@ -220,9 +220,9 @@ impl RetentionRound<'_> {
 
     /// Begins a transaction; `None` if the lease term is over.
     pub(super) async fn begin(&self) -> Result<Option<DatabaseTransaction>, EngineError> {
-        Ok(match &self.manner.tenure {
+        Ok(match &self.manner.lease {
             None => Some(self.store.begin().await?),
-            Some((tenure, _)) => tenure.begin(self.store, self.clock).await?,
+            Some((lease, _)) => lease.begin(self.store, self.clock).await?,
         })
     }
 

@@ -53,7 +53,7 @@ impl Backfill {
     /// Gives each open backfill a turn. Returns whether one of them needs another turn at once.
     async fn go_round(
         &self,
-        tenure: &LeaseTerm,
+        lease: &LeaseTerm,
         now: DateTime<Utc>,
         round: &mut BackfillRound,
     ) -> Result<bool, EngineError> {
@@ -62,7 +62,7 @@ impl Backfill {
         loop {
             let page = self.core.store.open_backfills(after, PAGE).await?;
             for open in &page {
-                match turn::take(&self.core, tenure, *open, now).await {
+                match turn::take(&self.core, lease, *open, now).await {
                     Ok(None) => {}
                     Ok(Some((backfill, taken))) => {
                         again |= taken.again;
@@ -130,11 +130,11 @@ impl Service for Backfill {
         let term = core.settings.poll * 3;
         let mut round = BackfillRound::default();
         loop {
-            let Some(tenure) = lead(core, LEASE, term).await? else {
+            let Some(lease) = lead(core, LEASE, term).await? else {
                 core.backfills.keep(HashSet::new());
                 break;
             };
-            let again = self.go_round(&tenure, core.agreed_now().await, &mut round).await?;
+            let again = self.go_round(&lease, core.agreed_now().await, &mut round).await?;
             if !again || round.failed.is_some() {
                 break;
             }

@@ -68,11 +68,11 @@ impl TurnOutcome {
 /// Does nothing if the backfill or the lease term has ended in the meantime.
 pub(super) async fn take(
     core: &Core,
-    tenure: &LeaseTerm,
+    lease: &LeaseTerm,
     open: OpenBackfill,
     now: DateTime<Utc>,
 ) -> Result<Option<(backfill::Model, TurnOutcome)>, EngineError> {
-    let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(None) };
+    let Some(tx) = lease.begin(&core.store, &core.clock).await? else { return Ok(None) };
     let schedule = schedules::lock(&tx, open.schedule_id).await?;
     let found = core.store.lock_backfill(&tx, open.id).await?;
     let Some(mut backfill) = found.filter(|backfill| backfill.finished_at.is_none()) else {

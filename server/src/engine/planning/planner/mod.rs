@@ -10,7 +10,7 @@
 //! So an excess of one kind delays the others only by that much.
 //! The next round follows immediately and continues with the rest.
 //!
-//! - `apart`: claims schedules, and isolates those that the database refuses
+//! - `claimer`: claims schedules, and isolates those that the database refuses
 //! - `quarantine`: the refused schedules, and when they are tried again; no IO
 //! - `claim`: claims one batch in one transaction; `decision`: decides about its fires; no IO
 //! - `lock`: locks due schedules for a claim; `first`:
@@ -19,9 +19,9 @@
 //! - `timing`: converts a row to its timetable and policies
 //! - `outage`: previews the claims after an outage; no IO
 
-mod apart;
 mod calendars;
 mod claim;
+mod claimer;
 mod decision;
 mod first;
 mod lock;
@@ -38,7 +38,7 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
-use self::{apart::Claimer, claim::Claimed};
+use self::{claim::Claimed, claimer::Claimer};
 pub(in crate::engine) use self::{
     claim::advance,
     timing::{catch_up_of, definition, plan_policy},
@@ -207,12 +207,11 @@ impl Planner {
             self.stuck = None;
             return Ok(report);
         }
-        let aside = self.claims.aside();
+        let quarantined = self.claims.quarantined();
         self.next = match share {
-            None => core.store.next_due_but(now.into(), &aside).await?,
-            Some(share) => {
-                share.next(&core.store.due_ahead_but(now.into(), &aside).await?, now.into())
-            }
+            None => core.store.next_due_excluding(now.into(), &quarantined).await?,
+            Some(share) => share
+                .next(&core.store.due_ahead_excluding(now.into(), &quarantined).await?, now.into()),
         };
         let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
         // Another transaction may hold the lock on a buffered fire whose deadline has passed.
@@ -323,8 +322,8 @@ impl Planner {
             None => self.outlook.deadline.map_or(horizon, Timestamp::utc),
         };
         // Quarantined schedules are tried again when their quarantine ends.
-        let aside = self.claims.next_try(self.core.clock.instant()).map_or(horizon, after);
-        next.min(poll).min(look).min(aside).clamp(earliest, horizon)
+        let next_try = self.claims.next_try(self.core.clock.instant()).map_or(horizon, after);
+        next.min(poll).min(look).min(next_try).clamp(earliest, horizon)
     }
 
     /// Hands over a round's batch with that number, from 1. If a part fails, so does the round,

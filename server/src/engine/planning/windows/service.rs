@@ -1,3 +1,5 @@
+//! The service that goes through the open maintenance windows.
+
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -35,8 +37,9 @@ const RARE_SWEEP: TimeDelta = TimeDelta::minutes(1);
 const PART: i32 = 60;
 /// The last look for them comes this long before a window begins.
 const SHORTLY: TimeDelta = TimeDelta::seconds(1);
-/// How long schedules whose pause cannot begin yet are left alone: the planner still has to claim
-/// instants from before the pause, or another transaction has locked them.
+/// The delay before the service tries again to begin a pause: the planner still has to claim
+/// instants from before the pause, or another transaction has locked the schedule. It is `SOON` for
+/// a window that has just begun.
 const SOON: TimeDelta = TimeDelta::milliseconds(100);
 const LATER: TimeDelta = TimeDelta::seconds(1);
 

@@ -1,3 +1,5 @@
+//! The work on one maintenance window in one round: marks, pauses, and their end.
+
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Timestamp, audit_event,
@@ -20,9 +22,10 @@ use crate::{
 /// Maximum number of schedules that one transaction marks or pauses.
 const BATCH: u64 = 500;
 
-/// How long after its start a window is not active yet if its schedules cannot be found: only a
-/// planned window marks schedules that are older than it.
-const SEARCHES: TimeDelta = TimeDelta::minutes(1);
+/// If the search for its schedules fails, a window that has begun stays planned for this long, and
+/// the search is repeated. Only a planned window marks schedules that are older than the window, so
+/// once it is active, the schedules that it has missed are not paused.
+const SEARCH_RETRIES_FOR: TimeDelta = TimeDelta::minutes(1);
 
 /// The source of audit entries that the service writes.
 const SOURCE: &str = "carillon";
@@ -64,9 +67,9 @@ impl WindowsReport {
 pub(crate) fn pause_text(window: &Model) -> PauseText {
     let ticket = window.ticket.as_deref().map(|ticket| format!(" ({ticket})"));
     let reason = format!("Maintenance: {}{}", window.title, ticket.unwrap_or_default());
-    // A window that was cancelled before it began has paused nothing.
-    let cancelled = window.cancelled_at.map_or(window.ends_at, |at| at.min(window.ends_at));
-    PauseText { reason, until: cancelled }
+    // The pauses of a cancelled window end at its cancellation.
+    let until = window.cancelled_at.map_or(window.ends_at, |at| at.min(window.ends_at));
+    PauseText { reason, until }
 }
 
 impl Turn<'_> {
@@ -101,15 +104,15 @@ impl Turn<'_> {
             Ok(true) => None,
             Ok(false) => return Ok(false),
             Err(error) if error.is_transient() => return Err(error),
-            // The schedules that have the mark wait for their pause: it must begin all the same.
+            // The pauses of the schedules that are already marked must begin nevertheless.
             Err(error) => Some(error),
         };
         let has_begun = self.window.starts_at.utc() <= self.now;
-        let is_searched_again = failed.is_some()
+        let stays_planned = failed.is_some()
             && self.window.state == State::Planned
-            && self.now < self.window.starts_at.utc() + SEARCHES;
+            && self.now < self.window.starts_at.utc() + SEARCH_RETRIES_FOR;
         let is_waiting = match has_begun {
-            true if is_searched_again => {
+            true if stays_planned => {
                 self.pause(report).await?;
                 true
             }

@@ -8,13 +8,14 @@ mod previewing;
 
 use entity::{
     Timestamp,
-    fire::{self, Kind, Reason, Verdict},
+    fire::{self, Reason, Verdict},
 };
 use sea_orm::{ActiveModelTrait, ConnectionTrait, IntoActiveModel};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::desk::Desk;
+use crate::support::fire_row;
 
 const PREVIEW: &str = "query($id: UUID!, $from: DateTime!, $to: DateTime!,
     $mode: BackfillMode = MISSING, $first: Int = 50, $after: String,
@@ -71,27 +72,11 @@ async fn run_of(desk: &Desk, schedule: &str, time: &str, state: &str) -> Uuid {
 async fn fire_at(desk: &Desk, schedule: &str, hour: i64, count: i64, verdict: Verdict) {
     let at = Timestamp(super::desk::noon().timestamp_millis() + (hour - 12) * 3_600_000);
     let row = fire::Model {
-        id: Uuid::now_v7(),
-        namespace_id: Uuid::nil(),
-        schedule_id: schedule.parse().unwrap(),
-        schedule_version: 1,
-        scheduled_at: at,
-        due_at: at,
         last_scheduled_at: Timestamp(at.0 + (count - 1) * 3_600_000),
         count,
-        kind: Kind::Normal,
         verdict,
         reason: Reason::Outage,
-        detail: None,
-        claimed_by: None,
-        claimed_at: at,
-        decided_at: None,
-        run_id: None,
-        recovery_attempts: 0,
-        recovery_at: None,
-        made_up_for: None,
-        changed: None,
-        queue_position: None,
+        ..fire_row(Uuid::nil(), schedule.parse().unwrap(), at)
     };
     let tx = desk.database.store.begin().await.unwrap();
     row.into_active_model().insert(&tx).await.unwrap();

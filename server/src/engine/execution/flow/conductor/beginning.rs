@@ -4,7 +4,7 @@ use entity::task_run;
 use serde_json::Value;
 
 use super::{
-    super::{results, standing::Attempted},
+    super::{progress::Attempted, results},
     Conductor, EndedAttempt,
 };
 use crate::{

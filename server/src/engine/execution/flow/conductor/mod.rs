@@ -1,13 +1,13 @@
 //! Executes a run of several tasks for as long as this node holds the run.
 //!
 //! - `beginning`: starts an attempt at a task of the run
-//! - `writing`: writes a step of the run according to the plan
+//! - `step_writes`: writes a step of the run according to the plan
 //!
 //! All instants of a run are in the agreed time of the nodes: the next node that holds the run
 //! compares them with its own clock, and so does this node when a wrong clock is right again.
 
 mod beginning;
-mod writing;
+mod step_writes;
 
 use std::{
     collections::HashMap,
@@ -24,11 +24,11 @@ use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use self::writing::let_go;
+use self::step_writes::let_go;
 use super::{
     plan::{FlowPlan, Halt, NextStep, Situation, plan},
+    progress::{Attempted, TaskProgress, gist, standing},
     results,
-    standing::{Attempted, TaskProgress, gist, standing},
 };
 use crate::{
     engine::{

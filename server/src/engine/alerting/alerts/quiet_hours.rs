@@ -1,3 +1,5 @@
+//! The quiet hours of a rule, in which no message is sent.
+
 use std::sync::Arc;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};

@@ -1,3 +1,5 @@
+//! Workers' requests about the jobs that they hold: heartbeats, log lines, extensions and ends.
+
 use entity::job;
 use serde_json::Value;
 use uuid::Uuid;

@@ -1,3 +1,5 @@
+//! Turns ripe alerts into messages.
+
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
@@ -61,7 +63,7 @@ impl FailurePass<'_> {
             return Ok((0, 0));
         }
         let namespace = namespaces::by_ids(store.read(), &[active.row.namespace_id]).await?.pop();
-        let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else {
+        let Some(tx) = self.lease.begin(store, &self.core.clock).await? else {
             return Ok((0, 0));
         };
         // Read the rule again: a user may have muted, disabled or deleted it in the meantime.

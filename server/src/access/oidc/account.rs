@@ -1,3 +1,5 @@
+//! Finds or adds the user for an identity, and grants what its groups give.
+
 use entity::{
     Timestamp, audit_event,
     user::{ActiveModel, GivenElsewhere, GivenGrant, Model, Role},
@@ -9,7 +11,7 @@ use uuid::Uuid;
 
 use super::Identity;
 use crate::{
-    access::{check_name, name_key, rights_count},
+    access::{check_name, name_key, wait_until_rights_apply},
     clock::Clock,
     config::{GroupGrant, GroupRole},
     random::new_id,
@@ -114,7 +116,7 @@ async fn once(
     };
     store.commit(tx).await?;
     if had_or_has {
-        rights_count().await;
+        wait_until_rights_apply().await;
     }
     Ok(joined)
 }

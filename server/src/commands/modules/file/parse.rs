@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
-use super::{File, FileFormat, saying};
+use super::{File, FileFormat, error_text};
 use crate::commands::BadInput;
 
 /// Maximum size of a file.
@@ -64,7 +64,7 @@ fn spell_instant(value: &mut DeValue<'_>) {
 }
 
 fn unreadable_yaml(source: &str, error: &serde_saphyr::Error) -> BadInput {
-    let said = saying::of_yaml(source, error);
+    let said = error_text::of_yaml(source, error);
     let Some(location) = error.location() else {
         return BadInput::new("source", "", said, HELP);
     };
@@ -78,7 +78,7 @@ fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
         Unreadable::Text(error) => {
             (error, error.message().lines().next().unwrap_or_default().to_owned())
         }
-        Unreadable::Value(error) => (error, saying::of_serde(error.message())),
+        Unreadable::Value(error) => (error, error_text::of_serde(error.message())),
     };
     let Some(span) = error.span() else {
         return BadInput::new("source", "", said, HELP);

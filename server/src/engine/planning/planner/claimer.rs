@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use chrono::{DateTime, Utc};
+
 use super::{
     calendars::claim_locked,
     claim::Claimed,
@@ -22,17 +24,16 @@ use crate::{
     },
     store::candidates::Candidate,
 };
-use chrono::{DateTime, Utc};
 
 /// Claims schedules, and leaves out the quarantined ones.
 #[derive(Debug, Default)]
 pub(super) struct Claimer {
-    aside: Mutex<Quarantine>,
+    quarantine: Mutex<Quarantine>,
 }
 
 impl Claimer {
     /// The quarantined schedules, each with the cursor at which it was refused.
-    pub(super) fn aside(&self) -> Vec<Candidate> {
+    pub(super) fn quarantined(&self) -> Vec<Candidate> {
         self.locked().all()
     }
 
@@ -48,7 +49,7 @@ impl Claimer {
         now: DateTime<Utc>,
         share: Option<&Share>,
     ) -> Result<Claimed, EngineError> {
-        let Some(batch) = lock_due(core, now, share, &self.aside()).await? else {
+        let Some(batch) = lock_due(core, now, share, &self.quarantined()).await? else {
             return Ok(Claimed::default());
         };
         let candidates = batch.candidates();
@@ -134,10 +135,10 @@ impl Claimer {
     }
 
     fn tell(&self, core: &Core) {
-        core.cluster.note_refused(self.aside().iter().map(|one| one.id).collect());
+        core.cluster.note_refused(self.quarantined().iter().map(|one| one.id).collect());
     }
 
     fn locked(&self) -> MutexGuard<'_, Quarantine> {
-        self.aside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.quarantine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

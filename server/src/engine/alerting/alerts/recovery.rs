@@ -1,3 +1,5 @@
+//! Closes alerts whose cause is over.
+
 use std::collections::{HashMap, HashSet};
 
 use entity::alert::{Kind, Model};
@@ -90,7 +92,7 @@ impl FailurePass<'_> {
         let store = &self.core.store;
         let mut ended = 0;
         for over in over.chunks(MAX_WRITTEN) {
-            let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else { break };
+            let Some(tx) = self.lease.begin(store, &self.core.clock).await? else { break };
             notes::end(store, &tx, over).await?;
             store.commit(tx).await?;
             ended += over.len();

@@ -1,3 +1,5 @@
+//! Writes a step of the run according to the plan.
+
 use chrono::{DateTime, Utc};
 use entity::{run, task_run};
 use sea_orm::ActiveEnum;
@@ -6,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{
     super::{
         plan::{FlowPlan, NextStep},
-        standing::Attempted,
+        progress::Attempted,
     },
     Conductor, TaskAttempts,
 };

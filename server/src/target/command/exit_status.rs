@@ -1,3 +1,5 @@
+//! How a program ended, and the outcome of the attempt.
+
 use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
 
 use nix::sys::signal::Signal;

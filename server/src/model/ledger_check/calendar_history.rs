@@ -1,8 +1,8 @@
 //! What calendars were at the instants that a check is about.
 //!
 //! A calendar keeps its former versions, and the version in force at an instant decides about it,
-//! however late the instant is claimed. Where these versions do not reach back far enough, nothing
-//! is said.
+//! however late the instant is claimed. Instants from before the oldest known version are not
+//! judged.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -14,27 +14,27 @@ use super::compare::MARGIN_MS;
 use crate::model::calendars::of_definition;
 
 /// The calendars that a check knows, by their keys.
-pub type RememberedCalendars = HashMap<Uuid, Arc<RememberedCalendar>>;
+pub type CalendarHistories = HashMap<Uuid, Arc<CalendarHistory>>;
 
 /// A calendar and its former versions.
 #[derive(Clone, Debug)]
-pub struct RememberedCalendar {
-    /// Of earlier instants it is not known what the calendar was.
+pub struct CalendarHistory {
+    /// The instant from which on the versions are known.
     known_from: Timestamp,
-    /// The versions, the newest first, each with its end. `None` is one that cannot be read.
+    /// The versions, newest first, each with its end; `None` for a version that cannot be read.
     versions: Vec<(Timestamp, Option<Arc<Calendar>>)>,
 }
 
-/// What the versions of a calendar that may have decided about an instant say of it.
+/// The answer of a calendar about an instant. Near a change, two versions may have decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CalendarWord {
-    /// Whether one of them suppresses the instant.
+pub(super) struct CalendarAnswer {
+    /// Whether a version that may have decided suppresses the instant.
     pub(super) suppresses: bool,
-    /// Whether one of them lets the instant through.
+    /// Whether a version that may have decided lets the instant through.
     pub(super) allows: bool,
 }
 
-impl RememberedCalendar {
+impl CalendarHistory {
     /// The calendar of a row with its former versions, in order, for instants from `since` on.
     /// Compiles each of these versions, which may take a millisecond each.
     pub fn of(row: &calendar::Model, past: &[calendar_version::Model], since: Timestamp) -> Self {
@@ -61,27 +61,28 @@ impl RememberedCalendar {
             (Some(reached), _) => reached,
             // The first version also applies to the time before it.
             (None, _) if oldest == 1 => Timestamp(i64::MIN),
-            // When the oldest version began, the one before it would say.
+            // When the oldest known version began is not known: the end of the version before it
+            // would be its begin. So only the versions after it are used.
             (None, [_, .., (until, _)]) => *until,
             (None, _) => row.updated_at,
         };
         Self { known_from, versions }
     }
 
-    /// What those versions say of the instant `at` that may have been in force at `decided`, or
-    /// within the margin of it; `None` if that is not known.
-    pub(super) fn word(
+    /// The answer about the instant `at` of the versions that may have been in force at `decided`,
+    /// give or take the margin; `None` if these are not known.
+    pub(super) fn answer(
         &self,
         timetable: &Timetable,
         decided: Timestamp,
         at: Timestamp,
-    ) -> Option<CalendarWord> {
+    ) -> Option<CalendarAnswer> {
         let first = Timestamp(decided.0.saturating_sub(MARGIN_MS));
         let last = Timestamp(decided.0.saturating_add(MARGIN_MS));
         if first < self.known_from {
             return None;
         }
-        let mut word = CalendarWord { suppresses: false, allows: false };
+        let mut answer = CalendarAnswer { suppresses: false, allows: false };
         for (index, (until, version)) in self.versions.iter().enumerate() {
             let began = self.versions.get(index + 1).map(|(until, _)| *until);
             if *until < first {
@@ -91,10 +92,10 @@ impl RememberedCalendar {
                 continue;
             }
             let suppresses = timetable.is_suppressed_by(version.as_ref()?, at.utc());
-            word.suppresses |= suppresses;
-            word.allows |= !suppresses;
+            answer.suppresses |= suppresses;
+            answer.allows |= !suppresses;
         }
-        Some(word)
+        Some(answer)
     }
 }
 
@@ -146,8 +147,8 @@ mod tests {
         }
     }
 
-    /// What a calendar says of a minute: `Some(true)` if it suppresses it.
-    fn says(calendar: &RememberedCalendar, decided: i64, minute: i64) -> Option<CalendarWord> {
+    /// The calendar's answer about a minute that was decided at the minute `decided`.
+    fn says(calendar: &CalendarHistory, decided: i64, minute: i64) -> Option<CalendarAnswer> {
         let timetable = Timetable::new(&Definition {
             expressions: vec!["* * * * *".to_owned()],
             zone: "UTC".to_owned(),
@@ -158,17 +159,18 @@ mod tests {
             jitter: Duration::ZERO,
             seed: [0; 16],
         });
-        calendar.word(&timetable.unwrap(), at(decided), at(minute))
+        calendar.answer(&timetable.unwrap(), at(decided), at(minute))
     }
 
-    const SUPPRESSES: Option<CalendarWord> = Some(CalendarWord { suppresses: true, allows: false });
-    const ALLOWS: Option<CalendarWord> = Some(CalendarWord { suppresses: false, allows: true });
-    const EITHER: Option<CalendarWord> = Some(CalendarWord { suppresses: true, allows: true });
+    const SUPPRESSES: Option<CalendarAnswer> =
+        Some(CalendarAnswer { suppresses: true, allows: false });
+    const ALLOWS: Option<CalendarAnswer> = Some(CalendarAnswer { suppresses: false, allows: true });
+    const EITHER: Option<CalendarAnswer> = Some(CalendarAnswer { suppresses: true, allows: true });
 
     #[test]
     fn the_version_of_the_time_decides_and_near_a_change_both_may_have() {
         let all = [was(1, 0, 30), was(2, 1, 90)];
-        let calendar = RememberedCalendar::of(&row(3, 2, 90), &all, at(-100));
+        let calendar = CalendarHistory::of(&row(3, 2, 90), &all, at(-100));
         assert_eq!(says(&calendar, 10, 10), SUPPRESSES, "the first version, from 00 to 01");
         assert_eq!(says(&calendar, 40, 40), ALLOWS, "the second, from 01 to 02");
         assert_eq!(says(&calendar, 80, 80), SUPPRESSES);
@@ -181,13 +183,13 @@ mod tests {
     #[test]
     fn what_is_before_the_oldest_version_is_not_known() {
         let kept = [was(7, 0, 30), was(8, 1, 90)];
-        let calendar = RememberedCalendar::of(&row(9, 2, 90), &kept, at(-100));
+        let calendar = CalendarHistory::of(&row(9, 2, 90), &kept, at(-100));
         assert_eq!(says(&calendar, 20, 20), None, "when version 7 began is not known");
         assert_eq!(says(&calendar, 80, 80), SUPPRESSES);
-        let alone = RememberedCalendar::of(&row(9, 2, 90), &[], at(-100));
+        let alone = CalendarHistory::of(&row(9, 2, 90), &[], at(-100));
         assert_eq!(says(&alone, 80, 80), None);
         assert_eq!(says(&alone, 130, 130), SUPPRESSES);
-        let cut = RememberedCalendar::of(&row(9, 2, 90), &kept, at(60));
+        let cut = CalendarHistory::of(&row(9, 2, 90), &kept, at(60));
         assert_eq!(says(&cut, 20, 20), None, "it was read from minute 60 on");
         assert_eq!(says(&cut, 70, 70), SUPPRESSES);
     }
@@ -195,7 +197,7 @@ mod tests {
     #[test]
     fn a_version_that_was_overtaken_by_a_stepped_clock_was_never_in_force() {
         let all = [was(1, 0, 90), was(2, 1, 30)];
-        let calendar = RememberedCalendar::of(&row(3, 2, 30), &all, at(-100));
+        let calendar = CalendarHistory::of(&row(3, 2, 30), &all, at(-100));
         assert_eq!(says(&calendar, 20, 20), SUPPRESSES);
         assert_eq!(says(&calendar, 70, 70), ALLOWS, "the third version, from minute 30 on");
     }
@@ -204,7 +206,7 @@ mod tests {
     fn a_version_that_cannot_be_read_says_nothing() {
         let mut bad = was(1, 0, 30);
         bad.definition = json!({ "windows": 7 });
-        let calendar = RememberedCalendar::of(&row(2, 1, 30), &[bad], at(-100));
+        let calendar = CalendarHistory::of(&row(2, 1, 30), &[bad], at(-100));
         assert_eq!((says(&calendar, 10, 10), says(&calendar, 70, 70)), (None, SUPPRESSES));
     }
 }

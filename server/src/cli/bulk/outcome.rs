@@ -1,3 +1,5 @@
+//! Prints the outcome of a bulk operation for people.
+
 use serde_json::Value;
 
 use super::Order;

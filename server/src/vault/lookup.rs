@@ -1,3 +1,5 @@
+//! Looks up and opens the secrets that an attempt or a message names.
+
 use std::{collections::BTreeMap, time::Duration};
 
 use secrecy::SecretString;
