@@ -18,9 +18,10 @@ use tokio::sync::{Semaphore, mpsc};
 use uuid::Uuid;
 
 use super::{
-    Web, answered,
+    Web,
     auth::{self, Asking, Credential},
     counter::CountedItem,
+    graphql_response,
     inbound::Inbound,
     refusal::Refusal,
     transport::{
@@ -323,7 +324,9 @@ impl Gate {
                 Ok(request.data(Viewer { reason, ..viewer }))
             }
             Ok(None) => Ok(request),
-            Err(refused) => Err(refusal(answered::code(refused.status()), refused.into_text())),
+            Err(refused) => {
+                Err(refusal(graphql_response::code(refused.status()), refused.into_text()))
+            }
         }
     }
 }

@@ -8,8 +8,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use carillon::{
     model::ledger_check::{
-        CheckedRange, LedgerFault, LedgerFinding, RememberedCalendar, RememberedCalendars,
-        ScheduleLife,
+        CalendarHistories, CalendarHistory, CheckedRange, LedgerFault, LedgerFinding, ScheduleLife,
     },
     store::{Store, reads::ledger_check::AccountingRow},
 };
@@ -98,7 +97,7 @@ fn is_explained(
 }
 
 /// All calendars with all their former versions.
-async fn remembered(store: &Store) -> RememberedCalendars {
+async fn remembered(store: &Store) -> CalendarHistories {
     let past = calendar_version::Entity::find()
         .order_by_asc(calendar_version::Column::CalendarId)
         .order_by_asc(calendar_version::Column::Version);
@@ -106,7 +105,7 @@ async fn remembered(store: &Store) -> RememberedCalendars {
     let rows = calendar::Entity::find().all(store.read()).await.unwrap();
     let calendar = |row: calendar::Model| {
         let past: Vec<_> = past.iter().filter(|was| was.calendar_id == row.id).cloned().collect();
-        let known = RememberedCalendar::of(&row, &past, Timestamp(i64::MIN));
+        let known = CalendarHistory::of(&row, &past, Timestamp(i64::MIN));
         (row.id, Arc::new(known))
     };
     rows.into_iter().map(calendar).collect()

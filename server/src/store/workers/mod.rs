@@ -7,11 +7,9 @@
 //! - `held`: the jobs that a worker holds; `job_lines`: the lines that jobs have printed
 //! - `awaited`: the operations of nodes: create, watch, stop and remove jobs
 
-#[expect(missing_docs, reason = "said above")]
 pub mod awaited;
 pub mod held;
 pub mod job_lines;
-#[expect(missing_docs, reason = "said above")]
 pub mod jobs;
 #[expect(missing_docs, reason = "said above")]
 pub mod programs;
