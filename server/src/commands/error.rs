@@ -184,3 +184,13 @@ pub(in crate::commands) fn schedule_name_taken(name: &str) -> BadInput {
     let help = "choose another name, or edit that one";
     BadInput::new("name", name, "is the name of another schedule", help)
 }
+
+pub(in crate::commands) fn workflow_missing(name: &str) -> BadInput {
+    let help = "name a workflow of this namespace, or give a task";
+    BadInput::new("workflow", name, "does not exist", help)
+}
+
+pub(in crate::commands) fn group_missing(name: &str) -> BadInput {
+    let help = "name a concurrency group of this namespace, or create it first";
+    BadInput::new("group", name, "does not exist", help)
+}

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry, versions};
+use super::{BadInput, Call, CommandError, Commands, audit::Entry, error::group_missing, versions};
 use crate::{
     access::{Editor, Permit, Viewer},
     model::check,
@@ -116,11 +116,8 @@ impl Commands {
         name: Option<&str>,
     ) -> Result<Option<Uuid>, CommandError> {
         let Some(name) = name else { return Ok(None) };
-        let found = groups::keep_by_name(tx, namespace, name).await?.ok_or_else(|| {
-            let help = "name a concurrency group of this namespace, or create it first";
-            BadInput::new("group", name, "does not exist", help)
-        })?;
-        Ok(Some(found.id))
+        let found = groups::keep_by_name(tx, namespace, name).await?;
+        Ok(Some(found.ok_or_else(|| group_missing(name))?.id))
     }
 
     /// The name of the group that a schedule's row refers to.

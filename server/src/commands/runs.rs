@@ -105,10 +105,7 @@ impl Commands {
             return Ok(earlier);
         }
         let old = self.existing_run(&tx, right.permit(), id).await?;
-        if old.state.is_live() {
-            let problem = format!("run {id} is still {}", old.state.to_value());
-            return Err(CommandError::conflict(problem, "wait until it has settled, or cancel it"));
-        }
+        check_settled(id, old.state)?;
         let (version, definition) = self.current(&tx, old.workflow_id).await?;
         let (run, name) = self.again(&tx, old, version, &definition).await?;
         self.queue(tx, right.who(), run, "run.retry", None, &name, call).await
@@ -207,11 +204,7 @@ impl Commands {
         let run = self.existing_run(&tx, right.permit(), id).await?;
         let now = self.clock.now().into();
         if !self.store.cancel_if_live(&tx, id, &who.name, reason, now).await? {
-            let problem = format!("run {id} has {} already", run.state.to_value());
-            return Err(CommandError::conflict(
-                problem,
-                "only a run that is alive can be cancelled",
-            ));
+            return Err(no_longer_live(id, run.state));
         }
         let name = subject(&run, self.schedule_of(&tx, &run).await?.as_ref());
         let entry = Entry {
@@ -328,6 +321,25 @@ impl Commands {
             None => None,
         })
     }
+}
+
+/// Refuses to repeat all of a run that is live.
+pub(super) fn check_settled(id: Uuid, state: run::State) -> Result<(), CommandError> {
+    if !state.is_live() {
+        return Ok(());
+    }
+    let problem = format!("run {id} is still {}", state.to_value());
+    Err(CommandError::conflict(problem, "wait until it has settled, or cancel it"))
+}
+
+/// Refuses to cancel a run that has settled.
+pub(super) fn check_live(id: Uuid, state: run::State) -> Result<(), CommandError> {
+    if state.is_live() { Ok(()) } else { Err(no_longer_live(id, state)) }
+}
+
+fn no_longer_live(id: Uuid, state: run::State) -> CommandError {
+    let problem = format!("run {id} has {} already", state.to_value());
+    CommandError::conflict(problem, "only a run that is alive can be cancelled")
 }
 
 /// The name of a run in the audit log: its schedule's name, if it has one.

@@ -78,7 +78,7 @@ impl BulkForm {
         })
     }
 
-    /// Counts the matches. Refusals are known only once the action is performed.
+    /// Counts the matches, and those that would be refused.
     fn count(self) {
         // The user enters the reason later; the count does not depend on it.
         let order = match self.order("count".to_owned()) {
@@ -204,7 +204,7 @@ impl BulkForm {
             .into_any(),
             Stage::Over(outcome) => view! {
                 <p role="status">{over_words(self.kind, &outcome)}</p>
-                {refusals(&outcome)}
+                {refusals("Refused", &outcome)}
             }
             .into_any(),
             Stage::Failed(failure) => {

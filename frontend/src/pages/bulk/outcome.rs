@@ -24,12 +24,21 @@ pub(super) fn counted(kind: Kind, outcome: &ManyOutcome) -> AnyView {
     view! {
         <p role="status">
             {kind.words().0}" "<strong>{kind.count_words(outcome.matched)}</strong>": "
-            {names.join(", ")}{rest}"."
+            {names.join(", ")}{rest}"."{would_be_refused(outcome)}
         </p>
         {(kind == Kind::Delete).then(|| view! { <p>{DELETED}</p> })}
-        {refusals(outcome)}
+        {refusals("Would be refused", outcome)}
     }
     .into_any()
+}
+
+/// For how many of the matches the action would be refused; empty if for none.
+fn would_be_refused(outcome: &ManyOutcome) -> String {
+    if outcome.refused == 0 {
+        return String::new();
+    }
+    let refused = amount(outcome.refused, "would be refused", "would be refused");
+    format!(" {refused}.")
 }
 
 /// The outcome of an action of which something was refused.
@@ -38,13 +47,13 @@ pub(super) fn over_words(kind: Kind, outcome: &ManyOutcome) -> String {
     format!("{}, {refused}.", kind.done_words(outcome.done))
 }
 
-/// The first refusals, if there are any.
-pub(super) fn refusals(outcome: &ManyOutcome) -> AnyView {
+/// The first refusals, if there are any, as a list with this label.
+pub(super) fn refusals(label: &'static str, outcome: &ManyOutcome) -> AnyView {
     let line = |text: &String| view! { <li>{text.clone()}</li> }.into_any();
     let texts: Vec<_> = outcome.refusals.iter().map(|refusal| &refusal.message).take(10).collect();
     if texts.is_empty() {
         return ().into_any();
     }
     let lines: Vec<_> = texts.into_iter().map(line).collect();
-    view! { <ul class="refusals" aria-label="Refused">{lines}</ul> }.into_any()
+    view! { <ul class="refusals" aria-label=label>{lines}</ul> }.into_any()
 }

@@ -22,10 +22,21 @@ pub(super) fn print(order: &Order, done: &Value) -> Result<(), CliError> {
             output::line(format!("  {name}"))?;
         }
         let others = matched.saturating_sub(sample.len() as u64);
-        return if others > 0 { output::line(format!("  and {others} others")) } else { Ok(()) };
+        if others > 0 {
+            output::line(format!("  and {others} others"))?;
+        }
+        if count("refused") > 0 {
+            output::line(format!("{} of them would be refused", count("refused")))?;
+        }
+        return refusals(done);
     }
     let (done_for, what) = (count("done"), things(order.list, count("done")));
     output::line(format!("{} {done_for} {what}", order.past))?;
+    refusals(done)
+}
+
+/// A line for each refused object.
+fn refusals(done: &Value) -> Result<(), CliError> {
     for refusal in done["refusals"].as_array().into_iter().flatten() {
         let text = |field: &str| refusal[field].as_str().unwrap_or_default();
         output::line(format!("  not {}: {}", text("id"), text("message")))?;

@@ -17,9 +17,12 @@
 //! continues where it stopped, and does nothing twice.
 //!
 //! - `actions`: what is done to each item; `query`: a search as a caller writes it
+//! - `preview`: which items a dry run expects to be refused; `refusals`: refused items in the answer
 
 pub(super) mod actions;
+mod preview;
 pub(crate) mod query;
+mod refusals;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -31,6 +34,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
+pub use self::refusals::BulkRefusal;
+use self::refusals::refusal;
 use super::{
     BadInput, Call, CommandError, Commands,
     audit::Entry,
@@ -49,8 +54,6 @@ use crate::{
 pub const MAX: u64 = 10_000;
 /// Maximum number of found items to show.
 const SAMPLE: usize = 10;
-/// Maximum number of refusals to list individually.
-const REFUSALS: usize = 100;
 /// Maximum number of concurrent items of all bulk requests on this node, because the engine needs
 /// connections as well.
 pub(super) const AT_ONCE: usize = 2;
@@ -69,7 +72,7 @@ pub struct Which {
     pub search: String,
     /// The number of items that the caller expects; the request is refused if it differs.
     pub expected: Option<i64>,
-    /// Whether to only count the items.
+    /// Whether to only count the items, and those that would be refused.
     pub dry_run: bool,
 }
 
@@ -82,7 +85,7 @@ pub struct ManyDone {
     pub sample: Vec<Uuid>,
     /// For how many items the action succeeded.
     pub done: u64,
-    /// How many items were refused.
+    /// How many items were refused; in a dry run, how many would be.
     pub refused: u64,
     /// The first refusals.
     pub refusals: Vec<BulkRefusal>,
@@ -97,17 +100,6 @@ struct BulkProgress {
     told: ManyDone,
     /// The items that remain.
     left: Vec<Uuid>,
-}
-
-/// An item for which the action was refused.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct BulkRefusal {
-    /// The schedule or run.
-    pub id: Uuid,
-    /// The kind of refusal: `CONFLICT`, `NOT_FOUND`, `BAD_USER_INPUT`.
-    pub code: String,
-    /// The error text.
-    pub message: String,
 }
 
 /// The action, and how it is audited.
@@ -164,7 +156,8 @@ impl Commands {
             let sample = left.iter().copied().take(SAMPLE).collect();
             let told = ManyDone { matched, sample, ..ManyDone::default() };
             if which.dry_run {
-                return as_expected(which, matched).map(|()| told);
+                as_expected(which, matched)?;
+                return self.preview(namespace, &deed, &left, told).await;
             }
             fits(which, matched)?;
             let found = BulkProgress { told: ManyDone { remaining: matched, ..told }, left };
@@ -244,12 +237,7 @@ impl Commands {
             answered += 1;
             match answer {
                 Ok(()) => told.done += 1,
-                Err(Ok((code, message))) => {
-                    told.refused += 1;
-                    if told.refusals.len() < REFUSALS {
-                        told.refusals.push(BulkRefusal { id, code: code.to_owned(), message });
-                    }
-                }
+                Err(Ok(refused)) => told.refuse(id, refused),
                 Err(Err(error)) => {
                     tracing::warn!(
                         %id,
@@ -382,19 +370,4 @@ fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
         )),
         Some(_) | None => Ok(()),
     }
-}
-
-/// The reason for the refusal, if the error concerns this item alone. An error that would affect
-/// all other items as well is returned as `Err`.
-fn refusal(error: CommandError) -> Result<(&'static str, String), CommandError> {
-    let code = if matches!(error, CommandError::Conflict { .. }) {
-        "CONFLICT"
-    } else if matches!(error, CommandError::NotFound { .. }) {
-        "NOT_FOUND"
-    } else if matches!(error, CommandError::BadInput(_)) {
-        "BAD_USER_INPUT"
-    } else {
-        return Err(error);
-    };
-    Ok((code, error.to_string()))
 }

@@ -50,6 +50,12 @@ impl AutomaticEnd {
             }
         }
     }
+
+    /// Refuses an end that is not in the future.
+    pub(in crate::commands) fn check(self, now: DateTime<Utc>) -> Result<(), BadInput> {
+        let help = "give an instant in the future, or leave it out to pause for good";
+        not_past(self.at, now, help)
+    }
 }
 
 /// What a resume needs to know about a schedule, worked out before its transaction.
@@ -79,9 +85,8 @@ impl Commands {
         }
         // Checked only here, because a repeated call must get its answer even if `until` has
         // passed.
-        if let Some(until) = until {
-            let help = "give an instant in the future, or leave it out to pause for good";
-            not_past(until, self.clock.now(), help)?;
+        if let Some(end) = end {
+            end.check(self.clock.now())?;
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
         // A claim may have held the lock until now: what it fired came before the pause.

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use entity::{
     Timestamp,
     fire::{Reason, Verdict},
+    schedule::Model,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -48,10 +49,7 @@ impl Commands {
         }
         self.has_right_zones(&tx).await?;
         let row = self.permitted(&tx, right.permit(), id).await?;
-        if !row.enabled {
-            let help = "a paused schedule fires nothing: resume it first";
-            return Err(CommandError::conflict(format!("{:?} is paused", row.name), help));
-        }
+        check_row(&row)?;
         let found = self.store.schedule_with_cursor(&tx, id).await?;
         let schedule = found.ok_or_else(|| CommandError::not_found("schedule", id))?;
         let built = prepared::timetable(&self.cache, &tx, &schedule, prepared.as_ref()).await?;
@@ -71,8 +69,7 @@ impl Commands {
             .map(|entry| entry.fire.at)
             .collect();
         let Some(last) = instants.last().copied() else {
-            let help = "there is nothing to skip";
-            return Err(CommandError::conflict(format!("{:?} has no fire left", row.name), help));
+            return Err(no_fire_left(&row));
         };
         let next = timetable.next(last);
         let asked = format!("{}: {}", who.name, reason.trim());
@@ -122,6 +119,24 @@ fn skipped_fires(
         NewFire { detail: Some(asked.to_owned()), ..fire }
     };
     entries.into_iter().map(fire).collect()
+}
+
+/// Refuses a schedule whose row shows that there is nothing to skip. Whether calendars suppress all
+/// of its fires, only its timetable shows.
+pub(in crate::commands) fn check_row(row: &Model) -> Result<(), CommandError> {
+    if !row.enabled {
+        let help = "a paused schedule fires nothing: resume it first";
+        return Err(CommandError::conflict(format!("{:?} is paused", row.name), help));
+    }
+    if row.next_scheduled_at.is_none() {
+        return Err(no_fire_left(row));
+    }
+    Ok(())
+}
+
+fn no_fire_left(row: &Model) -> CommandError {
+    let help = "there is nothing to skip";
+    CommandError::conflict(format!("{:?} has no fire left", row.name), help)
 }
 
 /// Checks the parts of a request that do not depend on the schedule.

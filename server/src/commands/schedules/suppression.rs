@@ -116,7 +116,7 @@ impl Commands {
 
 /// The rows of the calendars with these names, in this order. Calendars that are locked cannot be
 /// deleted before the transaction ends.
-async fn calendars_named<C: ConnectionTrait>(
+pub(in crate::commands) async fn calendars_named<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
     names: &[String],

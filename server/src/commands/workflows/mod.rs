@@ -19,7 +19,7 @@ use uuid::Uuid;
 pub(super) use self::judgement::{Judgement, changed_meanwhile, forms_of};
 use super::{
     BadInput, CommandError, Commands, UnsetSecret,
-    error::schedule_name_taken,
+    error::{schedule_name_taken, workflow_missing},
     secrets::{self, unset::UsedSecrets},
     stored,
 };
@@ -89,10 +89,8 @@ impl Commands {
     ) -> Result<Resolved, CommandError> {
         let task = match work {
             Work::Workflow(name) => {
-                let found = workflows::by_name(tx, namespace, &name).await?.ok_or_else(|| {
-                    let help = "name a workflow of this namespace, or give a task";
-                    BadInput::new("workflow", &name, "does not exist", help)
-                })?;
+                let found = workflows::by_name(tx, namespace, &name).await?;
+                let found = found.ok_or_else(|| workflow_missing(&name))?;
                 return Ok(Resolved::as_it_is(found.id, name, found.version));
             }
             Work::Past { name, version } => {

@@ -17,6 +17,29 @@ pub async fn runs(store: &Store, ids: &[Uuid]) -> Result<Vec<run::Model>, StoreE
     Ok(query.all(store.read()).await?)
 }
 
+/// What decides whether a run can be cancelled or retried.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct RunStatus {
+    /// The key of the run.
+    pub id: Uuid,
+    /// The run's state.
+    pub state: run::State,
+    /// The workflow that the run executes.
+    pub workflow_id: Uuid,
+}
+
+/// The states and the workflows of these runs.
+pub async fn run_states(store: &Store, ids: &[Uuid]) -> Result<Vec<RunStatus>, StoreError> {
+    let days = Days::of_keys("run.id", ids.iter().copied());
+    let statement = Bulk::default().uuid("id", ids.iter().copied()).days(days).statement(
+        store.dialect(),
+        "SELECT run.id AS id, run.state AS state, run.workflow_id AS workflow_id \
+         FROM v JOIN run ON run.id = v.id {days}",
+        vec![],
+    );
+    Ok(RunStatus::find_by_statement(statement).all(store.read()).await?)
+}
+
 /// The fires with these keys.
 pub async fn fires(store: &Store, ids: &[Uuid]) -> Result<Vec<fire::Model>, StoreError> {
     let query = fire::Entity::find().filter(fire::Column::Id.is_in(ids.iter().copied()));

@@ -37,6 +37,7 @@ mod nodes;
 mod numbers;
 mod one_time_passwords;
 mod ordering_many;
+mod ordering_previews;
 mod outages;
 mod paging;
 mod pausing;

@@ -118,11 +118,16 @@ async fn refused_items_of_a_bulk_order_are_listed_and_the_others_are_done(databa
     let deploy = "mutation($source: String!) { deployModule(source: $source) { module } }";
     desk.ask(deploy, json!({ "source": source })).await;
     tagged(&desk, "by-hand", json!([])).await;
-    let delete = "mutation { deleteSchedules(which: { search: \"state:active\" }) {
+    let delete = "mutation($dry: Boolean!) {
+        deleteSchedules(which: { search: \"state:active\", dryRun: $dry }) {
         matched done refused refusals { id code message } } }";
-    let done = desk.ask(delete, json!({})).await;
+    let counted = desk.ask(delete, json!({ "dry": true })).await;
+    let counted = &counted["deleteSchedules"];
+    assert_eq!((&counted["done"], &counted["refused"]), (&json!(0), &json!(1)), "{counted}");
+    let done = desk.ask(delete, json!({ "dry": false })).await;
     let done = &done["deleteSchedules"];
     assert_eq!((&done["matched"], &done["done"]), (&json!(2), &json!(1)), "{done}");
+    assert_eq!(counted["refusals"], done["refusals"], "the dry run says what happens");
     assert_eq!(done["refusals"][0]["code"], "CONFLICT");
     assert!(done["refusals"][0]["message"].as_str().unwrap().contains("module"), "{done}");
     let left = desk.ask("{ schedules { nodes { name } } }", json!({})).await;

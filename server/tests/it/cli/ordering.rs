@@ -149,6 +149,9 @@ async fn one_order_reaches_all_that_a_search_finds(database: TestDatabase) {
         "{cancel:?}"
     );
     assert!(!run.is_empty());
+    let would = desk.said(&["bulk", "delete", "tag:a", "--dry-run"]);
+    assert!(would.contains("\n2 of them would be refused\n  not "), "{would}");
+    assert!(would.contains("declared by the module"), "{would}");
     let declared = desk.command(&["bulk", "delete", "tag:a"]).run();
     assert!(declared.err.contains("it was refused for 2 of 2"), "{declared:?}");
     let change = ["bulk", "change", "name:nightly", r#"{ "addTags": ["b"] }"#];
