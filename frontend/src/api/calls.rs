@@ -65,7 +65,7 @@ pub(crate) fn namespaces() -> Ask<Vec<Named>> {
     Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
 }
 
-/// What the tasks of the first two hundred namespaces may do.
+/// What the server permits in the first two hundred namespaces.
 pub(crate) fn namespace_targets() -> Ask<Vec<NamespaceTargets>> {
     Ask::new::<operations::NamespaceTargets>(operations::namespace_targets::Variables)
 }

@@ -23,13 +23,15 @@ impl Row for Namespace {
     }
 }
 
-/// What the tasks of a namespace may do.
+/// What the server permits in a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NamespaceTargets {
     pub(crate) name: String,
     /// Whether its tasks may run programs.
     pub(crate) runs_programs: bool,
+    /// Whether the server has a key for secrets, so that secrets can be set.
+    pub(crate) secrets_available: bool,
 }
 
 /// The namespace's quotas.

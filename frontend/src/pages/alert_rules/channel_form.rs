@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{
     super::{
-        kit::{Change, KeptFields, Wrong, kept_form, of},
+        kit::{Change, KeptFields, Wrong, kept_form, no_secrets_key, of},
         suggest,
     },
     channels::{Tests, kind_word},
@@ -31,6 +31,11 @@ const KINDS: [(AlertChannelKind, &str); 6] = [
     (AlertChannelKind::Opsgenie, "Opsgenie"),
     (AlertChannelKind::Email, "Mail"),
 ];
+
+/// Whether a channel of this kind has an address or a key that the server encrypts, which needs a key for secrets.
+fn is_sealed(kind: AlertChannelKind) -> bool {
+    kind != AlertChannelKind::Email
+}
 
 /// Whether a channel of this kind is identified by a key instead of an address.
 fn has_key(kind: AlertChannelKind) -> bool {
@@ -88,21 +93,33 @@ fn given(text: RwSignal<String>) -> Option<String> {
     Some(text.get_untracked().trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// The form of a new channel. A server without a key for secrets (`has_secrets_key`) refuses all kinds but mails, so
+/// only those are offered.
 pub(super) fn new(
     open: RwSignal<bool>,
     namespace: Memo<String>,
+    has_secrets_key: bool,
     tests: Tests,
     loading: Loading,
 ) -> AnyView {
-    let draft = Draft::new("", AlertChannelKind::Webhook, &[]);
+    let usual = if has_secrets_key { AlertChannelKind::Webhook } else { AlertChannelKind::Email };
+    let draft = Draft::new("", usual, &[]);
     let kept = draft.kept().keep(&format!("channel.new.{}", namespace.get_untracked()));
     let wrong = RwSignal::new(None);
-    let kinds = KINDS.map(|(kind, label)| (kind_word(kind), label));
+    let offered = KINDS.into_iter().filter(|(kind, _)| has_secrets_key || !is_sealed(*kind));
+    let kinds: Vec<_> = offered.map(|(kind, label)| (kind_word(kind), label)).collect();
+    // What is kept may be of a kind that is not offered.
+    if !has_secrets_key && is_sealed(untrack(|| draft.kind())) {
+        draft.kind.set(kind_word(usual).to_owned());
+    }
+    let only_mails =
+        (!has_secrets_key).then(|| no_secrets_key("a new channel can only be a mail."));
     let kinds = Field::new("channel-kind", "Kind", draft.kind).choice(&kinds);
     let fields = view! {
         {kept.note()}
         {Field::new("channel-name", "Name", draft.name).first().required().error(of(wrong, "name")).text()}
         {kinds}
+        {only_mails}
         {live(move || addresses(draft, draft.kind(), wrong, false))}
     };
     let plan = move |key| {
@@ -126,7 +143,16 @@ pub(super) fn new(
     kept_form(kept, open, (Look::Primary, "Create and test"), wrong, fields.into_any(), plan, done)
 }
 
-pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Loading) -> AnyView {
+/// The form that changes a channel; on a server without a key for secrets, what to set, unless the channel is a mail.
+pub(super) fn change(
+    channel: &AlertChannel,
+    has_secrets_key: bool,
+    open: RwSignal<bool>,
+    loading: Loading,
+) -> AnyView {
+    if !has_secrets_key && is_sealed(channel.kind) {
+        return no_secrets_key("this channel cannot be changed.");
+    }
     let draft = Draft::new(&channel.name, channel.kind, &channel.to);
     let wrong = RwSignal::new(None);
     let (id, version, kind) = (channel.id.clone(), channel.version, channel.kind);

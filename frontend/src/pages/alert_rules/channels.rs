@@ -5,7 +5,9 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{Asked, Change, cut_note, empty, form, note, place_cell, placed, use_asked},
+    super::kit::{
+        Asked, Change, cut_note, empty, form, note, place_cell, placed, use_asked, use_secrets_key,
+    },
     channel_form,
 };
 use crate::{
@@ -73,6 +75,7 @@ pub(super) fn Channels(new: RwSignal<bool>) -> impl IntoView {
         }
     });
     let (edit, remove) = (use_asked::<AlertChannel>(), use_asked::<AlertChannel>());
+    let has_key = use_secrets_key();
     view! {
         <AsyncView
             loading=loading
@@ -82,8 +85,8 @@ pub(super) fn Channels(new: RwSignal<bool>) -> impl IntoView {
         >
             {channels.draw(move |channels| list(channels, tests, edit, remove))}
         </AsyncView>
-        <Dialog open=new title="New channel">{channel_form::new(new, namespace, tests, loading)}</Dialog>
-        {edit.dialog("Change channel", move |channel| channel_form::change(&channel, edit.open, loading))}
+        <Dialog open=new title="New channel">{channel_form::new(new, namespace, has_key.get(), tests, loading)}</Dialog>
+        {edit.dialog("Change channel", move |channel| channel_form::change(&channel, has_key.get(), edit.open, loading))}
         {remove.dialog("Delete channel", move |channel| remove_form(&channel, remove, loading))}
     }
 }

@@ -11,6 +11,7 @@
 //! - `controls`: check boxes, tabs, hints
 //! - `name_field`: the field that narrows a list to names with a text
 //! - `in_use`: what stands in the way of a deletion
+//! - `secrets_key`: what to set on a server that has no key for secrets
 //! - `sessions`: the forms that end sessions
 
 mod acknowledgement;
@@ -24,6 +25,7 @@ mod once;
 mod picked;
 mod places;
 mod restored;
+mod secrets_key;
 mod sessions;
 
 pub(super) use acknowledgement::{Acknowledged, acknowledge_form};
@@ -40,6 +42,7 @@ pub(super) use once::{copy_button, new_password, shown_once};
 pub(super) use picked::{picker, use_picked};
 pub(super) use places::{place_cell, place_note, placed};
 pub(super) use restored::restored;
+pub(super) use secrets_key::{no_secrets_key, use_secrets_key};
 pub(super) use sessions::{end_session_form, end_sessions_form};
 
 use leptos::prelude::*;

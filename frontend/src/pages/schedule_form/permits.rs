@@ -15,8 +15,11 @@ mod tests {
 
     #[test]
     fn a_namespace_runs_programs_unless_the_server_says_otherwise() {
-        let one =
-            |name: &str, runs_programs| NamespaceTargets { name: name.to_owned(), runs_programs };
+        let one = |name: &str, runs_programs| NamespaceTargets {
+            name: name.to_owned(),
+            runs_programs,
+            secrets_available: true,
+        };
         let known = [one("default", false), one("batch", true)];
         let answers = ["default", "batch", "other"].map(|name| runs_programs(&known, name));
         assert_eq!(answers, [false, true, true]);

@@ -26,10 +26,10 @@ pub(crate) fn Secrets() -> impl IntoView {
     use_title(|| "Secrets".to_owned());
     let namespace = kit::use_picked();
     let new = RwSignal::new(false);
-    let session = use_session();
+    let (session, has_key) = (use_session(), kit::use_secrets_key());
     let add = move || {
-        let may = session.administers_in(&namespace.get());
-        may.then(|| button(Look::Primary, None, "New secret", move || new.set(true)))
+        let (may, has_key) = (session.administers_in(&namespace.get()), has_key.get());
+        (may && has_key).then(|| button(Look::Primary, None, "New secret", move || new.set(true)))
     };
     view! {
         <header class="page-head">
@@ -38,17 +38,18 @@ pub(crate) fn Secrets() -> impl IntoView {
             <div class="actions">{move || add()}</div>
         </header>
         {kit::picker("Secrets of", namespace)}
+        <div role="status">{move || (!has_key.get()).then(|| kit::no_secrets_key("none can be set."))}</div>
         // The rows and dialogs of another namespace must not stay, because they could change a secret of the same
         // name here.
         {live(move || {
             new.set(false);
-            list(namespace.get(), new)
+            list(namespace.get(), has_key, new)
         })}
     }
 }
 
 /// The secrets of one namespace. `new` opens the dialog that adds one.
-fn list(namespace: String, new: RwSignal<bool>) -> AnyView {
+fn list(namespace: String, has_key: Memo<bool>, new: RwSignal<bool>) -> AnyView {
     let place = RwSignal::new(Place::First);
     let asked = namespace.clone();
     let secrets =
@@ -58,7 +59,7 @@ fn list(namespace: String, new: RwSignal<bool>) -> AnyView {
     let (drawn, changed, removed) = (namespace.clone(), namespace.clone(), namespace.clone());
     let lines = move || {
         let namespace = drawn.clone();
-        rows(secrets.list, move |row| line(row, &namespace, change, remove))
+        rows(secrets.list, move |row| line(row, &namespace, has_key, change, remove))
     };
     view! {
         <AsyncView
@@ -89,10 +90,20 @@ fn headings() -> Vec<Heading> {
     ]
 }
 
-fn line(row: &Secret, namespace: &str, change: Asked<Secret>, remove: Asked<Secret>) -> AnyView {
+fn line(
+    row: &Secret,
+    namespace: &str,
+    has_key: Memo<bool>,
+    change: Asked<Secret>,
+    remove: Asked<Secret>,
+) -> AnyView {
     let actions = use_session().administers_in(namespace).then(|| {
+        let changed = row.clone();
+        let new_value = move || {
+            has_key.get().then(|| button(Look::Plain, None, "New value", change.ask(&changed)))
+        };
         view! {
-            {button(Look::Plain, None, "New value", change.ask(row))}
+            {new_value}
             {button(Look::Danger, None, "Delete", remove.ask(row))}
         }
         .into_any()

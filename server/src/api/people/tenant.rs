@@ -25,6 +25,9 @@ pub(crate) struct Namespace {
     role: Option<Role>,
     /// Whether its tasks may run programs on the machine of the server that answers.
     runs_programs: bool,
+    /// Whether the server that answers has a key for secrets (`secrets.key_file`). Without one it
+    /// refuses to set secrets, and to create or change alert channels other than mails.
+    secrets_available: bool,
 }
 
 /// A tenant: an isolated set of schedules, workflows and runs.
@@ -48,6 +51,7 @@ impl Namespace {
             created_at: row.created_at.into(),
             role: grant.map(|grant| grant.role.into()),
             runs_programs,
+            secrets_available: cx.commands().has_secrets_key(),
         }
     }
 }

@@ -43,6 +43,11 @@ impl Commands {
         Self { vault, ..self }
     }
 
+    /// Whether this server has a key, without which it refuses to set secrets.
+    pub fn has_secrets_key(&self) -> bool {
+        self.vault.current().is_ok()
+    }
+
     /// Creates a secret, or sets another value.
     pub async fn set_secret(
         &self,

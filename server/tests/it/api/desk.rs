@@ -52,6 +52,21 @@ impl Desk {
         policy: Policy,
         store: impl FnOnce(Store) -> Store,
     ) -> Self {
+        let vault = Vault::new(Key::read(&"ab".repeat(32)).unwrap(), None);
+        Self::begin(database, policy, vault, store)
+    }
+
+    /// Opens a desk of a server that has no key for secrets.
+    pub(crate) fn without_key(database: TestDatabase) -> Self {
+        Self::begin(database, Policy::default(), Vault::default(), |store| store)
+    }
+
+    fn begin(
+        database: TestDatabase,
+        policy: Policy,
+        vault: Vault,
+        store: impl FnOnce(Store) -> Store,
+    ) -> Self {
         let clock = ManualClock::new(noon());
         let store = store(database.store.clone().with_lease_clock(clock.clock()));
         let commands = Commands::new(
@@ -61,7 +76,7 @@ impl Desk {
             Arc::new(Executor::new(policy, clock.clock()).unwrap()),
             Signals::default(),
         )
-        .with_vault(Vault::new(Key::read(&"ab".repeat(32)).unwrap(), None));
+        .with_vault(vault);
         let introspection = config::Introspection::default();
         let schema =
             api::schema(commands, config::Health::default(), Cluster::default(), introspection);

@@ -23,6 +23,7 @@ on_both!(
     who_may_set_and_who_may_list,
     a_rotation_that_was_broken_off_is_called_again,
     of_two_keys_one_seals_the_first_secret,
+    a_server_says_whether_it_has_a_key_for_secrets,
 );
 
 const SET: &str = "mutation ($name: String!, $value: String!, $key: String) {
@@ -210,4 +211,23 @@ async fn of_two_keys_one_seals_the_first_secret(database: TestDatabase) {
         assert!(matches!(refused, CommandError::Conflict { .. }), "round {round}: {refused:?}");
         one.delete_secret(&admin, "default", kept, None, &Call::once()).await.unwrap();
     }
+}
+
+async fn a_server_says_whether_it_has_a_key_for_secrets(database: TestDatabase) {
+    let query = "{ namespaces { nodes { secretsAvailable } } }";
+    let desk = Desk::open(database).await;
+    let shown = desk.ask(query, json!({})).await;
+    assert_eq!(shown["namespaces"]["nodes"], json!([{ "secretsAvailable": true }]));
+
+    let desk = Desk::without_key(desk.database);
+    let shown = desk.ask(query, json!({})).await;
+    assert_eq!(shown["namespaces"]["nodes"], json!([{ "secretsAvailable": false }]));
+    let refused = desk.refused(SET, json!({ "name": "smtp", "value": "open-sesame" })).await;
+    assert_eq!(refused["extensions"]["code"], "CONFLICT", "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("secrets.key_file"), "{refused}");
+    let create = "mutation ($input: CreateAlertChannelInput!) {
+        createAlertChannel(input: $input) { channel { id } } }";
+    let hook = json!({ "name": "hook", "kind": "WEBHOOK", "url": "https://hooks.example.org/" });
+    let refused = desk.refused(create, json!({ "input": hook })).await;
+    assert!(refused["message"].as_str().unwrap().contains("secrets.key_file"), "{refused}");
 }
