@@ -98,6 +98,26 @@ test("the password of a user is shown even if the form was closed before the ans
   await expect(page.getByTestId("user-row").filter({ hasText: "closed-early" })).toBeVisible();
 });
 
+test("a user is found by a part of the name", async ({ page, server, admin }) => {
+  for (const name of ["seeker-anna", "seeker-bert"]) server.addPerson(name, "viewer");
+  await page.goto("/settings/people");
+  await signIn(page, admin);
+  const rows = page.getByTestId("user-row");
+  const field = page.getByLabel("Name contains");
+  await expect(rows.filter({ hasText: "seeker-" })).toHaveCount(2);
+  await field.fill("ER-BE");
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("seeker-bert");
+  // The view can be sent to a colleague.
+  await page.reload();
+  await expect(field).toHaveValue("ER-BE");
+  await expect(rows).toHaveCount(1);
+  await field.fill("no-such-name");
+  await expect(page.getByText("No name contains the text.")).toBeVisible();
+  await field.fill("");
+  await expect(rows.filter({ hasText: "seeker-" })).toHaveCount(2);
+});
+
 test("inviting says who needs no invitation because of an identity provider", async ({ page, admin }) => {
   await page.goto("/settings/people");
   await signIn(page, admin);

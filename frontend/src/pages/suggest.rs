@@ -1,8 +1,8 @@
 //! What fields suggest: the names of what exists on the server.
 //!
-//! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them. What there may be more of, such
-//! as tags, workflows and calendars, is searched by the server as soon as its list is not complete; schedules are always
-//! searched.
+//! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them. What there may be more of,
+//! such as tags, workflows, calendars and users, is searched by the server as soon as its list is not complete;
+//! schedules are always searched.
 //!
 //! - `names`: where the names come from: a list, or a list and searches
 
@@ -179,8 +179,14 @@ fn name_search(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| format!("name:\"{text}\""))
 }
 
-fn user_names(page: &Page<User>) -> Vec<String> {
-    page.rows.iter().map(|user| user.name.clone()).collect()
+/// The users of the instance, while they are wanted.
+fn users_of(sought: Sought, is_wanted: impl Fn() -> bool + 'static) -> Names {
+    let ask = move |text| is_wanted().then(|| api::settings::users(text, Place::First, MAX_NAMES));
+    let names = |page: &Page<User>| FoundNames {
+        names: page.rows.iter().map(|user| user.name.clone()).collect(),
+        is_cut: page.next.is_some(),
+    };
+    searched(sought, ask, names)
 }
 
 /// The users that an administrator may see: all of them, or the members of the namespace.
@@ -190,8 +196,7 @@ fn people_of(
     is_wanted: impl Fn() -> bool + 'static,
 ) -> Names {
     if untrack(|| use_session().administers_all()) {
-        let ask = move || is_wanted().then(|| api::settings::users(Place::First, MAX_NAMES));
-        return list(sought, ask, user_names);
+        return users_of(sought, is_wanted);
     }
     let names = |page: &Page<Membership>| -> Vec<String> {
         page.rows.iter().map(|member| member.user.clone()).collect()
@@ -205,12 +210,9 @@ fn people_of(
 
 /// Any user, for administrators of the instance; others do not see them.
 pub(super) fn users() -> Suggestions {
-    let session = use_session();
-    let ask = move || {
-        let may = session.administers_all();
-        may.then(|| api::settings::users(Place::First, MAX_NAMES))
-    };
-    from_list(Fill::Whole, ask, user_names)
+    let (session, sought) = (use_session(), RwSignal::new(None));
+    let known = users_of(sought, move || session.administers_all());
+    Suggestions { fill: Fill::Whole, known, sought }
 }
 
 /// A user, or a member of the namespace.

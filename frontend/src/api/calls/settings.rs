@@ -71,9 +71,10 @@ pub(crate) fn change_password(
     Ask::new::<ChangePassword>(variables)
 }
 
-pub(crate) fn users(place: Place, size: usize) -> Ask<Page<User>> {
+/// All users; with `text`, those whose names contain it.
+pub(crate) fn users(text: Option<String>, place: Place, size: usize) -> Ask<Page<User>> {
     let (first, after) = place.forward(size);
-    Ask::new::<Users>(users::Variables { first, after })
+    Ask::new::<Users>(users::Variables { text, first, after })
 }
 
 pub(crate) fn memberships(namespace: String, place: Place, size: usize) -> Ask<Page<Membership>> {

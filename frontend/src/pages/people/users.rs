@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{
     super::{
         cursors,
-        kit::{self, Asked, Change, empty, form, none, note, use_asked},
+        kit::{self, Asked, Change, empty, form, name_field, named_with, none, note, use_asked},
         place,
     },
     invite, user_forms,
@@ -40,7 +40,10 @@ struct Dialogs {
 #[component]
 pub(super) fn Users() -> impl IntoView {
     let address = use_address();
-    let users = use_listing(SIZE, move || api::settings::users(place(address), SIZE));
+    let users = use_listing(SIZE, move || {
+        let text = Some(named_with(address));
+        api::settings::users(text, place(address), SIZE)
+    });
     let loading = users.load.loading;
     let dialogs = Dialogs {
         role: use_asked(),
@@ -52,17 +55,25 @@ pub(super) fn Users() -> impl IntoView {
     };
     let (new, account) = (RwSignal::new(false), RwSignal::new(false));
     let made = RwSignal::new(None::<String>);
+    let nothing = move || {
+        if named_with(address).is_empty() {
+            empty("Nobody yet", "Invite a colleague.")
+        } else {
+            empty("Nobody here", "No name contains the text.")
+        }
+    };
     view! {
         <div class="filter-line">
             {button(Look::Primary, None, "Invite", move || new.set(true))}
             {button(Look::Plain, None, "New service account", move || account.set(true))}
         </div>
         {kit::shown_once(made, "Their one-time password", "It is shown only once: give it to the user, who chooses their own at the next sign-in.")}
+        {name_field(address, "Which people")}
         <AsyncView
             loading=loading
             what="people"
             is_empty=Signal::derive(move || users.list.is_empty())
-            empty=|| empty("Nobody yet", "Invite a colleague.")
+            empty=nothing
         >
             {table("People", "table", headings(), rows(users.list, move |row| line(row, dialogs)))}
             {pager(users.beside(), "people", move |to| address.go(&address.with(&cursors(&to))))}

@@ -13,7 +13,8 @@ use crate::{
     api::{
         context::ContextExt,
         error::Result,
-        page::{Connection, Paging, connection, cost},
+        page::{Connection, Paging, connection, cost, search_cost},
+        query::name_text,
     },
     commands::{audit_page, audit_scope},
     store::{Page, memberships, namespaces, sessions, tokens, users},
@@ -47,16 +48,20 @@ impl PeopleQuery {
 
     /// All users including service accounts, in the order in which they were added. For
     /// administrators of the instance.
-    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    #[graphql(complexity = "search_cost(text.as_deref()) + cost(first, None, child_complexity)")]
     async fn users(
         &self,
         cx: &Context<'_>,
+        #[graphql(desc = "Only users whose names contain this text, ignoring case; at most 200 \
+                    characters.")]
+        text: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
         #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<User>> {
         cx.owner()?;
         let window = Paging::forward(first, after).window(key)?;
-        let page = users::page(cx.store().read(), &window).await?;
+        let text = name_text(text)?;
+        let page = users::page(cx.store().read(), text.as_deref(), &window).await?;
         Ok(connection(page, |row| cursor(row.id), User))
     }
 

@@ -5,12 +5,12 @@ use entity::{
     user::{ActiveModel, Column, Entity, GivenElsewhere, Model, Role},
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set,
-    sea_query::Expr,
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    Set, sea_query::Expr,
 };
 use uuid::Uuid;
 
-use crate::store::{Page, PageWindow, StoreError};
+use crate::store::{Page, PageWindow, StoreError, db::names::name_contains};
 
 /// The user with this key.
 pub async fn by_id<C: ConnectionTrait>(
@@ -49,17 +49,21 @@ pub async fn by_ids<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
 }
 
-/// A page of all users, in the order in which they were added.
+/// A page of all users, in the order in which they were added. With `text`, only those whose names
+/// contain it, ignoring case.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
+    text: Option<&str>,
     window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let mut query = Entity::find();
-    if let Some(after) = window.after {
-        query = query.filter(Column::Id.gt(after));
-    }
-    let query = query.order_by_asc(Column::Id).limit(window.reach());
-    Ok(window.page(query.all(connection).await?).of_list(Entity::find()))
+    let list = Entity::find()
+        .apply_if(text, |query, text| query.filter(name_contains(Column::Name, text)));
+    let query = list
+        .clone()
+        .apply_if(window.after, |query, after| query.filter(Column::Id.gt(after)))
+        .order_by_asc(Column::Id)
+        .limit(window.reach());
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// The administrators of the instance who can sign in with a password, locked until the transaction

@@ -1,10 +1,11 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     modules_are_listed_by_name,
+    users_are_found_by_a_part_of_their_names,
     a_fire_is_found_by_its_key,
     upcoming_fires_are_counted_by_the_hour_and_listed,
 );
@@ -31,6 +32,42 @@ async fn modules_are_listed_by_name(database: TestDatabase) {
     let second = desk.ask(query, json!({ "after": first["pageInfo"]["endCursor"] })).await;
     assert_eq!(second["modules"]["nodes"][0]["name"], "mail");
     assert_eq!(second["modules"]["pageInfo"]["hasNextPage"], false);
+}
+
+async fn users_are_found_by_a_part_of_their_names(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    for name in ["Ada.Byron", "ada_bot", "adaxbot", "grace"] {
+        desk.account(name, None).await;
+    }
+    let query = "query($text: String, $first: Int, $after: String) {
+        users(text: $text, first: $first, after: $after) {
+            totalCount nodes { name } pageInfo { endCursor hasNextPage } } }";
+    let found = async |variables: Value| {
+        let page = desk.ask(query, variables).await["users"].clone();
+        let nodes = page["nodes"].as_array().unwrap().iter();
+        let names = nodes.map(|node| node["name"].as_str().unwrap().to_owned());
+        // Users who are added in the same millisecond have no order.
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        (names, page)
+    };
+    let (names, all) = found(json!({ "text": "ADA" })).await;
+    assert_eq!(names, ["Ada.Byron", "ada_bot", "adaxbot"]);
+    assert_eq!(all["totalCount"], 3);
+    // An underscore is no wildcard.
+    assert_eq!(found(json!({ "text": "A_B" })).await.0, ["ada_bot"]);
+    assert_eq!(found(json!({ "text": "" })).await.0.len(), 4);
+    assert!(found(json!({ "text": "%" })).await.0.is_empty());
+    let (first, page) = found(json!({ "text": "bot", "first": 1 })).await;
+    assert_eq!((&page["totalCount"], &page["pageInfo"]["hasNextPage"]), (&json!(2), &json!(true)));
+    let after = &page["pageInfo"]["endCursor"];
+    let (second, last) = found(json!({ "text": "bot", "first": 1, "after": after })).await;
+    let mut both = [first, second].concat();
+    both.sort_unstable();
+    assert_eq!(both, ["ada_bot", "adaxbot"]);
+    assert_eq!(last["pageInfo"]["hasNextPage"], false);
+    let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
+    assert_eq!(error["extensions"]["field"], "text");
 }
 
 async fn a_fire_is_found_by_its_key(database: TestDatabase) {
