@@ -45,6 +45,25 @@ test("a row that the next search finds as well stays as it is", async ({ page, s
   await expect(kept).toHaveAttribute("data-kept", "yes");
 });
 
+test("what others create appears in the lists of calendars and workflows", async ({ page, server, admin }) => {
+  const calendar = (name: string) => `createCalendar(input: { name: "${name}", mode: EXCLUDE }) { calendar { id } }`;
+  const workflow = (name: string) =>
+    `createWorkflow(input: { name: "${name}", tasks: [{ name: "only", target: { noop: {} } }] }) { workflow { id } }`;
+  await page.goto("/calendars");
+  await signIn(page, admin);
+  for (const [list, create] of [
+    ["calendar", calendar],
+    ["workflow", workflow],
+  ] as const) {
+    await server.ask(`mutation { ${create("arrival-first")} }`, {});
+    await page.goto(`/${list}s?q=arrival`);
+    const listed = page.getByTestId(`${list}-row`);
+    await expect(listed).toHaveCount(1);
+    await server.ask(`mutation { ${create("arrival-second")} }`, {});
+    await expect(listed).toHaveCount(2);
+  }
+});
+
 test("the last fires and the exact times are told where the pointer is", async ({ page, server, admin }) => {
   deploy(server, "metronome", METRONOME);
   await page.goto("/schedules?q=name:metronome");

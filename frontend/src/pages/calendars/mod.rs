@@ -14,6 +14,8 @@ pub(super) use effect::schedule as effect_of;
 
 pub(crate) use editor::{EditCalendar, NewCalendar};
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 
 use super::{
@@ -32,11 +34,12 @@ use crate::{
     data::{Loading, use_listing},
     model::{Calendar, CalendarMode, Place},
     route::Route,
-    state::{use_address, use_session, use_title},
+    state::{use_address, use_every, use_session, use_title},
     time::grouped,
 };
 
 const SIZE: usize = 100;
+const LOOK: Duration = Duration::from_secs(10);
 
 /// The list of calendars.
 #[component]
@@ -50,6 +53,7 @@ pub(crate) fn Calendars() -> impl IntoView {
     let session = use_session();
     let remove = use_asked::<Calendar>();
     let loading = calendars.load.loading;
+    use_every(LOOK, move || loading.refresh());
     let go = move |place: Place| address.go(&address.with(&cursors(&place)));
     let nothing = move || {
         if named_with(address).is_empty() {

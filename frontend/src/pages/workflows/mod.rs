@@ -11,6 +11,8 @@ pub(super) mod editor;
 pub(crate) use detail::Workflow;
 pub(crate) use editor::{EditWorkflow, NewWorkflow};
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 
 use super::{
@@ -25,10 +27,11 @@ use crate::{
     model::Place,
     model::WorkflowRow,
     route::Route,
-    state::{use_address, use_session, use_title},
+    state::{use_address, use_every, use_session, use_title},
 };
 
 const SIZE: usize = 100;
+const LOOK: Duration = Duration::from_secs(10);
 
 /// The list of workflows.
 #[component]
@@ -39,6 +42,8 @@ pub(crate) fn Workflows() -> impl IntoView {
         let text = named_with(address);
         api::planning::workflow_list(address.namespace(), text, place(address), SIZE)
     });
+    let loading = workflows.load.loading;
+    use_every(LOOK, move || loading.refresh());
     let session = use_session();
     let new_button = live(move || {
         if !session.edits() {
@@ -61,7 +66,7 @@ pub(crate) fn Workflows() -> impl IntoView {
         {PageHead::new("Workflows").actions(new_button).view()}
         {name_field(address, "Which workflows")}
         <AsyncView
-            loading=workflows.load.loading
+            loading=loading
             what="workflows"
             is_empty=Signal::derive(move || workflows.list.is_empty())
             empty=nothing
