@@ -1,3 +1,6 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import type { Page } from "@playwright/test";
 
 import { Clicks } from "../support/clicks.ts";
@@ -131,7 +134,28 @@ test("a schedule in the hour that the clocks skip is created with the right choi
   await expect(page.getByText(/left out|skip/i).first()).toBeVisible();
 });
 
-test("a slow run says how it compares, and slots are accounted for", async () => {
+test("a run that takes longer than usual says so on the overview and on its own page", async () => {
+  const gate = join(server.folder, "low-water");
+  const script = `while test -e ${gate}; do sleep 0.1; done`;
+  const tide = `tide: { when: "* * * * * *", task: { target: { command: { script: "${script}" } } } }`;
+  deploy(server, "tides", `module: tides\nschedules:\n  ${tide}\n`);
+  // With fewer than five successful runs there is no usual duration.
+  const query = `{ runs(search: "schedule:tide state:succeeded") { totalCount } }`;
+  const succeeded = async () => (await server.ask<{ runs: { totalCount: number } }>(query, {})).runs.totalCount;
+  await expect.poll(succeeded).toBeGreaterThan(5);
+  writeFileSync(gate, "");
+  await page.goto(server.url);
+  const live = page.getByTestId("live-run").filter({ hasText: "tide" });
+  await expect(live).toContainText(/\d× its usual \d/);
+  await live.getByRole("link", { name: "tide" }).click();
+  const forecast = page.getByTestId("forecast");
+  await expect(forecast).toContainText(/\d× its usual \d/);
+  rmSync(gate);
+  await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "succeeded");
+  await expect(forecast).toHaveCount(0);
+});
+
+test("the slots of a schedule are accounted for", async () => {
   await page.goto(`${server.url}/schedules?q=name:overlaps`);
   await page.getByRole("link", { name: "overlaps" }).click();
   const slots = page.getByTestId("slots");
