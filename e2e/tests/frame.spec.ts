@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import type { Request } from "@playwright/test";
+
 import { chooseRange, expect, openRanges, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -430,6 +432,34 @@ test("the palette opens a run by its id, and a form", async ({ page, server, adm
   await expect(page.getByRole("option", { name: "Create New calendar" })).toHaveAttribute("aria-selected", "true");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/calendars\/new$/);
+});
+
+test("the palette says that nothing matches, once the server has answered", async ({ page, server, admin }) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/ns/default/runs");
+  await signIn(page, admin);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const asks = (request: Request) =>
+    request.url().endsWith("/graphql") && String(request.postDataJSON()?.variables?.search).includes("frame-nowhere");
+  await page.route("**/graphql", async (route) => {
+    if (asks(route.request())) await released;
+    await route.fallback();
+  });
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("dialog", { name: "Go to or do" });
+  const field = palette.getByRole("combobox", { name: "A page, a schedule" });
+  const asked = page.waitForRequest(asks);
+  await field.fill("frame-nowhere");
+  await asked;
+  await expect(palette.getByRole("option")).toHaveCount(0);
+  await expect(palette.getByRole("status")).toHaveText("");
+  release();
+  await expect(palette.getByRole("status")).toHaveText("No page, action or schedule matches this text.");
+
+  await field.fill("frame-tw");
+  await expect(palette.getByRole("option", { name: /Go to frame-two/ })).toBeVisible();
+  await expect(palette.getByRole("status")).toHaveText("");
 });
 
 test("the palette asks on a schedule's page whether to pause it", async ({ page, server, admin }) => {

@@ -57,6 +57,7 @@ impl<T: Send + Sync + 'static> Load<T> {
 pub(crate) struct Loading {
     data: RwSignal<Option<Held>>,
     failure: RwSignal<Option<Failure>>,
+    is_asking: RwSignal<bool>,
     work: StoredValue<Work, LocalStorage>,
     throttle: Throttle,
     session: Session,
@@ -105,6 +106,11 @@ impl Loading {
         self.failure.get()
     }
 
+    /// Whether a request is running, so that the data or the failure may be about an earlier one; tracked.
+    pub(crate) fn is_asking(self) -> bool {
+        self.is_asking.get()
+    }
+
     /// Reloads the data: now, or once the running request has ended.
     pub(crate) fn reload(self) {
         let make = self.work.try_update_value(|work| {
@@ -140,6 +146,7 @@ impl Loading {
             (work.turn, signal, work.watcher.clone())
         });
         let Some((turn, signal, watcher)) = begun else { return };
+        self.set_asking(true);
         if let Some(watcher) = watcher {
             watcher.begun();
         }
@@ -155,8 +162,15 @@ impl Loading {
             work.abort();
             work.is_stale = false;
         });
+        self.set_asking(false);
         if self.failure.with_untracked(Option::is_some) {
             self.failure.set(None);
+        }
+    }
+
+    fn set_asking(self, is_asking: bool) {
+        if self.is_asking.get_untracked() != is_asking {
+            self.is_asking.set(is_asking);
         }
     }
 
@@ -180,6 +194,7 @@ impl Loading {
                 None
             }
         };
+        self.set_asking(false);
         if let Some(watcher) = watcher {
             watcher.ended(data, showing);
         }
@@ -239,6 +254,7 @@ fn begin(
     let loading = Loading {
         data: RwSignal::new(None),
         failure: RwSignal::new(None),
+        is_asking: RwSignal::new(false),
         work: StoredValue::new_local(Work {
             make: make.clone(),
             read,

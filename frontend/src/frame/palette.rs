@@ -10,13 +10,17 @@ use super::rail::PAGES;
 use crate::{
     api,
     components::{Dialog, Glyph, icon, is_id, live, use_typing},
-    data::{self, Actor, use_actor, use_load},
-    model::{Role, ScheduleState},
+    data::{self, Actor, Load, use_actor, use_load},
+    model::{FoundSchedule, Role, ScheduleState},
     route::Route,
     state::{Address, Said, ranged_path, use_address, use_session},
 };
 
 const FOUND: i64 = 6;
+const NOTHING: &str = "No page, action or schedule matches this text.";
+
+/// The schedules that the server finds.
+type Found = Load<Vec<FoundSchedule>>;
 
 /// An object that can be created: the page with its form, and the lowest role that may.
 struct New {
@@ -79,7 +83,15 @@ fn content(open: RwSignal<bool>) -> AnyView {
     let text = RwSignal::new(String::new());
     let sought = RwSignal::new(String::new());
     let typing = use_typing(Callback::new(move |now| drop(sought.try_set(now))));
-    let lines = use_lines(text, sought);
+    let found = use_found(sought);
+    let lines = use_lines(text, sought, found);
+    // The text of the last answer, until something else is typed.
+    let answered = RwSignal::new(None::<String>);
+    Effect::new(move |_| {
+        if !found.loading.is_asking() {
+            answered.set(Some(sought.get_untracked()));
+        }
+    });
     let active = RwSignal::new(0_usize);
     let take = move |at: usize| {
         if let Some(line) = lines.with_untracked(|lines| lines.get(at).cloned()) {
@@ -118,26 +130,50 @@ fn content(open: RwSignal<bool>) -> AnyView {
                 on:input:target=move |event| {
                     let now = event.target().value();
                     active.set(0);
+                    answered.set(None);
                     text.set(now.clone());
                     typing.typed(now);
                 }
             />
+            {nothing(text, answered, found, lines)}
             {options(lines, active, take)}
         </div>
     }
     .into_any()
 }
 
-/// The lines that match the text: pages at once, and schedules once the server has found them. `sought` is the text
-/// after a delay.
-fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>> {
-    let (address, session) = (use_address(), use_session());
-    let found = use_load(move || {
+/// The schedules whose names contain the text. `sought` is the text after a delay.
+fn use_found(sought: RwSignal<String>) -> Found {
+    let address = use_address();
+    use_load(move || {
         let text = sought.get();
         let words = text.trim();
         let search = (!words.is_empty()).then(|| format!("name:{:?}", words))?;
         Some(api::found_schedules(address.namespace(), search, FOUND))
+    })
+}
+
+/// Says that nothing matches the text, once the server has answered for this text; or why it could not search.
+fn nothing(
+    text: RwSignal<String>,
+    answered: RwSignal<Option<String>>,
+    found: Found,
+    lines: Memo<Vec<Line>>,
+) -> AnyView {
+    let words = Memo::new(move |_| {
+        let is_same = answered.with(|answered| text.with(|text| answered.as_ref() == Some(text)));
+        let is_answered = is_same && !found.loading.is_asking();
+        if !is_answered || lines.with(|lines| !lines.is_empty()) {
+            return String::new();
+        }
+        found.loading.failure().map_or_else(|| NOTHING.to_owned(), |failure| failure.message)
     });
+    view! { <p class="hint" role="status">{move || words.get()}</p> }.into_any()
+}
+
+/// The lines that match the text: pages at once, and schedules once the server has found them.
+fn use_lines(text: RwSignal<String>, sought: RwSignal<String>, found: Found) -> Memo<Vec<Line>> {
+    let (address, session) = (use_address(), use_session());
     Memo::new(move |_| {
         let words = text.get().trim().to_ascii_lowercase();
         let fits = |name: &str| name.to_ascii_lowercase().contains(&words);
