@@ -34,7 +34,7 @@ impl Selection {
     }
 
     /// Selects all of these, or none of them.
-    pub(super) fn set_all(self, ids: Vec<String>, is_chosen: bool) {
+    pub(crate) fn set_all(self, ids: Vec<String>, is_chosen: bool) {
         self.chosen.update(|chosen| {
             for id in ids {
                 if is_chosen {

@@ -1,4 +1,10 @@
 //! Every shared component in all its states, for developers: `/gallery`, in development builds only.
+//!
+//! - `lists`: tables, query bars and bulk bars
+//! - `drafts`: forms that keep what is typed
+
+mod drafts;
+mod lists;
 
 use leptos::prelude::*;
 use serde_json::json;
@@ -32,7 +38,17 @@ pub(crate) fn Gallery() -> impl IntoView {
             {panel("Failed", (), waiting(false, Some(failure()), false))}
             {panel("Failed, with older data", (), waiting(true, Some(failure()), false))}
             {panel("Empty", (), waiting(true, None, true))}
-            {panel("Table", (), rows())}
+            {panel("Plain table", (), rows())}
+            {panel("Table", (), lists::full_table())}
+            {panel("Table without rows", (), lists::empty_table())}
+            {panel("Query bar", (), lists::plain_query())}
+            {panel("Query bar with a search and kept views", (), lists::written_query())}
+            {panel("Query bar whose search is refused", (), lists::refused_query())}
+            {panel("Bulk bar for a page", (), lists::bulk_bar(false))}
+            {panel("Bulk bar for all that match", (), lists::bulk_bar(true))}
+            {panel("Form that keeps what is typed", (), drafts::kept_form())}
+            {panel("Restored draft", (), drafts::restored_draft(&[]))}
+            {panel("Restored draft without its credentials", (), drafts::restored_draft(&["password", "signing secret"]))}
             {panel("Sparklines", (), sparklines())}
             {panel("Trends", (), trends())}
             {panel("Meters", (), meters())}
@@ -139,12 +155,16 @@ fn fields() -> AnyView {
     .into_any()
 }
 
-fn waiting(has_data: bool, failure: Option<Failure>, is_empty: bool) -> AnyView {
-    let loading = Waiting {
+fn loading(has_data: bool, failure: Option<Failure>) -> Waiting {
+    Waiting {
         has_data: Signal::stored(has_data),
         failure: Signal::stored(failure),
         retry: Callback::new(|()| ()),
-    };
+    }
+}
+
+fn waiting(has_data: bool, failure: Option<Failure>, is_empty: bool) -> AnyView {
+    let loading = loading(has_data, failure);
     view! {
         <AsyncView
             loading=loading
