@@ -41,13 +41,13 @@ macro_rules! operations {
                 extern_enums(
                     "AlertChannelKind", "AlertEvent", "AlertKind", "BackfillFireState", "BackfillMode",
                     "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode",
-                    "CatchUp", "ChangeAction", "DriftSide", "FeedKind", "FireKind", "GapPolicy",
+                    "CatchUp", "ChangeAction", "Density", "DriftSide", "FeedKind", "FireKind", "GapPolicy",
                     "HealthSeverity",
                     "HttpAnswer", "LogStream", "MaintenanceState", "NodeState", "NotificationState", "OverlapHourPolicy",
                     "OverlapPolicy", "PingEvent", "ProblemKind", "ReasonCode", "Role", "RunState",
                     "RunTaskState", "RunSortField", "RunTrigger", "ScheduleGrouping", "ScheduleSortField",
                     "ScheduleState", "SecretUserKind",
-                    "TaskRunState", "TimelineSort", "Verdict", "ViewerKind", "Weekday"
+                    "TaskRunState", "Theme", "TimelineSort", "Verdict", "ViewerKind", "Weekday"
                 )
             )]
             pub(crate) struct $name;

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{Glyph, icon};
-use crate::state::{Theme, use_theme};
+use crate::{model::Theme, state::use_theme};
 
 /// Light or dark.
 #[component]

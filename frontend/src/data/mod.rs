@@ -9,6 +9,7 @@
 //! merges is compiled once, rather than once for each operation.
 //!
 //! - `session`: loads the signed-in user, and signs out
+//! - `appearance`: the theme and the density that the server keeps for the user
 //! - `load`: a value filled by a request, which loads again when its inputs change or on request
 //! - `listing`: a page of a list into which events are merged
 //! - `total`: the length of a list, counted apart from its page
@@ -16,6 +17,7 @@
 //! - `feed`: a subscription of a page, whose events arrive in batches
 
 mod actor;
+mod appearance;
 mod feed;
 mod listing;
 mod load;
@@ -39,10 +41,13 @@ use crate::api::Socket;
 #[derive(Clone, Copy)]
 struct SharedSocket(StoredValue<Socket, LocalStorage>);
 
-/// Provides the socket, and loads the signed-in user. The app calls it once, after `state::provide`.
+/// Provides the socket, and loads the signed-in user with the appearance of the console. The app calls it once, after
+/// `state::provide`.
 pub(crate) fn provide() {
     provide_context(SharedSocket(StoredValue::new_local(Socket::new())));
-    ask_session(crate::state::use_session());
+    let session = crate::state::use_session();
+    ask_session(session);
+    appearance::follow(session);
 }
 
 pub(crate) fn use_socket() -> Socket {

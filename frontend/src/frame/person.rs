@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::{Glyph, Look, ThemeSwitch, button, checkbox, icon, menu},
     data::sign_out,
+    model::Density,
     route::Route,
     state::{use_density, use_notices, use_session},
 };
@@ -15,10 +16,11 @@ pub(super) fn menu_of(shortcuts: RwSignal<bool>) -> AnyView {
     let (session, notices, density) = (use_session(), use_notices(), use_density());
     let name = move || session.viewer().map(|viewer| viewer.name).unwrap_or_default();
     let face = view! { {icon(Glyph::Person)}<span class="user">{move || name()}</span>{icon(Glyph::Down)} };
+    let choose_rows = move |is_roomy| density.choose(Density::of(is_roomy));
     let content = view! {
         <p class="menu-note">"Signed in as "<strong>{move || name()}</strong></p>
         <div class="menu-row"><span>"Theme"</span><ThemeSwitch/></div>
-        {checkbox("Roomy rows", move || density.is_roomy(), move |roomy| density.choose(roomy))}
+        {checkbox("Roomy rows", move || density.get().is_roomy(), choose_rows)}
         <ul class="menu-list">
             <li><a href=Route::Profile.path()>"Profile"</a></li>
             // The server's own pages open in another tab beside the console.

@@ -121,12 +121,12 @@ pub(crate) use schedule::{
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
-    BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
-    FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, MaintenanceState,
-    NodeState, NotificationState, OverlapHourPolicy, OverlapPolicy, PingEvent, ProblemKind,
-    ReasonCode, Role, RunSortField, RunState, RunTaskState, RunTrigger, ScheduleGrouping,
-    ScheduleSortField, ScheduleState, SecretUserKind, TaskCondition, TaskRunState, TimelineSort,
-    Verdict, ViewerKind, Weekday,
+    BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, Density,
+    DriftSide, FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream,
+    MaintenanceState, NodeState, NotificationState, OverlapHourPolicy, OverlapPolicy, PingEvent,
+    ProblemKind, ReasonCode, Role, RunSortField, RunState, RunTaskState, RunTrigger,
+    ScheduleGrouping, ScheduleSortField, ScheduleState, SecretUserKind, TaskCondition,
+    TaskRunState, Theme, TimelineSort, Verdict, ViewerKind, Weekday,
 };
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Command, Http, Pair, Publish, Retry, Target, Task};
@@ -137,5 +137,5 @@ pub(crate) use timing::{
     QuieterShift, Warning,
 };
 pub(crate) use usual::RunForecast;
-pub(crate) use viewer::{SavedView, Viewer};
+pub(crate) use viewer::{Appearance, SavedView, Viewer};
 pub(crate) use workers::{Pulling, WorkerProgram, WorkerQueue};

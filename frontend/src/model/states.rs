@@ -59,6 +59,8 @@ states! {
     ScheduleGrouping { Tag, Module }
     PingEvent { Start, Success, Failure }
     SecretUserKind { Schedule, Workflow, Channel }
+    Theme { System, Light, Dark }
+    Density { Comfortable, Compact }
 }
 
 impl RunState {
@@ -137,6 +139,31 @@ impl Role {
             Self::Viewer | Self::Operator => false,
             Self::Editor | Self::Admin => true,
         }
+    }
+}
+
+impl Theme {
+    pub(crate) const ALL: [Self; 3] = [Self::System, Self::Light, Self::Dark];
+
+    /// The theme's name in the browser's storage and in the style sheet.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+impl Density {
+    /// Tall rows, or short ones.
+    pub(crate) fn of(is_roomy: bool) -> Self {
+        if is_roomy { Self::Comfortable } else { Self::Compact }
+    }
+
+    /// Whether rows are tall.
+    pub(crate) fn is_roomy(self) -> bool {
+        self == Self::Comfortable
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Role;
+use super::{Density, Role, Theme};
 
 /// A user or a program, and its roles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -23,6 +23,13 @@ pub(crate) struct Viewer {
 pub(crate) struct Grant {
     pub(crate) namespace: String,
     pub(crate) role: Role,
+}
+
+/// How the console looks to the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Appearance {
+    pub(crate) theme: Theme,
+    pub(crate) density: Density,
 }
 
 /// A saved view of a page.

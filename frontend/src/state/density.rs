@@ -1,32 +1,25 @@
-//! The height of table rows: 32 or 44 pixels. The browser stores the choice.
+//! The height of table rows: 32 or 44 pixels.
 
 use leptos::prelude::*;
 
-use super::{memory, theme::set_root};
+use super::{memory, personal::Personal, theme::set_root};
+use crate::model::Density;
 
 const KEY: &str = "carillon.density";
-
-/// The choice of the row height, to read and to set.
-#[derive(Clone, Copy)]
-pub(crate) struct Density(RwSignal<bool>);
-
-impl Density {
-    pub(crate) fn is_roomy(self) -> bool {
-        self.0.get()
-    }
-
-    pub(crate) fn choose(self, is_roomy: bool) {
-        memory::remember(KEY, if is_roomy { "roomy" } else { "" });
-        self.0.set(is_roomy);
-    }
-}
+/// The name of tall rows, in the browser's storage and in the style sheet.
+const ROOMY: &str = "roomy";
 
 pub(super) fn provide() {
-    let density = RwSignal::new(memory::recall(KEY).as_deref() == Some("roomy"));
-    Effect::new(move |_| set_root("data-density", density.get().then_some("roomy")));
-    provide_context(Density(density));
+    let is_roomy = memory::recall(KEY).as_deref() == Some(ROOMY);
+    let choice = Personal::new(Density::of(is_roomy), remember);
+    Effect::new(move |_| set_root("data-density", choice.get().is_roomy().then_some(ROOMY)));
+    provide_context(choice);
 }
 
-pub(crate) fn use_density() -> Density {
+fn remember(density: Density) {
+    memory::remember(KEY, if density.is_roomy() { ROOMY } else { "" });
+}
+
+pub(crate) fn use_density() -> Personal<Density> {
     expect_context()
 }

@@ -7,6 +7,7 @@
 //! - `every`: repeats an action
 //! - `zone`: the clock on which times are shown
 //! - `theme`: light, dark, or the system's
+//! - `personal`: a choice that the server keeps for the user
 //! - `drafts`: unsent input of forms
 //! - `density`: the height of rows
 //! - `keys`: whether single-key shortcuts are enabled
@@ -32,6 +33,7 @@ mod hold;
 mod keys;
 mod memory;
 mod notices;
+mod personal;
 mod press;
 mod range;
 mod remembered;
@@ -54,12 +56,13 @@ pub(crate) use held::Held;
 pub(crate) use hold::{Hold, use_hold};
 pub(crate) use keys::{is_typing, use_keys};
 pub(crate) use notices::{Notice, Notices, Said, use_notices};
+pub(crate) use personal::Personal;
 pub(crate) use press::{Press, use_press};
 pub(crate) use range::{Preset, Range, has_range, range_query, ranged_path, use_range};
 pub(crate) use remembered::use_remembered;
 pub(crate) use rows::{Change, Item, List, Showing};
 pub(crate) use session::{Session, SessionState, use_session};
-pub(crate) use theme::{Theme, use_theme};
+pub(crate) use theme::use_theme;
 pub(crate) use throttle::Throttle;
 pub(crate) use title::{page_title, use_title};
 pub(crate) use zone::{Zone, ZoneChoice, use_zone};

@@ -2,7 +2,9 @@
 
 use crate::{
     api::{Ask, operations::settings::*},
-    model::{self, Budget, CalendarFeed, Membership, Named, Page, Place, Role, User},
+    model::{
+        self, Budget, CalendarFeed, Density, Membership, Named, Page, Place, Role, Theme, User,
+    },
 };
 
 pub(crate) use crate::api::operations::settings::{
@@ -256,4 +258,17 @@ pub(crate) fn revoke_feed(id: String) -> Ask<String> {
 
 pub(crate) fn profile() -> Ask<model::Profile> {
     Ask::new::<Profile>(profile::Variables)
+}
+
+/// The theme and the density that the server keeps for the caller.
+pub(crate) fn appearance() -> Ask<model::Appearance> {
+    Ask::new::<Appearance>(appearance::Variables)
+}
+
+/// Changes the caller's theme and density. `None` leaves one as it is.
+pub(crate) fn save_appearance(
+    theme: Option<Theme>,
+    density: Option<Density>,
+) -> Ask<model::Appearance> {
+    Ask::new::<SaveAppearance>(save_appearance::Variables { theme, density })
 }

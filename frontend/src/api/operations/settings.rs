@@ -4,9 +4,9 @@ use graphql_client::GraphQLQuery;
 
 use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
-    ApiToken, Budget, CalendarFeed, DeletedNamespace, FeedKind, Membership, Named, Namespace, Page,
-    Profile as ProfileAnswer, Retention as RetentionAnswer,
-    RetentionPreview as RetentionPreviewAnswer, Role, Secret, SecretUserKind, Session, User,
+    ApiToken, Budget, CalendarFeed, DeletedNamespace, Density, FeedKind, Membership, Named,
+    Namespace, Page, Profile as ProfileAnswer, Retention as RetentionAnswer,
+    RetentionPreview as RetentionPreviewAnswer, Role, Secret, SecretUserKind, Session, Theme, User,
     ViewerKind,
 };
 
@@ -51,4 +51,6 @@ operations! {
     SetHealthBudget = "graphql/set_health_budget.graphql", "/setHealthBudget/budget/tag" => String;
     RemoveHealthBudget = "graphql/remove_health_budget.graphql", "/removeHealthBudget/id" => String;
     Profile = "graphql/profile.graphql", "/me" => ProfileAnswer;
+    Appearance = "graphql/appearance.graphql", "/me/settings" => crate::model::Appearance;
+    SaveAppearance = "graphql/save_appearance.graphql", "/updateMySettings/settings" => crate::model::Appearance;
 }

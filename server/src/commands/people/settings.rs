@@ -39,9 +39,9 @@ pub enum Theme {
 #[serde(rename_all = "snake_case")]
 pub enum Density {
     /// Tall rows.
-    #[default]
     Comfortable,
     /// Short rows.
+    #[default]
     Compact,
 }
 

@@ -37,15 +37,15 @@ async fn settings_are_kept_for_each_person(database: TestDatabase) {
     let told = ask(&desk, &bob, update, json!({ "input": input })).await;
     assert_eq!(
         told["updateMySettings"]["settings"],
-        json!({ "theme": "DARK", "density": "COMFORTABLE", "seenUntil": later })
+        json!({ "theme": "DARK", "density": "COMPACT", "seenUntil": later })
     );
     // Absent fields keep their values, and `seenUntil` never moves back.
-    let input = json!({ "density": "COMPACT", "seenUntil": "2026-03-01T09:00:00Z" });
+    let input = json!({ "density": "COMFORTABLE", "seenUntil": "2026-03-01T09:00:00Z" });
     ask(&desk, &bob, update, json!({ "input": input })).await;
     let mine = ask(&desk, &bob, ME, json!({})).await["me"]["settings"].clone();
     assert_eq!(
         [&mine["theme"], &mine["density"], &mine["seenUntil"]],
-        [&json!("DARK"), &json!("COMPACT"), &json!(later)]
+        [&json!("DARK"), &json!("COMFORTABLE"), &json!(later)]
     );
     let theirs = ask(&desk, &eve, ME, json!({})).await["me"]["settings"].clone();
     assert_eq!((&theirs["theme"], &theirs["seenUntil"]), (&json!("SYSTEM"), &Value::Null));
