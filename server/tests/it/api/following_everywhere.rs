@@ -1,5 +1,7 @@
 //! Subscriptions to all namespaces, while namespaces are created, deleted and restored.
 
+use std::time::Duration;
+
 use async_graphql::{Request, Response};
 use carillon::{
     access::Viewer,
@@ -30,7 +32,8 @@ fn follow(desk: &Desk, who: &Viewer, query: &str) -> Events {
 
 /// The next event of a subscription with this field.
 async fn next(events: &mut Events, field: &str) -> Value {
-    let response = events.next().await.unwrap();
+    let event = tokio::time::timeout(Duration::from_secs(60), events.next()).await;
+    let response = event.unwrap_or_else(|_| panic!("no event of {field}")).unwrap();
     assert!(response.errors.is_empty(), "{field}: {:?}", response.errors);
     response.data.into_json().unwrap()[field].take()
 }

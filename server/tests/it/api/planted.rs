@@ -7,7 +7,8 @@ use entity::{
     run, task_log, task_run,
 };
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, sea_query::Expr,
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
+    sea_query::Expr,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -179,6 +180,10 @@ async fn alerts_in(desk: &Desk, namespace: &str) -> Vec<(&'static str, String)> 
     };
     let tx = desk.database.store.begin().await.unwrap();
     let row = row.into_active_model().insert(&tx).await.unwrap();
+    // Followers see it after everything that was written before.
+    let dialect = desk.database.store.dialect();
+    let stamp = format!("UPDATE alert SET changed = {} WHERE id = $1", dialect.stamp("alert"));
+    tx.execute_raw(dialect.statement(stamp, [row.id.into()])).await.unwrap();
     desk.database.store.commit(tx).await.unwrap();
     vec![
         ("channel", channel),
