@@ -26,11 +26,8 @@ export const LOOKS: Look[] = [
   { width: 390, themes: isHalved ? ["dark"] : ["light", "dark"] },
 ];
 
-/**
- * Nothing in a part of the page breaks the rules of axe: in the page itself, unless another part is named. The part
- * `html` is all of it, with the frame around the page.
- */
-export async function hasNoViolations(page: Page, what: string, part = "main"): Promise<void> {
+/** What breaks the rules of axe in a part of the page; empty if nothing does. */
+export async function violations(page: Page, part: string): Promise<string> {
   // Half a megabyte of script, so a document gets it once.
   if (!(await page.evaluate(() => window.axe !== undefined))) await page.evaluate(axe.source);
   const found = await page.evaluate(async (part) => {
@@ -42,7 +39,15 @@ export async function hasNoViolations(page: Page, what: string, part = "main"): 
         violation.nodes.map((node) => `    ${node.target.join(" ")}`).join("\n"),
     );
   }, part);
-  expect.soft(found.join("\n"), `axe-core on ${what}`).toBe("");
+  return found.join("\n");
+}
+
+/**
+ * Nothing in a part of the page breaks the rules of axe: in the page itself, unless another part is named. The part
+ * `html` is all of it, with the frame around the page.
+ */
+export async function hasNoViolations(page: Page, what: string, part = "main"): Promise<void> {
+  expect.soft(await violations(page, part), `axe-core on ${what}`).toBe("");
 }
 
 /** Nothing in a part of the page breaks the rules of axe, in each theme of a look. */

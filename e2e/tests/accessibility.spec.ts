@@ -1,4 +1,4 @@
-import { hasNoViolations, hasNoViolationsInThemes, LOOKS } from "../support/axe.ts";
+import { hasNoViolations, hasNoViolationsInThemes, LOOKS, violations } from "../support/axe.ts";
 import { Server } from "../support/server.ts";
 import { expect, openRanges, openTab, signIn, test } from "../support/test.ts";
 import { deploy, rest } from "../support/world.ts";
@@ -25,6 +25,20 @@ schedules:
 `;
 
 test.afterAll(({ server }) => rest(server, "everything"));
+
+test("what breaks a rule is found, in the part that is named and in the theme that is shown", async ({ page }) => {
+  const style = `p { color: #000; background: #fff }
+    @media (prefers-color-scheme: dark) { p { color: #333; background: #222 } }`;
+  const body = "<main><h1>Rules</h1><p>Hard to read in the dark</p></main><footer><button></button></footer>";
+  await page.setContent(
+    `<!doctype html><html lang="en"><head><title>Rules</title><style>${style}</style></head><body>${body}</body></html>`,
+  );
+  await page.emulateMedia({ colorScheme: "light" });
+  expect(await violations(page, "main")).toBe("");
+  expect(await violations(page, "html")).toContain("button-name");
+  await page.emulateMedia({ colorScheme: "dark" });
+  expect(await violations(page, "main")).toContain("color-contrast");
+});
 
 for (const look of LOOKS) {
   test.describe(`${look.width} wide`, () => {

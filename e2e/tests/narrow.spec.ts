@@ -1,5 +1,5 @@
 import { expect, openRanges, openTab, signIn, test } from "../support/test.ts";
-import { deploy } from "../support/world.ts";
+import { deploy, rest } from "../support/world.ts";
 
 const MODULE = `
 module: narrow
@@ -11,6 +11,8 @@ schedules:
     zone: America/Argentina/Buenos_Aires
     task: { target: { command: { script: "echo no; exit 3" } } }
 `;
+
+test.afterAll(({ server }) => rest(server, "narrow"));
 
 for (const width of [390, 320]) {
   test.describe(`${width} wide`, () => {

@@ -74,6 +74,7 @@ test("a schedule goes from the form to runs that are watched while they work", a
   // On the schedule's page, the next runs settle as well, without a reload.
   await page.goBack();
   await expect(runs.and(page.locator("[data-state=succeeded]")).nth(2)).toBeVisible();
+  server.cli(["pause", "every-second", "--reason", "its test is over"]);
 });
 
 test("a deleted schedule is found in a list of its own and restored", async ({ page, server, admin }) => {

@@ -328,7 +328,7 @@ test("an alert is in the tab of its state: open, acknowledged or muted", async (
   await expect(page.getByText("Nothing is muted")).toBeVisible();
   await open("Open");
   await expect(row).toBeVisible();
-  await rest(server, "alerted", "standings");
+  await rest(server, "standings", "standings");
 });
 
 test("the list of schedules says what became of the last fire and why none is next", async ({

@@ -1,9 +1,8 @@
 //! Bulk actions on schedules or on runs: on the selected ones of this page, or on all that the search finds.
 //!
-//! At first the action only counts: the user sees the number of matches, and for some actions the effect on fires.
-//! Refusals are known only when the action is performed. The action is then sent with the counted number; if another
-//! number matches by then, nothing is done. An action that takes longer than one request may is sent again until
-//! nothing remains.
+//! At first the action only counts: the user sees the number of matches, which of them would be refused, and for some
+//! actions the effect on fires. The action is then sent with the counted number; if another number matches by then,
+//! nothing is done. An action that takes longer than one request may is sent again until nothing remains.
 //!
 //! The code of the dialog is loaded when the dialog first opens.
 //!

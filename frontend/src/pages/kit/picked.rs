@@ -42,7 +42,10 @@ pub(in crate::pages) fn picker(words: &'static str, picked: Memo<String>) -> Any
         };
         known.into_iter().map(option).collect::<Vec<_>>().into_any()
     });
-    let pick = move |name: String| address.replace(&address.with(&[(PICKED, &name)]));
+    // A page of the list of another namespace is none of this one.
+    let pick = move |name: String| {
+        address.replace(&address.with(&[(PICKED, &name), ("after", ""), ("before", "")]));
+    };
     view! {
         <p class="namespace-pick">
             <span class="muted">{words}</span>

@@ -3,8 +3,9 @@
 use leptos::prelude::*;
 
 use super::super::{
+    cursors,
     kit::{self, Asked, Change, check, empty, form, note, of, use_asked},
-    suggest,
+    place, suggest,
 };
 use crate::{
     api,
@@ -13,8 +14,8 @@ use crate::{
         silent_heading, table, when,
     },
     data::{Loading, use_listing},
-    model::{Failure, Membership, Place, Role},
-    state::use_session,
+    model::{Failure, Membership, Role},
+    state::{use_address, use_session},
 };
 
 const SIZE: usize = 100;
@@ -49,10 +50,10 @@ pub(super) fn Members() -> impl IntoView {
 /// The members of one namespace. For another namespace it is rebuilt, so that no row of this one stays and is changed
 /// there.
 fn list(namespace: String) -> AnyView {
-    let place = RwSignal::new(Place::First);
+    let address = use_address();
     let asked = namespace.clone();
     let members =
-        use_listing(SIZE, move || api::settings::memberships(asked.clone(), place.get(), SIZE));
+        use_listing(SIZE, move || api::settings::memberships(asked.clone(), place(address), SIZE));
     let loading = members.load.loading;
     let new = RwSignal::new(false);
     let (change, remove) = (use_asked::<Membership>(), use_asked::<Membership>());
@@ -69,7 +70,7 @@ fn list(namespace: String) -> AnyView {
             empty=|| empty("No member", "Users with a role everywhere need no membership. Others work only where they are members.")
         >
             {table("Members", "table", headings(), rows(members.list, move |row| line(row, change, remove)))}
-            {pager(members.beside(), "members", move |to| place.set(to))}
+            {pager(members.beside(), "members", move |to| address.go(&address.with(&cursors(&to))))}
         </AsyncView>
         <Dialog open=new title="Add member">{set_form(None, new, &namespace, loading)}</Dialog>
         {change.dialog("Change member", move |row| set_form(Some(&row), change.open, &changed, loading))}

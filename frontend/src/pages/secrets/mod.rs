@@ -6,7 +6,11 @@ mod users;
 
 use leptos::prelude::*;
 
-use super::kit::{self, Asked, Change, empty, form, of, use_asked};
+use super::{
+    cursors,
+    kit::{self, Asked, Change, empty, form, of, use_asked},
+    place,
+};
 use crate::{
     api,
     components::{
@@ -14,8 +18,8 @@ use crate::{
         silent_heading, table, when_relative,
     },
     data::{Loading, use_listing},
-    model::{Place, Secret},
-    state::{use_session, use_title},
+    model::Secret,
+    state::{use_address, use_session, use_title},
 };
 
 const SIZE: usize = 100;
@@ -50,10 +54,10 @@ pub(crate) fn Secrets() -> impl IntoView {
 
 /// The secrets of one namespace. `new` opens the dialog that adds one.
 fn list(namespace: String, has_key: Memo<bool>, new: RwSignal<bool>) -> AnyView {
-    let place = RwSignal::new(Place::First);
+    let address = use_address();
     let asked = namespace.clone();
     let secrets =
-        use_listing(SIZE, move || api::settings::secrets(asked.clone(), place.get(), SIZE));
+        use_listing(SIZE, move || api::settings::secrets(asked.clone(), place(address), SIZE));
     let loading = secrets.load.loading;
     let (change, remove) = (use_asked::<Secret>(), use_asked::<Secret>());
     let (drawn, changed, removed) = (namespace.clone(), namespace.clone(), namespace.clone());
@@ -69,7 +73,7 @@ fn list(namespace: String, has_key: Memo<bool>, new: RwSignal<bool>) -> AnyView 
             empty=|| empty("No secret yet", "Passwords, tokens and keys that tasks need. Administrators of the namespace set them.")
         >
             {table("Secrets", "table", headings(), lines())}
-            {pager(secrets.beside(), "secrets", move |to| place.set(to))}
+            {pager(secrets.beside(), "secrets", move |to| address.go(&address.with(&cursors(&to))))}
         </AsyncView>
         <Dialog open=new title="New secret">{set_form(None, new, &namespace, loading)}</Dialog>
         {change.dialog("New value", move |row| set_form(Some(row.name.clone()), change.open, &changed, loading))}

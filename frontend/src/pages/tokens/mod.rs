@@ -23,7 +23,7 @@ use crate::{
     },
     data::{Loading, use_listing},
     model::ApiToken,
-    state::{use_address, use_title},
+    state::{use_address, use_session, use_title},
     time::Moment,
 };
 
@@ -58,23 +58,26 @@ pub(crate) fn Tokens() -> impl IntoView {
 /// The list of tokens.
 #[component]
 fn List() -> impl IntoView {
-    let address = use_address();
-    let all = RwSignal::new(untrack(|| address.query("of") == ALL));
+    let (address, session) = (use_address(), use_session());
+    // Who may not list those of all users sees their own, also by such a link.
+    let lists_all = move || session.administers_all() && address.query("of") == ALL;
+    let all = RwSignal::new(untrack(lists_all));
     Effect::new(move |before: Option<()>| {
         let of = if all.get() { ALL } else { "" };
         if before.is_some() {
             address.replace(&address.with(&[("of", of), ("after", ""), ("before", "")]));
         }
     });
-    let tokens = use_listing(SIZE, move || {
-        api::settings::tokens(address.query("of") == ALL, place(address), SIZE)
-    });
+    let tokens =
+        use_listing(SIZE, move || api::settings::tokens(lists_all(), place(address), SIZE));
     let loading = tokens.load.loading;
     let new = RwSignal::new(false);
     let made = RwSignal::new(None::<String>);
     let revoke = use_asked::<ApiToken>();
-    let everybody =
-        move || kit::administers().then(|| kit::check("all-tokens", "Those of everybody", all, ""));
+    let everybody = move || {
+        let may = session.administers_all();
+        may.then(|| kit::check("all-tokens", "Those of everybody", all, ""))
+    };
     view! {
         <div class="filter-line">
             {button(Look::Primary, None, "New token", move || new.set(true))}

@@ -133,7 +133,9 @@ fn Load() -> impl IntoView {
     });
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
-    let chosen = RwSignal::new(Moment::parse(&untrack(|| address.query("hour"))));
+    // An address that was kept may name an hour that is over.
+    let named = Moment::parse(&untrack(|| address.query("hour")));
+    let chosen = RwSignal::new(named.filter(|at| at.later(HOUR_MS) > Moment::now()));
     Effect::new(move |before: Option<()>| {
         let hour = chosen.get().map(|at| at.to_rfc3339()).unwrap_or_default();
         if before.is_some() {
