@@ -1,10 +1,13 @@
 //! The bodies of requests. Each is read completely before anything else is done, within limits of
 //! size and time. A request that announces a larger body is refused before its first byte, and an
 //! unauthenticated caller cannot fill the memory with sizes that only signed-in callers may send.
-//! These have few large bodies in memory at once: otherwise one of them could fill it with many
-//! connections that each hold back their last byte.
+//! Signed-in callers may have only a few large bodies in memory at once: otherwise one of them could
+//! fill it with many connections that each hold back their last byte.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use axum::{
     body::Body,
@@ -42,6 +45,22 @@ pub(super) fn large_bodies() -> LargeBodies {
     Arc::new(Bulkhead::new(MAX_LARGE, MAX_LARGE_OF_CALLER))
 }
 
+/// The place of a request's body, if the body is large. It is released with the response at the
+/// latest. A handler that has dropped the body and waits for something releases it before.
+#[derive(Clone, Debug)]
+pub(super) struct BodyPlace(Arc<Mutex<Option<BulkheadPlace>>>);
+
+impl BodyPlace {
+    fn new(place: Option<BulkheadPlace>) -> Self {
+        Self(Arc::new(Mutex::new(place)))
+    }
+
+    /// Makes room for another large body.
+    pub(super) fn release(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
 /// Limits of a body.
 #[derive(Clone, Debug)]
 pub(super) struct Bodies {
@@ -69,7 +88,7 @@ pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: N
     let is_known = asking.is_some_and(|asking| asking.viewer.is_some());
     let most = if is_known { bodies.most } else { bodies.most_of_strangers };
     let caller = asking.map_or(Uuid::nil(), Asking::caller);
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     let whole = match is_hopeless(&head.headers, most) {
         true => Err(Unread::TooLarge),
         false => {
@@ -80,9 +99,11 @@ pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: N
     };
     match whole {
         Ok((whole, place)) => {
+            let place = BodyPlace::new(place);
+            head.extensions.insert(place.clone());
             let response = next.run(Request::from_parts(head, Body::from(whole))).await;
             // What is made of the body takes memory as well.
-            drop(place);
+            place.release();
             response
         }
         Err(why) => bodies.refusal(&why, is_known).into_response(),
@@ -99,7 +120,8 @@ fn is_hopeless(headers: &HeaderMap, most: usize) -> bool {
 }
 
 impl Bodies {
-    /// Reads a body of at most `most` bytes. A large one has a place.
+    /// Reads a body of at most `most` bytes. A large one has a place. What is refused is read to its
+    /// end and discarded, so that the client can read the refusal.
     async fn whole(
         &self,
         body: Body,
@@ -108,22 +130,30 @@ impl Bodies {
     ) -> Result<(Vec<u8>, Option<BulkheadPlace>), Unread> {
         let mut pieces = body.into_data_stream();
         let (mut whole, mut length, mut place) = (Vec::new(), 0, None);
+        let mut is_full = false;
         while let Some(piece) = pieces.next().await {
             let piece = piece.map_err(|_| Unread::Broken)?;
             length += piece.len();
             if length > most + THROWN_AWAY {
                 break;
-            } else if length > most {
+            }
+            if length > LARGE && length <= most && place.is_none() && !is_full {
+                place = self.large.enter_within(caller, &self.clock, WAIT).await;
+                is_full = place.is_none();
+            }
+            if length > most || is_full {
                 (whole, place) = (Vec::new(), None);
                 continue;
             }
-            if length > LARGE && place.is_none() {
-                let free = self.large.enter_within(caller, &self.clock, WAIT).await;
-                place = Some(free.ok_or(Unread::TooMany)?);
-            }
             whole.extend_from_slice(&piece);
         }
-        if length > most { Err(Unread::TooLarge) } else { Ok((whole, place)) }
+        if length > most {
+            Err(Unread::TooLarge)
+        } else if is_full {
+            Err(Unread::TooMany)
+        } else {
+            Ok((whole, place))
+        }
     }
 
     fn refusal(&self, why: &Unread, is_known: bool) -> Refusal {
@@ -145,8 +175,9 @@ impl Bodies {
             }
             Unread::TooMany => {
                 let text = format!(
-                    "{MAX_LARGE_OF_CALLER} bodies of more than {LARGE} bytes of yours, or \
-                     {MAX_LARGE} of all callers, are in progress; send them one after the other"
+                    "you have {MAX_LARGE_OF_CALLER} requests with more than {LARGE} bytes in \
+                     progress, or all callers together have {MAX_LARGE}; send them one after the \
+                     other"
                 );
                 Refusal::too_many(text, 1)
             }
@@ -175,6 +206,7 @@ mod tests {
     use chrono::DateTime;
     use entity::user::Role;
     use futures::{FutureExt, stream};
+    use tokio::sync::Notify;
     use tower::Service;
 
     use super::*;
@@ -189,16 +221,19 @@ mod tests {
         Bodies { most: 100, most_of_strangers: 10, patience, clock, large: large_bodies() }
     }
 
-    async fn ask(bodies: Bodies, is_known: bool, request: Request) -> (StatusCode, String) {
+    fn asking(is_known: bool) -> Asking {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let grants = Grants::everywhere(Role::Viewer);
         let viewer = Viewer::new(Uuid::nil(), "ada", ViewerKind::User, grants, "here");
         let viewer = is_known.then_some(viewer);
-        let asking = Asking { viewer, credential: Credential::None, address };
+        Asking { viewer, credential: Credential::None, address }
+    }
+
+    async fn ask(bodies: Bodies, is_known: bool, request: Request) -> (StatusCode, String) {
         let mut router = Router::new()
             .route("/", post(async |body: Bytes| body))
             .layer(middleware::from_fn_with_state(bodies, read))
-            .layer(Extension(asking));
+            .layer(Extension(asking(is_known)));
         let answer = router.call(request).await.unwrap();
         let status = answer.status();
         let text = to_bytes(answer.into_body(), 1_000_000).await.unwrap();
@@ -257,6 +292,32 @@ mod tests {
         assert_eq!(ask(limits.clone(), true, large()).await.0, StatusCode::OK);
         // Its place is free again.
         assert_eq!(ask(limits, true, large()).await.0, StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_waits_can_release_the_place_of_its_body() {
+        let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+        let limits = Bodies { most: 2 * LARGE, ..bodies(&clock) };
+        let large = limits.large.clone();
+        let reached = Arc::new(Notify::new());
+        let told = reached.clone();
+        let waits = move |Extension(place): Extension<BodyPlace>, body: Bytes| async move {
+            drop(body);
+            place.release();
+            told.notify_one();
+            std::future::pending::<()>().await;
+        };
+        let mut router: Router = Router::new()
+            .route("/", post(waits))
+            .layer(middleware::from_fn_with_state(limits, read))
+            .layer(Extension(asking(true)));
+        let mut waiting = pin!(router.call(request(Body::from("x".repeat(LARGE + 1)))));
+        tokio::select! {
+            _ = waiting.as_mut() => panic!("the handler waits"),
+            () = reached.notified() => {}
+        }
+        let free: Vec<_> = (0..MAX_LARGE_OF_CALLER).map(|_| large.try_enter(Uuid::nil())).collect();
+        assert!(free.iter().all(Option::is_some));
     }
 
     #[tokio::test]

@@ -8,15 +8,19 @@ use uuid::Uuid;
 use super::counter::{CountedItem, ItemCounter};
 use crate::{access::network, config};
 
-/// Maximum number of operations in progress on all sockets of a person. Each subscription reads the
-/// database once a second, and up to twenty times a second while much happens.
-const MAX_OPERATIONS_OF_PERSON: usize = 200;
+/// Maximum number of operations in progress on all sockets of a person, for each socket that a
+/// person may have. Each subscription reads the database once a second, and up to twenty times a
+/// second while much happens.
+const OPERATIONS_PER_SOCKET: usize = 4;
+/// The same for all sockets together, however few a person may have: one socket may have a hundred.
+const MIN_OPERATIONS: usize = 200;
 
 /// The open sockets of this server. Cheap to clone; clones share one count.
 #[derive(Clone, Debug)]
 pub(super) struct Sockets {
     max_of_address: usize,
     max_of_person: usize,
+    max_operations: usize,
     addresses: Arc<ItemCounter<IpAddr>>,
     people: Arc<ItemCounter<Uuid>>,
     operations: Arc<ItemCounter<Uuid>>,
@@ -25,9 +29,12 @@ pub(super) struct Sockets {
 impl Sockets {
     pub(super) fn new(limits: &config::Connections) -> Self {
         let many = |limit: u32| usize::try_from(limit).unwrap_or(usize::MAX);
+        let max_of_person = many(limits.sockets_per_person);
+        let max_operations = max_of_person.saturating_mul(OPERATIONS_PER_SOCKET);
         Self {
             max_of_address: many(limits.sockets_per_address),
-            max_of_person: many(limits.sockets_per_person),
+            max_of_person,
+            max_operations: max_operations.max(MIN_OPERATIONS),
             addresses: Arc::default(),
             people: Arc::default(),
             operations: Arc::default(),
@@ -58,10 +65,11 @@ impl Sockets {
 
     /// Counts one more operation in progress of a user, a service account or a token.
     pub(super) fn operation_of(&self, id: Uuid) -> Result<CountedItem<Uuid>, String> {
-        self.operations.take(id, MAX_OPERATIONS_OF_PERSON).ok_or_else(|| {
+        self.operations.take(id, self.max_operations).ok_or_else(|| {
+            let max = self.max_operations;
             format!(
-                "you have {MAX_OPERATIONS_OF_PERSON} operations in progress on all of your \
-                 sockets, the maximum; end some"
+                "you have {max} operations in progress on all of your sockets, the maximum \
+                 (connections.sockets_per_person); end some"
             )
         })
     }
@@ -70,6 +78,16 @@ impl Sockets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_person_who_may_have_more_sockets_may_have_more_operations() {
+        let max = |sockets_per_person| {
+            let limits =
+                config::Connections { sockets_per_person, ..config::Connections::default() };
+            Sockets::new(&limits).max_operations
+        };
+        assert_eq!([max(1), max(50), max(500)], [200, 200, 2_000]);
+    }
 
     #[test]
     fn addresses_of_one_ipv6_network_share() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Web, auth::Asking, refusal};
+use super::{Web, auth::Asking, body::BodyPlace, refusal};
 use crate::{
     access::{Viewer, ViewerKind},
     api,
@@ -145,25 +145,32 @@ pub(super) async fn word(
     State(web): State<Web>,
     Path(word): Path<String>,
     Extension(asking): Extension<Asking>,
+    Extension(place): Extension<BodyPlace>,
     body: Bytes,
 ) -> Response {
     let viewer = asking.viewer.filter(|viewer| viewer.kind == ViewerKind::Token);
     let Some(viewer) = viewer else {
         return told(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "send a bearer token", None);
     };
-    match answered(&web, &viewer, &word, &body).await {
+    match answered(&web, &viewer, &word, body, &place).await {
         Ok(answer) => Json(answer).into_response(),
         Err(error) => refused(&error),
     }
 }
 
-async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Value, WorkerError> {
+async fn answered(
+    web: &Web,
+    who: &Viewer,
+    word: &str,
+    body: Bytes,
+    place: &BodyPlace,
+) -> Result<Value, WorkerError> {
     let commands = &web.commands;
     match word {
         "register" => {
-            let Protocol { protocol } = read(body)?;
+            let Protocol { protocol } = read(&body)?;
             check_protocol(protocol)?;
-            let asked: Register = read(body)?;
+            let asked: Register = read(&body)?;
             let new = NewWorker {
                 protocol: asked.protocol,
                 namespace: asked.namespace,
@@ -181,14 +188,17 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
             }))
         }
         "poll" => {
-            let Poll { worker_id, free, wait_seconds, jobs } = read(body)?;
+            let Poll { worker_id, free, wait_seconds, jobs } = read(&body)?;
+            // A poll waits for a long time, and its body is large if the worker holds many jobs.
+            drop(body);
+            place.release();
             let asked = PollRequest { free, wait_seconds, has: jobs };
             let polled = commands.poll_jobs(who, worker_id, &asked, &web.draining).await?;
             let jobs: Vec<Value> = polled.jobs.into_iter().map(job).collect();
             Ok(json!({ "jobs": jobs, "stop": polled.stop, "drain": polled.drain }))
         }
         "heartbeat" => {
-            let HeartbeatBody { worker_id, jobs, draining } = read(body)?;
+            let HeartbeatBody { worker_id, jobs, draining } = read(&body)?;
             let claims: Vec<JobClaim> =
                 jobs.into_iter().map(|named| claim(worker_id, named)).collect();
             let kept = commands.keep_jobs(who, worker_id, &claims, draining).await?;
@@ -196,7 +206,7 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
             Ok(json!({ "lost": kept.lost, "stop": kept.stop, "drain": drain }))
         }
         "log" => {
-            let asked: OfJob<Log> = read(body)?;
+            let asked: OfJob<Log> = read(&body)?;
             let lines = asked.said.lines.into_iter();
             let lines = lines.map(|line| (line.stream == Stream::Stderr, line.text)).collect();
             let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
@@ -204,13 +214,13 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
             Ok(json!({}))
         }
         "complete" => {
-            let asked: OfJob<Complete> = read(body)?;
+            let asked: OfJob<Complete> = read(&body)?;
             let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
             commands.complete_job(who, asked.worker_id, &claim, asked.said.output).await?;
             Ok(json!({}))
         }
         "fail" => {
-            let asked: OfJob<Fail> = read(body)?;
+            let asked: OfJob<Fail> = read(&body)?;
             let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
             commands
                 .fail_job(who, asked.worker_id, &claim, asked.said.message, !asked.said.retry)
@@ -218,14 +228,14 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
             Ok(json!({}))
         }
         "extend" => {
-            let asked: OfJob<Extend> = read(body)?;
+            let asked: OfJob<Extend> = read(&body)?;
             let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
             let seconds = asked.said.seconds;
             commands.extend_job(who, asked.worker_id, &claim, seconds).await?;
             Ok(json!({ "leaseSeconds": seconds }))
         }
         "leave" => {
-            let Leave { worker_id, jobs } = read(body)?;
+            let Leave { worker_id, jobs } = read(&body)?;
             commands.unregister_worker(who, worker_id, jobs.as_deref()).await?;
             Ok(json!({}))
         }

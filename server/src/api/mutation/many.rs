@@ -306,7 +306,7 @@ pub(crate) struct RunsPayload {
 /// The outcome of a bulk operation.
 #[derive(SimpleObject)]
 pub(crate) struct Outcome {
-    /// Whether the matches were only counted.
+    /// Whether nothing was changed.
     dry_run: bool,
     /// How many objects matched.
     matched: u64,
@@ -314,13 +314,14 @@ pub(crate) struct Outcome {
     too_many: bool,
     /// The number of items for which the action succeeded.
     done: u64,
-    /// The number of items that were refused.
+    /// The number of items that were refused; in a dry run, of those that would be.
     refused: u64,
     /// The first refusals; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     refusals: Vec<OrderRefusal>,
     /// The number of items that are left because the request ran out of time or the database became
-    /// unreachable. Repeat the request with the same idempotency key to continue with them.
+    /// unreachable. Repeat the request with the same idempotency key to continue with them. In a dry
+    /// run, the number of items that were not checked.
     remaining: u64,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Namespace {
     /// Whether its tasks may run programs on the machine of the server that answers.
     runs_programs: bool,
     /// Whether the server that answers has a key for secrets (`secrets.key_file`). Without one it
-    /// refuses to set secrets, and to create or change alert channels other than mails.
+    /// refuses to set secrets, and to create or change alert channels other than email.
     secrets_available: bool,
 }
 

@@ -153,7 +153,7 @@ impl BulkSelection {
             outcome::print(&order, &done)?;
         }
         match done["refused"].as_u64() {
-            // A dry run has done what it was asked for, also if it found refusals.
+            // A dry run has done what it was asked for, even if it found refusals.
             _ if self.dry_run => Ok(()),
             None | Some(0) => Ok(()),
             Some(refused) => {

@@ -28,6 +28,10 @@ pub(super) fn print(order: &Order, done: &Value) -> Result<(), CliError> {
         if count("refused") > 0 {
             output::line(format!("{} of them would be refused", count("refused")))?;
         }
+        if count("remaining") > 0 {
+            let left = count("remaining");
+            output::line(format!("there was no time to check {left} of them"))?;
+        }
         return refusals(done);
     }
     let (done_for, what) = (count("done"), things(order.list, count("done")));

@@ -90,7 +90,8 @@ pub struct ManyDone {
     /// The first refusals.
     pub refusals: Vec<BulkRefusal>,
     /// Number of items that remain because time ran out or the database became unreachable. If the
-    /// request is repeated with the same idempotency key, it continues with these items.
+    /// request is repeated with the same idempotency key, it continues with these items. In a dry
+    /// run, the number of items that were not checked.
     pub remaining: u64,
 }
 
@@ -157,7 +158,7 @@ impl Commands {
             let told = ManyDone { matched, sample, ..ManyDone::default() };
             if which.dry_run {
                 as_expected(which, matched)?;
-                return self.preview(namespace, &deed, &left, told).await;
+                return self.preview(namespace, &deed, &left, until, told).await;
             }
             fits(which, matched)?;
             let found = BulkProgress { told: ManyDone { remaining: matched, ..told }, left };

@@ -5,7 +5,10 @@
 //! calendars leave a fire to skip, whether they silence a changed schedule, and whether a quota
 //! admits the change.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Instant,
+};
 
 use chrono::{DateTime, Utc};
 use entity::schedule::Model;
@@ -37,19 +40,28 @@ const BATCH: usize = 50;
 
 impl Commands {
     /// Adds to the answer of a dry run which of the found items would be refused. If there are too
-    /// many items, the request is refused as a whole, and none is checked.
+    /// many items, the request is refused as a whole, and none is checked. The items that are not
+    /// checked by `until` are counted as remaining.
     pub(super) async fn preview(
         &self,
         namespace: Uuid,
         deed: &BulkAction,
         found: &[Uuid],
+        until: Instant,
         mut told: ManyDone,
     ) -> Result<ManyDone, CommandError> {
         if many(found) > MAX || !may_refuse(deed, self.clock.now()) {
             return Ok(told);
         }
         let named = self.names_refused(namespace, deed).await?;
+        let mut left = many(found);
         for ids in found.chunks(BATCH) {
+            let _turn = self.many.enter(namespace).await;
+            if self.clock.instant() >= until {
+                told.remaining = left;
+                break;
+            }
+            left -= many(ids);
             match deed {
                 BulkAction::Cancel { .. } | BulkAction::Retry { .. } => {
                     self.preview_runs(deed, ids, &mut told).await?;

@@ -2,8 +2,8 @@
 //!
 //! A command only writes the window. The engine marks, pauses and releases the schedules
 //! (`engine::planning::windows`), with one exception: a new end of an active window is written to
-//! the first of its pauses in the same transaction. Usually those are all, and then nobody sees the
-//! old end afterwards.
+//! the first of its pauses in the same transaction. Usually a window has no others, so no user sees
+//! the old end afterwards.
 //!
 //! - `spec`: what a caller asks for, and its limits
 

@@ -279,9 +279,10 @@ const MAX_TURN: Duration = Duration::from_millis(50);
 /// Number of schedules that are tried one by one if some cannot be resumed.
 const ONE_BY_ONE: u64 = 500;
 
-/// Resumes schedules whose pause should have ended by now, the longest overdue first.
-/// Returns how many it resumed; there may be more. A schedule that cannot be resumed,
-/// or that another transaction has locked, does not delay the others.
+/// Resumes schedules whose pause should have ended by now, the longest overdue first. If the
+/// maintenance window of a pause has a later end by now, the pause gets that end instead.
+/// Returns how many pauses it ended or extended; there may be more. A schedule that cannot be
+/// resumed, or that another transaction has locked, does not delay the others.
 pub(in crate::engine) async fn resume_due(
     core: &Arc<Core>,
     now: DateTime<Utc>,
@@ -290,13 +291,13 @@ pub(in crate::engine) async fn resume_due(
     if over.is_empty() {
         return Ok(0);
     }
-    windows::extend(core, &over, now).await?;
+    let extended = windows::extend(core, &over, now).await?;
     match resume_together(core, &over, now).await {
         Err(error) if !error.is_transient() => {}
-        answer => return answer,
+        answer => return answer.map(|resumed| extended + resumed),
     }
     // At least one of these schedules cannot be resumed, so each is tried alone.
-    let mut resumed = 0;
+    let mut resumed = extended;
     for schedule in core.store.pauses_over(now.into(), ONE_BY_ONE).await? {
         match resume_if_over(core, schedule, now).await {
             Ok(true) => resumed += 1,

@@ -248,11 +248,11 @@ fn declared(namespace: Uuid, module: &str, names: &[String]) -> Condition {
         .add(theirs)
 }
 
-/// The window that holds a schedule. One that has paused it before is not needed any more.
+/// The window that holds a schedule. A window whose pause has ended is no longer needed.
 const HELD_BY: &str = "CASE WHEN enabled THEN NULL ELSE paused_window_id END";
 
-/// Marks the schedule as deleted: it no longer fires, and its name becomes free. A maintenance
-/// window that holds it stays noted, in case that it is restored.
+/// Marks the schedule as deleted: it no longer fires, and its name becomes free. The row keeps the
+/// maintenance window that holds the schedule, in case the schedule is restored.
 pub async fn delete<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,

@@ -17,8 +17,8 @@ pub enum Within {
     One(Uuid),
     /// Only these namespaces.
     Some(Vec<Uuid>),
-    /// All namespaces except those that are deleted when the statement is executed. One that is
-    /// created later is among them.
+    /// All namespaces except those that are deleted when the statement is executed. This includes
+    /// namespaces that are created later.
     Live,
     /// All namespaces.
     All,

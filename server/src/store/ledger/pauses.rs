@@ -30,7 +30,7 @@ pub(in crate::store) const IS_OVER: &str = "paused_until IS NOT NULL AND paused_
     AND NOT enabled AND deleted_at IS NULL";
 
 /// The condition that the maintenance window that holds a schedule ends after `$1`. If the pause
-/// should have ended by then, it has not got the window's new end yet.
+/// should have ended by then, it does not have the window's new end yet.
 pub(in crate::store) const GOES_ON: &str = "paused_window_id IS NOT NULL AND paused_window_id IN \
     (SELECT id FROM maintenance_window WHERE is_open AND state = 'active' AND ends_at > $1)";
 
@@ -171,8 +171,8 @@ impl Store {
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
-        let but = format!("AND NOT ({GOES_ON})");
-        self.find_pauses_over(tx, now, limit, &but, &self.dialect().skip_locked("schedule")).await
+        let ended = format!("AND NOT ({GOES_ON})");
+        self.find_pauses_over(tx, now, limit, &ended, &self.dialect().skip_locked("schedule")).await
     }
 
     /// Locks a schedule if its pause should have ended by `now`, and no maintenance window holds it
@@ -197,11 +197,11 @@ impl Store {
         connection: &C,
         now: Timestamp,
         limit: u64,
-        but: &str,
+        more: &str,
         lock: &str,
     ) -> Result<Vec<Uuid>, StoreError> {
         let sql = format!(
-            "SELECT id FROM schedule WHERE {IS_OVER} {but} ORDER BY paused_until LIMIT $2 {lock}"
+            "SELECT id FROM schedule WHERE {IS_OVER} {more} ORDER BY paused_until LIMIT $2 {lock}"
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);

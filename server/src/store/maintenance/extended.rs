@@ -30,13 +30,14 @@ impl Store {
     }
 
     /// Writes the end of its window to each of these pauses that should have ended by `now`
-    /// although the window ends later. Schedules that others have locked are skipped.
+    /// although the window ends later. Schedules that others have locked are skipped. Returns their
+    /// number.
     pub async fn extend_pauses(
         &self,
         tx: &DatabaseTransaction,
         schedules: &[Uuid],
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<u64, StoreError> {
         let sql = format!(
             "SELECT id FROM schedule WHERE id IN (SELECT late FROM v) AND {} ORDER BY id {}",
             IS_OVER.replace("$1", "{0}"),
@@ -46,7 +47,7 @@ impl Store {
         let locked = KeyRow::find_by_statement(statement).all(tx).await?;
         let locked: Vec<Uuid> = locked.into_iter().map(|row| row.id).collect();
         if locked.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         // The windows are read only now that the schedules are locked, and are not locked
         // themselves. If a window is changed or cancelled after this, the service waits for the
@@ -60,8 +61,7 @@ impl Store {
             self.dialect().stamp("schedule")
         );
         let statement = of(&locked).statement(self.dialect(), &sql, vec![now.0.into()]);
-        tx.execute_raw(statement).await?;
-        Ok(())
+        Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 }
 

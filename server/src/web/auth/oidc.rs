@@ -148,7 +148,7 @@ pub(in crate::web) async fn callback(
     let Ok(Query(returned)) = returned else { return Ok(not_begun()) };
     let Some(pending) = taken(&session, returned.state.as_deref(), web.clock.now()).await? else {
         web.telemetry.metrics().sign_in(SignIn::Refused);
-        // Everybody may cause this as often as they like, so it is counted.
+        // Anyone can cause this any number of times, so it is counted instead of logged each time.
         web.refusals.note(RefusalKind::SignIn, &address.to_string());
         return Ok(not_begun());
     };

@@ -117,7 +117,7 @@ pub struct PlannerReport {
     pub started: usize,
     /// Number of runs queued.
     pub queued: usize,
-    /// Number of schedules whose pause ended.
+    /// Number of schedules whose pause ended, or got the later end of its maintenance window.
     pub resumed: usize,
     /// Number of schedules that were paused, with the reason,
     /// because their timing can no longer be parsed.

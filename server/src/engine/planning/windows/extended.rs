@@ -1,4 +1,4 @@
-//! Pauses that have not got the new end of their window yet.
+//! Pauses that do not have the new end of their window yet.
 //!
 //! The end of an active window can be moved, and it may have a hundred thousand pauses. So the
 //! command writes the new end to the window and to the first of its pauses, and the service writes
@@ -12,18 +12,19 @@ use uuid::Uuid;
 use crate::engine::{EngineError, core::Core};
 
 /// Writes the end of its window to each of these pauses that should have ended by `now` although
-/// the window ends later.
+/// the window ends later. Returns their number.
 pub(in crate::engine) async fn extend(
     core: &Core,
     schedules: &[Uuid],
     now: DateTime<Utc>,
-) -> Result<(), EngineError> {
+) -> Result<usize, EngineError> {
     let (store, now) = (&core.store, now.into());
     let going_on = store.pauses_going_on(schedules, now).await?;
     if going_on.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let tx = store.begin().await?;
-    store.extend_pauses(&tx, &going_on, now).await?;
-    Ok(store.commit(tx).await?)
+    let extended = store.extend_pauses(&tx, &going_on, now).await?;
+    store.commit(tx).await?;
+    Ok(usize::try_from(extended).unwrap_or(usize::MAX))
 }

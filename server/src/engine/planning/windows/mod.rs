@@ -10,7 +10,7 @@
 //! The pauses end like all pauses with a set end: see `accounting`.
 //!
 //! - `service`: goes through the open windows; `turn`: the work on one window
-//! - `extended`: pauses that have not got the new end of their window yet
+//! - `extended`: pauses that do not have the new end of their window yet
 
 mod extended;
 mod service;

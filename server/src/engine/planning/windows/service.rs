@@ -59,7 +59,7 @@ struct Sweep {
     at: DateTime<Utc>,
     /// The window as it was then.
     window: Model,
-    /// Whether another window of the namespace has let go of schedules since then.
+    /// Whether another window of the namespace has released schedules since then.
     is_outdated: bool,
 }
 
@@ -91,7 +91,7 @@ impl Windows {
         is_beginning || now < sweep.at || sweep.at + every <= now
     }
 
-    /// Notes that a window has let go of schedules: other windows of the namespace may mark them.
+    /// Notes that a window has released schedules: other windows of the namespace may mark them.
     fn outdate(&mut self, namespace: Uuid, now: DateTime<Utc>) {
         let swept = self.swept.values_mut();
         for sweep in swept.filter(|sweep| sweep.window.namespace_id == namespace) {

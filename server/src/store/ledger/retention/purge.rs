@@ -39,8 +39,8 @@ pub enum Leftover {
     Alerts,
     /// Messages that were sent or whose delivery was given up.
     Notifications,
-    /// Maintenance windows that are over, which are kept as long as the longest history: it has the
-    /// fires that fell into them.
+    /// Maintenance windows that are over. They are kept as long as the longest history, which has
+    /// the fires that fell into them.
     Windows,
     /// Roll-ups, which are kept as long as the longest history.
     Minutes,
