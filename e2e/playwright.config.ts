@@ -1,4 +1,9 @@
+import { existsSync } from "node:fs";
+
 import { defineConfig } from "@playwright/test";
+
+/** The browsers of Debian, the lightest first. */
+const browsers = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
 
 export default defineConfig({
   testDir: "tests",
@@ -28,7 +33,7 @@ export default defineConfig({
     screenshot: "only-on-failure",
     viewport: { width: 1440, height: 900 },
     launchOptions: {
-      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      executablePath: process.env.CHROMIUM ?? browsers.find((path) => existsSync(path)),
       args: [
         "--no-sandbox",
         "--disable-gpu",

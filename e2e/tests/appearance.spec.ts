@@ -63,7 +63,8 @@ test("theme and density follow a person into another browser, and are there befo
 });
 
 test("the next person in a browser has a look of their own", async ({ page, server }) => {
-  const [first, second] = ["looks-first", "looks-second"].map((name) => server.addPerson(name, "viewer"));
+  const first = server.addPerson("looks-first", "viewer");
+  const second = server.addPerson("looks-second", "viewer");
   await page.goto("/ns/default/runs");
   await signIn(page, first);
   await openMenu(page);
