@@ -173,7 +173,7 @@ screenshots: dev-binary console e2e/node_modules/.package-lock.json ## Picture e
 ##@ Check
 
 .PHONY: ci
-ci: ## Run exactly what the CI runs: every check, then every test
+ci: ## Run exactly what the CI runs: the checks, then every test
 	@scripts/ci
 
 .PHONY: check
