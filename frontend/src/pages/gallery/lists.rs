@@ -13,7 +13,7 @@ use crate::{
         Table, badge, icon_button,
     },
     data::use_load,
-    model::{Code, Failure, Named, Row, RunState},
+    model::{Failure, Named, Row, RunState},
     pages::bulk::{self, BulkBar, Subjects},
     state::{Held, Item, List, Showing},
 };
