@@ -10,7 +10,7 @@ use std::{
 };
 
 use axum::{
-    body::Body,
+    body::{Body, HttpBody},
     extract::{Request, State},
     http::{HeaderMap, StatusCode, header},
     middleware::Next,
@@ -33,7 +33,7 @@ const THROWN_AWAY: usize = 16 * 1024 * 1024;
 const LARGE: usize = 32 * 1024;
 /// The largest number of large bodies in memory at once: of all callers, and of one.
 const MAX_LARGE: usize = 16;
-const MAX_LARGE_OF_CALLER: usize = 6;
+const MAX_LARGE_OF_CALLER: usize = 4;
 /// How long a large body waits for a place. Meanwhile it is not read on.
 const WAIT: Duration = Duration::from_secs(10);
 
@@ -128,6 +128,7 @@ impl Bodies {
         most: usize,
         caller: Uuid,
     ) -> Result<(Vec<u8>, Option<BulkheadPlace>), Unread> {
+        let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
         let mut pieces = body.into_data_stream();
         let (mut whole, mut length, mut place) = (Vec::new(), 0, None);
         let mut is_full = false;
@@ -140,6 +141,10 @@ impl Bodies {
             if length > LARGE && length <= most && place.is_none() && !is_full {
                 place = self.large.enter_within(caller, &self.clock, WAIT).await;
                 is_full = place.is_none();
+                // A vector that grows is copied each time and may end twice as large.
+                if let (Some(bytes), false) = (announced, is_full) {
+                    whole.reserve_exact(bytes.min(most).saturating_sub(whole.len()));
+                }
             }
             if length > most || is_full {
                 (whole, place) = (Vec::new(), None);
