@@ -3,7 +3,7 @@
 //! The page begins with the browser's copy, so its look does not change while it loads, and takes the server's values
 //! where they differ. A choice is sent at once; one that was made on the sign-in page is sent after signing in.
 //!
-//! Failures are not shown: the choice applies in this browser anyway, and nobody waits for the rest.
+//! A failure to load or to save is not shown: the choice applies in this browser in any case.
 
 use leptos::{prelude::*, task::spawn_local};
 

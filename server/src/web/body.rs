@@ -65,9 +65,9 @@ impl BodyPlace {
 #[derive(Clone, Debug)]
 pub(super) struct Bodies {
     /// Maximum size for known callers.
-    pub(super) most: usize,
+    pub(super) max: usize,
     /// Maximum size for all others.
-    pub(super) most_of_strangers: usize,
+    pub(super) max_of_strangers: usize,
     /// Maximum time from the first byte to the last.
     pub(super) patience: Duration,
     pub(super) clock: Clock,
@@ -86,13 +86,13 @@ enum Unread {
 pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: Next) -> Response {
     let asking = request.extensions().get::<Asking>();
     let is_known = asking.is_some_and(|asking| asking.viewer.is_some());
-    let most = if is_known { bodies.most } else { bodies.most_of_strangers };
+    let max = if is_known { bodies.max } else { bodies.max_of_strangers };
     let caller = asking.map_or(Uuid::nil(), Asking::caller);
     let (mut head, body) = request.into_parts();
-    let whole = match is_hopeless(&head.headers, most) {
+    let whole = match is_hopeless(&head.headers, max) {
         true => Err(Unread::TooLarge),
         false => {
-            let whole = bodies.whole(body, most, caller);
+            let whole = bodies.whole(body, max, caller);
             let whole = bodies.clock.timeout(bodies.patience, whole).await;
             whole.unwrap_or(Err(Unread::TooSlow))
         }
@@ -112,47 +112,51 @@ pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: N
 
 /// Whether the head announces a body that should not be read at all: it is larger than the part
 /// that would be discarded, or the client waits for `100 Continue` before it sends.
-fn is_hopeless(headers: &HeaderMap, most: usize) -> bool {
+fn is_hopeless(headers: &HeaderMap, max: usize) -> bool {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let announced: Option<u64> = announced.and_then(|text| text.parse().ok());
-    let most = if headers.contains_key(header::EXPECT) { most } else { most + THROWN_AWAY };
-    announced.is_some_and(|bytes| bytes > most as u64)
+    let max = if headers.contains_key(header::EXPECT) { max } else { max + THROWN_AWAY };
+    announced.is_some_and(|bytes| bytes > max as u64)
 }
 
 impl Bodies {
-    /// Reads a body of at most `most` bytes. A large one has a place. What is refused is read to its
-    /// end and discarded, so that the client can read the refusal.
+    /// Reads a body of at most `max` bytes. A large one has a place; nothing of it is read before if
+    /// the head announces its length. What is refused is read to its end and discarded, so that the
+    /// client can read the refusal.
     async fn whole(
         &self,
         body: Body,
-        most: usize,
+        max: usize,
         caller: Uuid,
     ) -> Result<(Vec<u8>, Option<BulkheadPlace>), Unread> {
+        let needs_place = |bytes| LARGE < bytes && bytes <= max;
         let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
         let mut pieces = body.into_data_stream();
-        let (mut whole, mut length, mut place) = (Vec::new(), 0, None);
-        let mut is_full = false;
+        let (mut whole, mut length) = (Vec::new(), 0);
+        let (mut place, mut is_full) = (None, false);
+        if let Some(bytes) = announced.filter(|bytes| needs_place(*bytes)) {
+            place = self.large.enter_within(caller, &self.clock, WAIT).await;
+            is_full = place.is_none();
+            // A vector that grows is copied each time, and may end up twice as large.
+            whole.reserve_exact(if is_full { 0 } else { bytes });
+        }
         while let Some(piece) = pieces.next().await {
             let piece = piece.map_err(|_| Unread::Broken)?;
             length += piece.len();
-            if length > most + THROWN_AWAY {
+            if length > max + THROWN_AWAY {
                 break;
             }
-            if length > LARGE && length <= most && place.is_none() && !is_full {
+            if needs_place(length) && place.is_none() && !is_full {
                 place = self.large.enter_within(caller, &self.clock, WAIT).await;
                 is_full = place.is_none();
-                // A vector that grows is copied each time and may end twice as large.
-                if let (Some(bytes), false) = (announced, is_full) {
-                    whole.reserve_exact(bytes.min(most).saturating_sub(whole.len()));
-                }
             }
-            if length > most || is_full {
+            if length > max || is_full {
                 (whole, place) = (Vec::new(), None);
                 continue;
             }
             whole.extend_from_slice(&piece);
         }
-        if length > most {
+        if length > max {
             Err(Unread::TooLarge)
         } else if is_full {
             Err(Unread::TooMany)
@@ -162,14 +166,14 @@ impl Bodies {
     }
 
     fn refusal(&self, why: &Unread, is_known: bool) -> Refusal {
-        let Self { most, most_of_strangers, patience, .. } = self;
+        let Self { max, max_of_strangers, patience, .. } = self;
         match why {
-            Unread::TooLarge if is_known || most == most_of_strangers => {
-                let text = format!("a body of more than {most} bytes is not accepted; send less");
+            Unread::TooLarge if is_known || max == max_of_strangers => {
+                let text = format!("a body of more than {max} bytes is not accepted; send less");
                 Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
             }
             Unread::TooLarge => Refusal::unauthenticated(&format!(
-                "without a session or a token a body of more than {most_of_strangers} bytes is not \
+                "without a session or a token a body of more than {max_of_strangers} bytes is not \
                  accepted; sign in, or send a token"
             )),
             Unread::TooSlow => {
@@ -223,7 +227,7 @@ mod tests {
 
     fn bodies(clock: &ManualClock) -> Bodies {
         let (patience, clock) = (Duration::from_secs(30), clock.clock());
-        Bodies { most: 100, most_of_strangers: 10, patience, clock, large: large_bodies() }
+        Bodies { max: 100, max_of_strangers: 10, patience, clock, large: large_bodies() }
     }
 
     fn asking(is_known: bool) -> Asking {
@@ -281,18 +285,23 @@ mod tests {
     #[tokio::test]
     async fn a_caller_has_few_large_bodies_in_memory() {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
-        let limits = Bodies { most: 2 * LARGE, ..bodies(&clock) };
+        let limits = Bodies { max: 2 * LARGE, ..bodies(&clock) };
         let held: Vec<_> =
             (0..MAX_LARGE_OF_CALLER).map(|_| limits.large.try_enter(Uuid::nil())).collect();
         assert!(held.iter().all(Option::is_some));
         let large = || request(Body::from("x".repeat(LARGE + 1)));
         let mut waits = pin!(ask(limits.clone(), true, large()));
         assert!(waits.as_mut().now_or_never().is_none(), "it waits for a place");
+        let chunks = ["x".repeat(LARGE), "x".to_owned()].map(Ok::<_, axum::Error>);
+        let unannounced = request(Body::from_stream(stream::iter(chunks)));
+        let mut waits_too = pin!(ask(limits.clone(), true, unannounced));
+        assert!(waits_too.as_mut().now_or_never().is_none(), "a body in chunks waits as well");
         let small = request(Body::from("x".repeat(LARGE)));
         assert_eq!(ask(limits.clone(), true, small).await.0, StatusCode::OK);
         clock.pass(WAIT);
         let (status, text) = waits.await;
         assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{text}");
+        assert_eq!(waits_too.await.0, StatusCode::TOO_MANY_REQUESTS);
         drop(held);
         assert_eq!(ask(limits.clone(), true, large()).await.0, StatusCode::OK);
         // Its place is free again.
@@ -302,7 +311,7 @@ mod tests {
     #[tokio::test]
     async fn a_handler_that_waits_can_release_the_place_of_its_body() {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
-        let limits = Bodies { most: 2 * LARGE, ..bodies(&clock) };
+        let limits = Bodies { max: 2 * LARGE, ..bodies(&clock) };
         let large = limits.large.clone();
         let reached = Arc::new(Notify::new());
         let told = reached.clone();
@@ -335,7 +344,7 @@ mod tests {
             Ok::<_, axum::Error>(vec![b'x'])
         });
         let mut limits = bodies(&clock);
-        limits.most = 1_000;
+        limits.max = 1_000;
         // Each byte is polled separately, as from a network.
         let bytes = bytes.then(async |byte| {
             tokio::task::yield_now().await;

@@ -27,7 +27,7 @@ const PIECE: usize = 4 * 1024;
 
 /// Maximum size of a message over a socket. It is smaller than that of a body, because a person may
 /// hold back the ends of messages on many sockets at once.
-const MESSAGE: usize = 1024 * 1024;
+const MAX_MESSAGE: usize = 1024 * 1024;
 
 /// Executes queries and mutations: JSON only, within the router's limit. The library's own
 /// extractor would also accept uploads and read without a limit.
@@ -102,7 +102,7 @@ pub(super) async fn subscribe(
         inbound.limit(STRANGERS_SOCKET);
     }
     let upgrade = upgrade.protocols(SocketProtocol::NAMES);
-    let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
+    let upgrade = upgrade.max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
     upgrade.read_buffer_size(PIECE).on_upgrade(async move |socket| {
         super::socket::serve(socket, protocol, web, asking, inbound).await;
         drop(place);

@@ -47,9 +47,9 @@ pub fn router(web: Web) -> Router {
     // The body has been read and measured before the time for the response begins, so the
     // extractors need no limits of their own.
     let large_bodies = body::large_bodies();
-    let limits = |most, most_of_strangers| {
+    let limits = |max, max_of_strangers| {
         let (patience, clock, large) = (PATIENCE, web.clock.clone(), large_bodies.clone());
-        let bodies = body::Bodies { most, most_of_strangers, patience, clock, large };
+        let bodies = body::Bodies { max, max_of_strangers, patience, clock, large };
         let read = from_fn_with_state(bodies, body::read);
         (read, from_fn(in_time), DefaultBodyLimit::disable())
     };

@@ -57,9 +57,9 @@ pub(super) fn Users() -> impl IntoView {
     let made = RwSignal::new(None::<String>);
     let nothing = move || {
         if named_with(address).is_empty() {
-            empty("Nobody yet", "Invite a colleague.")
+            empty("No users yet", "Invite a colleague.")
         } else {
-            empty("Nobody here", "No name contains the text.")
+            empty("No user matches", "No name contains this text.")
         }
     };
     view! {

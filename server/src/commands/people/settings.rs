@@ -64,9 +64,7 @@ pub struct View {
 pub struct PersonalSettings {
     /// See [`Theme`].
     pub theme: Theme,
-    /// See [`Density`]. Rows of earlier versions have a key `density` with the default of that time,
-    /// because the console kept each user's choice in the browser.
-    #[serde(rename = "row_density")]
+    /// See [`Density`].
     pub density: Density,
     /// The user has seen all events up to this instant.
     pub seen_until: Option<DateTime<Utc>>,
@@ -276,20 +274,5 @@ impl Commands {
             ..Entry::default()
         };
         Ok(self.audit(tx, who, entry).await?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_density_in_a_row_of_an_earlier_version_was_not_chosen() {
-        let stored = json!({ "theme": "dark", "density": "comfortable", "views": [] });
-        let settings: PersonalSettings = serde_json::from_value(stored).unwrap();
-        assert_eq!((settings.theme, settings.density), (Theme::Dark, Density::Compact));
-        let chosen = PersonalSettings { density: Density::Comfortable, ..settings };
-        let stored = serde_json::to_value(&chosen).unwrap();
-        assert_eq!(serde_json::from_value::<PersonalSettings>(stored).unwrap(), chosen);
     }
 }

@@ -6,6 +6,7 @@ use entity::{
     maintenance_window::State,
     schedule::{self, CatchUp},
 };
+use uuid::Uuid;
 
 use super::{
     editing::{ada, commands},
@@ -32,6 +33,18 @@ async fn restore(site: &Site, schedule: &schedule::Model) -> schedule::Model {
     let order = Undelete { id: schedule.id, name: None, reason: None };
     restoring.undelete_schedule(&editor, &order, &Call::once()).await.unwrap();
     site.row(schedule).await
+}
+
+/// A schedule that was deleted ten minutes after the beginning of a window that held it, and that
+/// window, which lasts from 13:00 to `end`.
+async fn deleted_while_held(database: TestDatabase, end: &str) -> (Site, schedule::Model, Uuid) {
+    let mut site = Site::open(database, "12:20").await;
+    let schedule = site.schedule("0 * * * *").await;
+    let window = site.plan(&Site::spec("13:00", end)).await;
+    site.at("13:00").await;
+    site.clock.set(instant("13:10"));
+    delete(&site, &schedule).await;
+    (site, schedule, window)
 }
 
 /// The server has died after it had written the new end to the window and to other pauses.
@@ -65,12 +78,7 @@ async fn a_new_end_that_has_not_reached_a_pause_yet_holds_all_the_same(database:
 }
 
 async fn a_restored_schedule_is_held_until_its_window_ends(database: TestDatabase) {
-    let mut site = Site::open(database, "12:20").await;
-    let schedule = site.schedule("0 * * * *").await;
-    let window = site.plan(&Site::spec("13:00", "16:00")).await;
-    site.at("13:00").await;
-    site.clock.set(instant("13:10"));
-    delete(&site, &schedule).await;
+    let (mut site, schedule, window) = deleted_while_held(database, "16:00").await;
     site.change(window, &Site::spec("13:00", "15:00")).await;
     site.go_round("maintenance").await;
     site.clock.set(instant("13:30"));
@@ -87,12 +95,7 @@ async fn a_restored_schedule_is_held_until_its_window_ends(database: TestDatabas
 }
 
 async fn a_restored_schedule_whose_window_is_over_fires_again(database: TestDatabase) {
-    let mut site = Site::open(database, "12:20").await;
-    let schedule = site.schedule("0 * * * *").await;
-    let window = site.plan(&Site::spec("13:00", "15:00")).await;
-    site.at("13:00").await;
-    site.clock.set(instant("13:10"));
-    delete(&site, &schedule).await;
+    let (mut site, schedule, window) = deleted_while_held(database, "15:00").await;
     site.at("15:00").await;
     assert_eq!(site.window(window).await.state, State::Ended);
     site.clock.set(instant("15:30"));
@@ -105,12 +108,7 @@ async fn a_restored_schedule_whose_window_is_over_fires_again(database: TestData
 }
 
 async fn a_restored_schedule_whose_window_was_cancelled_fires_again(database: TestDatabase) {
-    let mut site = Site::open(database, "12:20").await;
-    let schedule = site.schedule("0 * * * *").await;
-    let window = site.plan(&Site::spec("13:00", "15:00")).await;
-    site.at("13:00").await;
-    site.clock.set(instant("13:10"));
-    delete(&site, &schedule).await;
+    let (mut site, schedule, window) = deleted_while_held(database, "15:00").await;
     site.cancel(window).await;
     // The service has not carried that out yet.
     assert!(site.window(window).await.is_open);

@@ -21,21 +21,21 @@ const LEASE: &str = Windows::NAME;
 /// The length of a term of that lease.
 const TERM: Duration = Duration::from_secs(30);
 
-/// How often schedules that have been created, or that have come to match, are looked for while a
-/// window is active or about to begin.
+/// Interval between two searches for schedules that are new or match only now, while a window is
+/// active or about to begin.
 ///
-/// Each look searches all schedules of the namespace, which is too much for a window that begins in
-/// a year. A schedule needs its mark when the window begins, and the last look, [`SHORTLY`] before,
-/// gives it to all that match by then. The looks before that are for people, who see on a schedule
-/// what is planned for it, and in case no node is there for the last one. So they become rarer with
-/// the time that is left. To mark a schedule in the transaction that changes it would not replace
-/// them: a search may also ask for what changes without one, such as fires that were lost.
+/// A search reads all schedules of the namespace, which is too much for a window that begins in a
+/// year. A schedule needs its mark when the window begins, and the last search, [`SHORTLY`] before,
+/// marks all that match by then. Earlier searches let users see on a schedule what is planned for
+/// it, and cover the case that no node runs at the last one. So the interval grows with the time
+/// that is left. Marking a schedule in the transaction that changes it would not replace them: the
+/// search may also ask for what changes without such a transaction, for example lost fires.
 const SWEEP: TimeDelta = TimeDelta::seconds(5);
 /// The same for a window that begins in an hour or later.
 const RARE_SWEEP: TimeDelta = TimeDelta::minutes(1);
-/// The part of the time until a window begins after which its schedules are looked for again.
+/// The interval is this part of the time until the window begins, within the two bounds.
 const PART: i32 = 60;
-/// The last look for them comes this long before a window begins.
+/// The last search takes place this long before a window begins.
 const SHORTLY: TimeDelta = TimeDelta::seconds(1);
 /// The delay before the service tries again to begin a pause: the planner still has to claim
 /// instants from before the pause, or another transaction has locked the schedule. It is `SOON` for
@@ -63,8 +63,7 @@ struct Sweep {
     is_outdated: bool,
 }
 
-/// How long after a look at a window's schedules the next one is due, if the window begins in
-/// `left`.
+/// Interval between two searches for a window that begins in `left`.
 fn pace(left: TimeDelta) -> TimeDelta {
     (left / PART).clamp(SWEEP, RARE_SWEEP)
 }
@@ -213,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schedules_are_looked_for_more_often_as_the_beginning_comes_near() {
+    fn searches_become_more_frequent_as_the_beginning_comes_near() {
         assert_eq!(pace(TimeDelta::days(365)), RARE_SWEEP);
         assert_eq!(pace(TimeDelta::hours(1)), RARE_SWEEP);
         assert_eq!(pace(TimeDelta::minutes(30)), TimeDelta::seconds(30));
