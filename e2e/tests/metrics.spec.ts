@@ -41,6 +41,34 @@ test("namespaces are compared, and each leads to its own charts in the same rang
   await rest(server, "compared", "compared");
 });
 
+const STUCK = `
+module: stuck
+namespace: queued
+workflows:
+  nowhere: { runs_on: [no-such-node], tasks: [{ target: { noop: {} } }] }
+schedules:
+  stuck: { when: "*/2 * * * * *", workflow: nowhere }
+`;
+
+test("the depth of the queue is shown over the range, for a whole namespace", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "queued"]);
+  deploy(server, "stuck", STUCK);
+  await page.goto("/ns/queued/metrics?range=1h");
+  await signIn(page, admin);
+  // A run that no node may take waits until somebody cancels it.
+  const waiting = page.getByRole("img", { name: /^Waiting on average: at most 1, first at / });
+  await expect(waiting).toBeVisible({ timeout: 90_000 });
+  const queue = page.getByRole("region", { name: "Queue" });
+  await expect(queue.getByRole("link", { name: "Alert me" })).toHaveAttribute("href", /on=late%2Cstalled/);
+  await hasNoViolations(page, "metrics with a queue");
+
+  await page.goto("/ns/queued/metrics?range=1h&schedule=stuck");
+  await expect(queue.getByText("Queues are counted for namespaces as a whole")).toBeVisible();
+  await rest(server, "stuck", "queued");
+  const cancel = `mutation ($which: ManyInput!) { cancelRuns(which: $which, reason: "its test is over") { matched } }`;
+  await server.ask(cancel, { which: { namespace: "queued", search: "state:queued" } });
+});
+
 test("a person of one namespace has nothing to compare", async ({ page, server }) => {
   server.cli(["namespace", "create", "alone"]);
   const only = await server.addMember("olga", "viewer", "alone");

@@ -43,6 +43,11 @@ pub struct Model {
     pub abandoned: i64,
     /// Number of instants that got the verdict `skipped` in this minute.
     pub skipped: i64,
+    /// How long runs waited for a node in this minute, in milliseconds, added up over all of them.
+    /// Divided by the length of a period, this is the average number of waiting runs.
+    pub runs_waited_ms: i64,
+    /// How long jobs waited for a worker, likewise.
+    pub jobs_waited_ms: i64,
     /// The distribution of durations: `size:count` pairs, separated by spaces.
     pub durations: String,
     /// The distribution of latenesses, in the same format as that of durations.

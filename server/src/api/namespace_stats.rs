@@ -70,7 +70,7 @@ impl NamespaceComparison {
         let steps = SPARKLINE.steps(from, until, step, by_minute_since(now))?;
         let (begin, end, step_ms) = (steps.begin(), steps.end(), steps.length_ms());
         let found = stats::by_namespace(store, within, begin, end, step_ms, most).await?;
-        let stats = |rollups| NamespaceStats::of(rollups, steps);
+        let stats = |rollups| NamespaceStats::of(rollups, steps, now);
         Ok(Self {
             from: begin.into(),
             until: end.into(),
@@ -82,15 +82,15 @@ impl NamespaceComparison {
 }
 
 impl NamespaceStats {
-    fn of(rollups: NamespaceRollups, steps: Steps) -> Self {
+    fn of(rollups: NamespaceRollups, steps: Steps, now: DateTime<Utc>) -> Self {
         let mut total = Rollup::default();
         for (_, rollup) in &rollups.steps {
             total.join(rollup);
         }
         Self {
             namespace: rollups.name,
-            total: RunStat::of(steps.begin(), &total),
-            points: steps.points(rollups.steps),
+            total: RunStat::of(steps.begin(), &total, steps.past_ms(now)),
+            points: steps.points(rollups.steps, now),
         }
     }
 }

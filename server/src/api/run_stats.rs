@@ -77,6 +77,11 @@ pub(crate) struct RunStat {
     durations: Option<Percentiles>,
     /// How late runs started by fires were; null if there are none.
     latenesses: Option<Percentiles>,
+    /// The average number of runs that waited for a node or for their group, counted every few
+    /// seconds; null with `tag` or `scheduleId`, because queues are counted by namespace.
+    average_waiting_runs: Option<f64>,
+    /// The average number of jobs that waited for a worker, counted likewise.
+    average_waiting_jobs: Option<f64>,
 }
 
 /// Percentiles in milliseconds, with an error of at most a sixteenth.
@@ -147,15 +152,27 @@ impl Steps {
     }
 
     /// The figures of all steps, from the roll-ups of those that have any, in order.
-    pub(super) fn points(self, found: Vec<(i64, Rollup)>) -> Vec<RunStat> {
+    pub(super) fn points(self, found: Vec<(i64, Rollup)>, now: DateTime<Utc>) -> Vec<RunStat> {
         let mut found = found.into_iter().peekable();
         (0..(self.last - self.first) / self.length)
             .map(|index| {
                 let rollup = found.next_if(|(step, _)| *step == index).unwrap_or_default().1;
-                RunStat::of(instant(self.first + index * self.length), &rollup)
+                let from = self.first + index * self.length;
+                RunStat::of(instant(from), &rollup, past_ms(from, from + self.length, now))
             })
             .collect()
     }
+
+    /// How much of the range is past, in milliseconds.
+    pub(super) fn past_ms(self, now: DateTime<Utc>) -> i64 {
+        past_ms(self.first, self.last, now)
+    }
+}
+
+/// How much of a period is past, in milliseconds. At least a minute: a count of the queues in the
+/// first seconds of a minute also stands for the seconds before it.
+fn past_ms(from: i64, until: i64, now: DateTime<Utc>) -> i64 {
+    (until.min(now.timestamp()) - from).max(MINUTE) * 1_000
 }
 
 fn instant(seconds: i64) -> Timestamp {
@@ -184,16 +201,21 @@ impl RunStats {
             let series = run_series::steps(store, of, begin, end, step_ms).await?;
             (series.steps, series.is_complete)
         };
-        let points = steps.points(found);
+        let mut points = steps.points(found, now);
+        if !of.is_whole() {
+            points.iter_mut().for_each(RunStat::forget_queues);
+        }
         let (from, until) = (begin.into(), end.into());
         Ok(Self { from, until, step_seconds: steps.length, points, is_complete })
     }
 }
 
 impl RunStat {
+    /// The figures of a period of which `past_ms` milliseconds are past.
     pub(super) fn of(
         at: Timestamp,
         Rollup { counts: sums, durations, latenesses }: &Rollup,
+        past_ms: i64,
     ) -> Self {
         Self {
             at: at.into(),
@@ -212,7 +234,14 @@ impl RunStat {
             max_lateness_ms: (sums.fired > 0).then_some(sums.lateness_max_ms.into()),
             durations: Percentiles::of(durations, sums.duration_max_ms),
             latenesses: Percentiles::of(latenesses, sums.lateness_max_ms),
+            average_waiting_runs: share(sums.runs_waited_ms, past_ms),
+            average_waiting_jobs: share(sums.jobs_waited_ms, past_ms),
         }
+    }
+
+    /// Removes the figures of the queues, which are not known for a tag or a schedule.
+    fn forget_queues(&mut self) {
+        (self.average_waiting_runs, self.average_waiting_jobs) = (None, None);
     }
 }
 
@@ -277,6 +306,12 @@ mod tests {
     ) -> std::result::Result<(i64, i64, i64), BadInput> {
         let steps = CHART.steps(from, until, step, by_minute)?;
         Ok((steps.first, steps.last, steps.length))
+    }
+
+    #[test]
+    fn a_step_that_lasts_is_as_long_as_its_past() {
+        let past = [-30, 0, 59, 61, 250, 300, 900].map(|now| past_ms(0, 300, at(now)));
+        assert_eq!(past, [60_000, 60_000, 60_000, 61_000, 250_000, 300_000, 300_000]);
     }
 
     #[test]

@@ -74,8 +74,8 @@ pub use cluster::{calls, leases, nodes, silence};
 pub(crate) use db::days;
 pub use db::{backup, inspect, live, stored};
 pub use ledger::{
-    ahead, backfill_runs, backfills, buffers, candidates, claims, clearing, counts, flows, groups,
-    handoffs, history, history_cuts, holds, hours, instants, logs, pauses, queue, recount,
+    ahead, backfill_runs, backfills, buffers, candidates, claims, clearing, counts, depths, flows,
+    groups, handoffs, history, history_cuts, holds, hours, instants, logs, pauses, queue, recount,
     recoveries, retention, runs, spread, stats, untaken, zone_rules,
 };
 pub use people::{devices, feeds, guesses, memberships, sessions, tokens, user_settings, users};

@@ -39,17 +39,17 @@ pub(crate) fn stacked_bars(
     drawn(what, summary, parts, columns, axis, drag, chosen)
 }
 
-/// Draws columns with a single part, whose numbers are levels and not counts: they are not added up.
+/// Draws columns whose numbers are levels and not counts: they are not added up over the columns.
 pub(crate) fn peak_bars(
     what: &'static str,
-    part: (&'static str, &'static str),
+    parts: Parts,
     columns: Vec<BarColumn>,
     axis: Vec<String>,
     drag: Drag,
     chosen: Callback<(usize, usize)>,
 ) -> AnyView {
     let summary = peak(what, &columns);
-    drawn(what, summary, vec![part], columns, axis, drag, chosen)
+    drawn(what, summary, parts, columns, axis, drag, chosen)
 }
 
 fn drawn(

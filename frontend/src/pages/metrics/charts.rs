@@ -1,9 +1,9 @@
-//! The charts: runs that ended, instants without a run, durations, latenesses.
+//! The charts: runs that ended, instants without a run, durations, latenesses, and the depth of the queues.
 
 use leptos::prelude::*;
 
 use crate::{
-    components::{Band, BarColumn, Drag, band_chart, stacked_bars},
+    components::{Band, BarColumn, Drag, band_chart, peak_bars, stacked_bars},
     model::{Percentiles, RunStats, StatPoint},
     pages::steps,
     time::Moment,
@@ -76,6 +76,30 @@ fn bars(
     stacked_bars(what, parts, columns, drawing.axis(stats), drawing.drag, drawing.dragged(stats))
 }
 
+/// The chart of the runs and jobs that waited.
+pub(super) fn queues(stats: &RunStats, drawing: &Drawing) -> AnyView {
+    if stats.points.iter().all(|point| point.average_waiting_runs.is_none()) {
+        return view! {
+            <p class="empty">"Queues are counted for namespaces as a whole, not for a tag or a schedule. The lateness shows how long its runs waited."</p>
+        }
+        .into_any();
+    }
+    let column = |point: &StatPoint| BarColumn {
+        name: drawing.name(point),
+        href: drawing.href(stats, point),
+        counts: [point.average_waiting_runs, point.average_waiting_jobs].map(level).into(),
+    };
+    let columns = stats.points.iter().map(column).collect();
+    let parts = vec![("queued", "Runs without a node"), ("retrying", "Jobs without a worker")];
+    let dragged = drawing.dragged(stats);
+    peak_bars("Waiting on average", parts, columns, drawing.axis(stats), drawing.drag, dragged)
+}
+
+/// An average as a whole number. It is rounded up, so that even a short queue is seen.
+fn level(average: Option<f64>) -> i64 {
+    average.map_or(0, |average| average.ceil() as i64)
+}
+
 pub(in crate::pages) fn durations(stats: &RunStats, drawing: &Drawing) -> AnyView {
     bands("How long runs took", stats, drawing, |point| point.durations)
 }
@@ -97,4 +121,15 @@ fn bands(
     };
     let bands = stats.points.iter().map(band).collect();
     band_chart(what, bands, drawing.axis(stats), drawing.drag, drawing.dragged(stats))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level;
+
+    #[test]
+    fn a_short_queue_is_seen() {
+        let levels = [None, Some(0.0), Some(0.01), Some(1.0), Some(12.5)].map(level);
+        assert_eq!(levels, [0, 0, 1, 1, 13]);
+    }
 }

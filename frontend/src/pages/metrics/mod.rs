@@ -1,7 +1,7 @@
 //! Figures over a range of time, for everything or for a tag or a schedule, or for each namespace. Dragging over a chart
 //! lists the counted objects.
 //!
-//! - `charts`: runs that ended, instants without a run, durations, latenesses
+//! - `charts`: runs that ended, instants without a run, durations, latenesses, queues
 //! - `figures`: the sums of the range, and the current figures
 //! - `week`: the runs of the last seven days by weekday and hour
 //! - `schedules`: the schedules whose runs take longest
@@ -173,6 +173,8 @@ fn range_charts(filters: Filters, stats: Load<RunStats>) -> AnyView {
         panel(title, view! { <span class="panel-aside">{hint}{watched}</span> }, drawn)
     };
     let of_runs = || Listed { words: "drag to see the runs", href: runs };
+    let created = Callback::new(move |between| untrack(|| created_between(filters, between)));
+    let of_created = Listed { words: "average, drag to see the runs", href: created };
     let of_fires = Listed { words: "drag to see the fires", href: fires };
     view! {
         <div class="charts">
@@ -180,6 +182,7 @@ fn range_charts(filters: Filters, stats: Load<RunStats>) -> AnyView {
             {chart("Not run", "missed", of_fires, charts::not_run)}
             {chart("Duration", "slow,recovered", of_runs(), charts::durations)}
             {chart("Lateness", "late", of_runs(), charts::latenesses)}
+            {chart("Queue", "late,stalled", of_created, charts::queues)}
         </div>
     }
     .into_any()
@@ -222,6 +225,13 @@ fn search(filters: Filters) -> Option<String> {
 fn runs_between(filters: Filters, state: &str, (from, until): (Moment, Moment)) -> String {
     let terms = run_terms(&from.to_rfc3339(), &until.to_rfc3339(), search(filters).as_deref());
     Route::Runs.narrowed(&[("state", state), ("q", &terms)])
+}
+
+/// The address of the list of runs that were created between two instants.
+fn created_between(filters: Filters, (from, until): (Moment, Moment)) -> String {
+    let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
+    let search = search(filters).unwrap_or_default();
+    Route::Runs.narrowed(&[("q", &search), ("from", &from), ("until", &until)])
 }
 
 /// The search for the runs of `schedules` that ended in a range.

@@ -61,7 +61,8 @@ fn drawn(
     let dragged = Callback::new(move |(first, last): (usize, usize)| {
         chosen.run((at(first), at(last + 1)));
     });
-    let bars = peak_bars("Runs at once", ("running", "Runs"), columns, axis, drag, dragged);
+    let parts = vec![("running", "Runs")];
+    let bars = peak_bars("Runs at once", parts, columns, axis, drag, dragged);
     Some(view! { {bars}{note} }.into_any())
 }
 

@@ -6,6 +6,9 @@
 //! catches up with a ledger that was never counted. After two days, the minutes of an hour are
 //! merged into one roll-up: a chart over weeks is as quick as one over days.
 //!
+//! The runs and jobs that wait are counted every few seconds, and a count stands for the time since
+//! the previous one. An empty queue writes nothing.
+//!
 //! Counts are kept by namespace, not by schedule.
 //! A hundred thousand schedules that fire each minute would need a hundred thousand rows a minute.
 //! Figures of a single schedule are computed from its own history, which is short.
@@ -59,6 +62,14 @@ const PAST_MINUTES: u64 = 120;
 /// How long after the start of their claim fires are counted. By then the whole claim is committed.
 const CLAIMED: TimeDelta = TimeDelta::seconds(30);
 
+/// A queue of more than this many runs and jobs takes a while to count, so it is counted only once a
+/// minute.
+const LONG_QUEUE: i64 = 10_000;
+const LONG_QUEUE_PAUSE: TimeDelta = TimeDelta::minutes(1);
+/// The longest time for which a count of a queue can stand. If the previous count is longer ago,
+/// nobody knows what waited before.
+const MAX_WAITED: TimeDelta = TimeDelta::minutes(2);
+
 const MINUTE_MS: i64 = 60_000;
 
 /// The service that counts settled runs and fires.
@@ -71,6 +82,8 @@ pub(in crate::engine) struct Stats {
     unrun: HashMap<NamespaceMinute, UnrunVerdicts>,
     /// When these counts were last looked up.
     looked: Option<LastLookups>,
+    /// The last count of the queues.
+    queues: Option<LastDepth>,
     /// All roll-ups before this time are hourly.
     hours_until: Option<Timestamp>,
 }
@@ -95,6 +108,27 @@ impl LastLookups {
     }
 }
 
+/// The last count of the queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LastDepth {
+    at: DateTime<Utc>,
+    /// Number of runs and jobs that waited.
+    waiting: i64,
+}
+
+impl LastDepth {
+    /// How long a count at `now` stands for; `None` if it is too early to count again. The first
+    /// count stands for no time.
+    fn waited(before: Option<Self>, now: DateTime<Utc>, interval: TimeDelta) -> Option<TimeDelta> {
+        let Some(before) = before.filter(|before| before.at <= now) else {
+            return Some(TimeDelta::zero());
+        };
+        let pause = if before.waiting > LONG_QUEUE { LONG_QUEUE_PAUSE } else { interval };
+        let waited = now - before.at;
+        (waited >= pause).then_some(waited.min(MAX_WAITED))
+    }
+}
+
 /// The results of a round of counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatsReport {
@@ -102,6 +136,8 @@ pub struct StatsReport {
     pub runs: usize,
     /// Number of minutes whose counts of fires without a run were written.
     pub unrun: usize,
+    /// Number of namespaces in which something waited.
+    pub queues: usize,
     /// Number of hours whose minutes were merged into one roll-up.
     pub hours: usize,
     /// Number of fires that were counted for the quotas of history.
@@ -110,7 +146,14 @@ pub struct StatsReport {
 
 impl Stats {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
-        Self { core, has_more: false, unrun: HashMap::new(), looked: None, hours_until: None }
+        Self {
+            core,
+            has_more: false,
+            unrun: HashMap::new(),
+            looked: None,
+            queues: None,
+            hours_until: None,
+        }
     }
 
     /// Counts a batch of the feed.
@@ -203,6 +246,27 @@ impl Stats {
         Ok(news.len())
     }
 
+    /// Counts what waits. Returns the number of namespaces in which something waits.
+    async fn note_queues(
+        &mut self,
+        lease: &LeaseTerm,
+        now: DateTime<Utc>,
+    ) -> Result<usize, EngineError> {
+        let (store, clock) = (&self.core.store, &self.core.clock);
+        let interval = TimeDelta::from_std(self.core.settings.stats_interval).unwrap_or_default();
+        let Some(waited) = LastDepth::waited(self.queues, now, interval) else { return Ok(0) };
+        let depths = store.queue_depths(now.into()).await?;
+        if !depths.is_empty() && waited > TimeDelta::zero() {
+            let Some(tx) = lease.begin(store, clock).await? else { return Ok(0) };
+            let minute = minute_of(now.into());
+            store.add_depths(&tx, minute, &depths, waited.num_milliseconds()).await?;
+            store.commit_unseen(tx).await?;
+        }
+        let waiting = depths.iter().map(|depth| depth.runs + depth.jobs).sum();
+        self.queues = Some(LastDepth { at: now, waiting });
+        Ok(depths.len())
+    }
+
     /// Merges the minutes of each hour that is old enough. Returns the number of hours.
     async fn roll_up_hours(
         &mut self,
@@ -242,9 +306,10 @@ impl Service for Stats {
         else {
             // Another node may have written counts in the meantime.
             self.unrun.clear();
-            (self.looked, self.hours_until) = (None, None);
+            (self.looked, self.queues, self.hours_until) = (None, None, None);
             return Ok(report);
         };
+        report.queues = self.note_queues(&lease, now).await?;
         report.unrun = self.note_unrun(&lease, now).await?;
         for _ in 0..BATCHES {
             let (runs, has_more) = self.count(&lease).await?;
@@ -265,7 +330,8 @@ impl Service for Stats {
     }
 
     fn is_notable(report: &StatsReport) -> bool {
-        *report != StatsReport::default()
+        // A queue that stands is no news.
+        StatsReport { queues: 0, ..*report } != StatsReport::default()
     }
 }
 
@@ -330,6 +396,23 @@ mod tests {
         // After the clock was set back, the lookup is the same as the first one.
         let (since, then) = LastLookups::at(looked, at(0));
         assert_eq!((since, then), LastLookups::at(None, at(0)));
+    }
+
+    #[test]
+    fn a_count_of_the_queues_stands_for_the_time_since_the_previous_one() {
+        let at = |seconds: i64| DateTime::from_timestamp(6_000 + seconds, 0).unwrap();
+        let (second, interval) = (TimeDelta::seconds, TimeDelta::seconds(10));
+        let waited = |waiting, now| {
+            LastDepth::waited(Some(LastDepth { at: at(0), waiting }), at(now), interval)
+        };
+        assert_eq!(LastDepth::waited(None, at(0), interval), Some(second(0)), "the first one");
+        assert_eq!(
+            [waited(5, 9), waited(5, 10), waited(5, 14)],
+            [None, Some(second(10)), Some(second(14))]
+        );
+        assert_eq!([waited(10_001, 59), waited(10_001, 60)], [None, Some(second(60))]);
+        assert_eq!(waited(5, 3_600), Some(second(120)), "nobody knows what was there before");
+        assert_eq!(waited(5, -1), Some(second(0)), "the clock was set back");
     }
 
     #[test]

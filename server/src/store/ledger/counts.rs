@@ -37,6 +37,10 @@ pub struct Counts {
     pub skipped: i64,
     /// Number of fires that were abandoned before they had a run.
     pub abandoned: i64,
+    /// How long runs waited for a node, added up over all of them.
+    pub runs_waited_ms: i64,
+    /// How long jobs waited for a worker, added up over all of them.
+    pub jobs_waited_ms: i64,
 }
 
 impl Counts {
@@ -62,6 +66,8 @@ impl Counts {
             missed: self.missed + other.missed,
             skipped: self.skipped + other.skipped,
             abandoned: self.abandoned + other.abandoned,
+            runs_waited_ms: self.runs_waited_ms + other.runs_waited_ms,
+            jobs_waited_ms: self.jobs_waited_ms + other.jobs_waited_ms,
         };
     }
 
@@ -137,7 +143,7 @@ pub(in crate::store) struct CountColumn {
 }
 
 /// All columns of totals.
-pub(in crate::store) const COLUMNS: [CountColumn; 14] = [
+pub(in crate::store) const COLUMNS: [CountColumn; 16] = [
     CountColumn { name: "succeeded", way: MergeRule::Sum, of: |counts| counts.succeeded },
     CountColumn { name: "failed", way: MergeRule::Sum, of: |counts| counts.failed },
     CountColumn { name: "timed_out", way: MergeRule::Sum, of: |counts| counts.timed_out },
@@ -168,6 +174,8 @@ pub(in crate::store) const COLUMNS: [CountColumn; 14] = [
     CountColumn { name: "missed", way: MergeRule::Sum, of: |counts| counts.missed },
     CountColumn { name: "skipped", way: MergeRule::Sum, of: |counts| counts.skipped },
     CountColumn { name: "abandoned", way: MergeRule::Sum, of: |counts| counts.abandoned },
+    CountColumn { name: "runs_waited_ms", way: MergeRule::Sum, of: |counts| counts.runs_waited_ms },
+    CountColumn { name: "jobs_waited_ms", way: MergeRule::Sum, of: |counts| counts.jobs_waited_ms },
 ];
 
 /// The SELECT list that merges all columns over several minutes.

@@ -9,7 +9,7 @@
 //! - `backfills`, `backfill_runs`: runs for past instants on request
 //! - `recoveries`: finds failures that the tables show
 //! - `logs`: the output of attempts
-//! - `stats`, `hours`, `counts`, `spread`: statistics for charts
+//! - `stats`, `depths`, `hours`, `counts`, `spread`: statistics for charts
 //! - `history`, `history_cuts`, `recount`: the amount of history in a namespace, for its quotas
 //! - `retention`: removes old history
 //! - `zone_rules`: the zone data by which cursors are computed
@@ -23,6 +23,7 @@ pub mod claims;
 pub mod clearing;
 pub mod counts;
 pub(super) mod definitions;
+pub mod depths;
 pub mod flows;
 pub mod groups;
 pub(super) mod handoff_lock;

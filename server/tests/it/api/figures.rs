@@ -6,6 +6,7 @@ use carillon::{
     access::{Grant, Grants, Viewer, ViewerKind},
     store::{
         counts::{Counts, Rollup},
+        depths::QueueDepth,
         namespaces,
         reads::feed::end_of_runs,
         spread::Spread,
@@ -33,6 +34,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_chart_has_a_point_for_each_step,
+    a_chart_has_the_average_of_what_waited,
     a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs,
     namespaces_are_compared_over_a_range,
     only_the_busiest_namespaces_that_one_may_see_are_compared,
@@ -124,6 +126,46 @@ async fn a_chart_has_a_point_for_each_step(database: TestDatabase) {
     assert_eq!(error["extensions"]["field"], "step");
     let backward = json!({ "from": "2026-03-01T13:00:00Z" });
     assert_eq!(desk.refused(STATS, backward).await["extensions"]["code"], "BAD_USER_INPUT");
+}
+
+async fn a_chart_has_the_average_of_what_waited(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let mine = desk.schedule("mine", "@hourly").await;
+    let home = namespace(&desk, "default").await;
+    let make = "mutation { createNamespace(name: \"other\") { __typename } }";
+    desk.ask(make, json!({})).await;
+    let other = namespace(&desk, "other").await;
+    let store = &desk.database.store;
+    let tx = store.begin().await.unwrap();
+    for (namespace_id, ago, runs, jobs) in [(home, 4, 10, 0), (home, 3, 5, 2), (other, 3, 30, 0)] {
+        let depth = QueueDepth { namespace_id, runs, jobs };
+        let minute = minute(namespace_id, ago).minute;
+        // Counted twice in this minute.
+        for _ in 0..2 {
+            store.add_depths(&tx, minute, &[depth], 30_000).await.unwrap();
+        }
+    }
+    store.commit(tx).await.unwrap();
+    let query = "query($namespace: String, $step: Int, $schedule: UUID) {
+        runStats(namespace: $namespace, step: $step, scheduleId: $schedule) {
+            points { ended averageWaitingRuns averageWaitingJobs } } }";
+    let last = async |variables: Value, count: usize| {
+        let stats = desk.ask(query, variables).await["runStats"].clone();
+        let mut points = stats["points"].as_array().unwrap().clone();
+        points.drain(..points.len() - count);
+        let of = |field: &str| -> Vec<Value> {
+            points.iter().map(|point| point[field].clone()).collect()
+        };
+        json!([of("averageWaitingRuns"), of("averageWaitingJobs")])
+    };
+    let by_minute = json!({ "namespace": "default", "step": 60 });
+    assert_eq!(last(by_minute, 4).await, json!([[10.0, 5.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]]));
+    let by_five = json!({ "namespace": "default", "step": 300 });
+    assert_eq!(last(by_five, 1).await, json!([[3.0], [0.4]]));
+    let of_all = json!({ "namespace": null, "step": 60 });
+    assert_eq!(last(of_all, 4).await, json!([[10.0, 35.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]]));
+    let of_one = json!({ "step": 300, "schedule": mine });
+    assert_eq!(last(of_one, 1).await, json!([[null], [null]]));
 }
 
 async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDatabase) {

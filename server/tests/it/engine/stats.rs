@@ -17,14 +17,19 @@ use carillon::{
         },
         spread::Spread,
         stats::NamespaceMinute,
+        workers::awaited::NewJob,
     },
     target::{Command, Target},
 };
-use chrono::TimeDelta;
-use entity::{Timestamp, fire, run_stat, schedule};
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{Timestamp, fire, run, run_stat, schedule};
 use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
+use serde_json::json;
 
-use super::world::{World, at, noop, task};
+use super::{
+    forge,
+    world::{World, at, noop, task},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -34,6 +39,7 @@ on_both!(
     fires_without_a_run_count_where_they_were_decided,
     hours_that_are_long_past_have_one_row_and_lose_nothing,
     skipped_fires_are_read_from_their_index_alone,
+    what_waits_is_counted_by_the_time_that_it_waits,
 );
 
 /// All statistics of the world's namespace.
@@ -263,6 +269,70 @@ async fn skipped_fires_are_read_from_their_index_alone(database: TestDatabase) {
     let plan = plan.collect::<Vec<_>>().join("\n");
     assert!(plan.contains(how), "{plan}");
     tx.rollback().await.unwrap();
+}
+
+/// A job that waits for a worker, or that nobody waits for any more.
+fn job(world: &World, run: &run::Model, awaited_until: DateTime<Utc>) -> NewJob {
+    NewJob {
+        id: run.id,
+        namespace_id: world.namespace,
+        run_id: run.id,
+        run_task: "main".to_owned(),
+        attempt: 1,
+        queue: "emails".to_owned(),
+        task: "send".to_owned(),
+        tags: None,
+        input: json!({}),
+        about: json!({}),
+        priority: 0,
+        timeout_ms: 1_000,
+        lease_ms: 1_000,
+        created_at: run.created_at,
+        awaited_until: awaited_until.into(),
+    }
+}
+
+async fn what_waits_is_counted_by_the_time_that_it_waits(database: TestDatabase) {
+    let now = at("2026-03-01T12:00:05Z");
+    let (world, clock) = World::at(database, now).await;
+    let (hour, store) = (TimeDelta::hours(1), &world.database.store);
+    let plant = async |state: run::State, available_at: DateTime<Utc>| {
+        let schedule = forge::idle(&world, noop(), |_| {}).await;
+        forge::orphan(&world, &schedule, |run| {
+            (run.state, run.available_at) = (state, available_at.into());
+        })
+        .await
+    };
+    let queued = plant(run::State::Queued, now).await;
+    plant(run::State::Retrying, now).await;
+    plant(run::State::Retrying, now + hour).await;
+    let (running, left) =
+        (plant(run::State::Running, now).await, plant(run::State::Running, now).await);
+    let jobs = [job(&world, &running, now + hour), job(&world, &left, now - hour)];
+    store.add_jobs(&jobs, now.into()).await.unwrap();
+
+    let (node, mut stats) = world.step("stats").await;
+    let mut waited = async |seconds| {
+        clock.advance(Duration::from_secs(seconds));
+        stats.once(world.clock.now()).await.unwrap();
+        let sums = whole(&world).await;
+        (sums.runs_waited_ms, sums.jobs_waited_ms)
+    };
+    assert_eq!(waited(0).await, (0, 0), "nobody knows since when they have waited");
+    assert_eq!(waited(10).await, (20_000, 10_000));
+    assert_eq!(waited(1).await, (20_000, 10_000), "it is too early to count again");
+    assert_eq!(waited(9).await, (40_000, 20_000));
+    let start = "UPDATE run SET state = 'running' WHERE id = $1";
+    world.write(start, [queued.id.into()]).await;
+    world.write("UPDATE job SET state = 'held'", []).await;
+    assert_eq!(waited(10).await, (50_000, 20_000));
+    world.write("UPDATE run SET state = 'running'", []).await;
+    assert_eq!(waited(60).await, (50_000, 20_000));
+    // The counts of a minute are those of its row, and a minute without a queue has none.
+    let rows = run_stat::Entity::find().all(store.read()).await.unwrap();
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(rows[0].minute, Timestamp::from(at("2026-03-01T12:00:00Z")));
+    node.abandon();
 }
 
 /// The statements of docs/operations.md for a dump that was loaded into another cluster.

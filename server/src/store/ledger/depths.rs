@@ -1,0 +1,73 @@
+//! How many runs and jobs wait, by namespace, and the statistics of that.
+//!
+//! A count of what waits at one moment stands for the time since the previous count. What is stored
+//! is the product of the two: it can be added up over minutes, hours and namespaces, and divided by
+//! the length of any period it is the average number that waited.
+
+use entity::{Timestamp, job};
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use crate::store::{
+    DatabaseTransaction, Store, StoreError,
+    db::bulk::{Bulk, MAX_ROWS},
+};
+
+/// What waits in a namespace at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct QueueDepth {
+    /// The namespace of the runs and jobs.
+    pub namespace_id: Uuid,
+    /// Number of runs that could start, and wait for a node or for their group.
+    pub runs: i64,
+    /// Number of jobs that wait for a worker.
+    pub jobs: i64,
+}
+
+impl Store {
+    /// What waits in each namespace. Namespaces in which nothing waits are left out.
+    ///
+    /// Live runs are read one by one, so call this rarely.
+    pub async fn queue_depths(&self, now: Timestamp) -> Result<Vec<QueueDepth>, StoreError> {
+        let days = self.dialect().live_runs("run.id", now);
+        let waiting = job::State::Waiting.to_value();
+        let sql = format!(
+            "SELECT namespace_id, CAST(sum(runs) AS bigint) AS runs, \
+               CAST(sum(jobs) AS bigint) AS jobs \
+             FROM (SELECT run.namespace_id AS namespace_id, count(*) AS runs, 0 AS jobs FROM run \
+                 WHERE run.state IN ('queued', 'running', 'retrying') \
+                   AND run.state IN ('queued', 'retrying') AND run.available_at <= $1{days} \
+                 GROUP BY run.namespace_id \
+               UNION ALL SELECT job.namespace_id, 0, count(*) FROM job \
+                 WHERE job.state = '{waiting}' AND job.awaited_until > $1 \
+                 GROUP BY job.namespace_id) waiting \
+             GROUP BY namespace_id ORDER BY namespace_id"
+        );
+        let statement = self.dialect().statement(&sql, [now.0.into()]);
+        Ok(QueueDepth::find_by_statement(statement).all(self.rounds()).await?)
+    }
+
+    /// Adds to the statistics of a minute that so many runs and jobs waited for this long.
+    pub async fn add_depths(
+        &self,
+        tx: &DatabaseTransaction,
+        minute: Timestamp,
+        depths: &[QueueDepth],
+        waited_ms: i64,
+    ) -> Result<(), StoreError> {
+        for part in depths.chunks(MAX_ROWS) {
+            let rows = Bulk::default()
+                .uuid("namespace_id", part.iter().map(|depth| depth.namespace_id))
+                .int("minute", part.iter().map(|_| minute.0))
+                .int("runs", part.iter().map(|depth| depth.runs.saturating_mul(waited_ms)))
+                .int("jobs", part.iter().map(|depth| depth.jobs.saturating_mul(waited_ms)));
+            let sql = "INSERT INTO run_stat (namespace_id, minute, runs_waited_ms, jobs_waited_ms) \
+                 SELECT namespace_id, minute, runs, jobs FROM v WHERE true \
+                 ON CONFLICT (namespace_id, minute) DO UPDATE SET \
+                   runs_waited_ms = run_stat.runs_waited_ms + excluded.runs_waited_ms, \
+                   jobs_waited_ms = run_stat.jobs_waited_ms + excluded.jobs_waited_ms";
+            tx.execute_raw(rows.statement(self.dialect(), sql, vec![])).await?;
+        }
+        Ok(())
+    }
+}
