@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Glyph, icon, live},
+    components::hold_button,
     state::{use_address, use_hold},
 };
 
@@ -18,22 +18,9 @@ pub(super) fn button() -> AnyView {
         }
         route
     });
-    let face = live(move || {
-        let (glyph, words) = match (hold.is_held(), hold.waiting()) {
-            (false, _) => (Glyph::Pause, "Hold".to_owned()),
-            (true, 0) => (Glyph::Resume, "Held".to_owned()),
-            (true, waiting) => (Glyph::Resume, format!("{waiting} new")),
-        };
-        view! { {icon(glyph)}<span class="hold-words">{words}</span> }.into_any()
-    });
-    view! {
-        <button
-            type="button"
-            class="menu-button hold"
-            aria-pressed=move || hold.is_held().to_string()
-            title="Hold live lists still, or release them"
-            on:click=move |_| hold.turn()
-        >{face}</button>
-    }
-    .into_any()
+    hold_button(
+        Signal::derive(move || hold.is_held()),
+        Signal::derive(move || hold.waiting()),
+        Callback::new(move |()| hold.turn()),
+    )
 }

@@ -2,8 +2,10 @@
 //!
 //! - `lists`: tables, query bars and bulk bars
 //! - `drafts`: forms that keep what is typed
+//! - `hold`: the button that holds lists still
 
 mod drafts;
+mod hold;
 mod lists;
 
 use leptos::prelude::*;
@@ -46,6 +48,8 @@ pub(crate) fn Gallery() -> impl IntoView {
             {panel("Query bar whose search is refused", (), lists::refused_query())}
             {panel("Bulk bar for a page", (), lists::bulk_bar(false))}
             {panel("Bulk bar for all that match", (), lists::bulk_bar(true))}
+            {panel("Hold", (), hold::hold_states())}
+            {panel("List that is held", (), hold::held_list())}
             {panel("Form that keeps what is typed", (), drafts::kept_form())}
             {panel("Restored draft", (), drafts::restored_draft(&[]))}
             {panel("Restored draft without its credentials", (), drafts::restored_draft(&["password", "signing secret"]))}

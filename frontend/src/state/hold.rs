@@ -11,6 +11,11 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
+    /// Lists that are not held.
+    pub(crate) fn new() -> Self {
+        Self { held: RwSignal::new(false), waiting: RwSignal::new(0) }
+    }
+
     pub(crate) fn is_held(self) -> bool {
         self.held.get()
     }
@@ -41,7 +46,7 @@ impl Hold {
 }
 
 pub(super) fn provide() {
-    provide_context(Hold { held: RwSignal::new(false), waiting: RwSignal::new(0) });
+    provide_context(Hold::new());
 }
 
 pub(crate) fn use_hold() -> Hold {

@@ -64,6 +64,11 @@ pub(crate) struct Change {
 
 impl List {
     pub(crate) fn new(size: usize) -> Self {
+        Self::held_by(size, use_hold())
+    }
+
+    /// A list that this hold keeps still, instead of the one of the frame.
+    pub(crate) fn held_by(size: usize, hold: Hold) -> Self {
         Self {
             items: RwSignal::new(Vec::new()),
             latest: StoredValue::new(Vec::new()),
@@ -71,7 +76,7 @@ impl List {
             journal: StoredValue::new(None),
             drawn: RwSignal::new(0),
             beat: Beat::new(),
-            calm: (use_press(), use_hold()),
+            calm: (use_press(), hold),
             size,
         }
     }

@@ -18,7 +18,7 @@ use crate::{
     state::{Held, Item, List, Showing},
 };
 
-const SIZE: usize = 10;
+pub(super) const SIZE: usize = 10;
 const FIELDS: [QueryField; 2] = [
     QueryField::new("state", "its state", &["queued", "running", "failed"]),
     QueryField::new("name", "a part of its name", &[]),
@@ -27,7 +27,7 @@ const VIEWS: [QueryView; 2] = [("Failing", "state:failed"), ("Waiting", "state:q
 
 /// A row of the example.
 #[derive(Deserialize)]
-struct Example {
+pub(super) struct Example {
     id: String,
     state: RunState,
     p95: String,
@@ -59,9 +59,20 @@ pub(super) fn empty_table() -> AnyView {
 }
 
 fn table(caption: &'static str, rows: Vec<Example>) -> Table {
-    let list = List::new(SIZE);
-    let item = |row: Example| Item { id: row.id.clone(), row: Held::new(Arc::new(row)) };
+    table_of(caption, filled(List::new(SIZE), rows))
+}
+
+/// The list, with these rows.
+pub(super) fn filled(list: List, rows: Vec<Example>) -> List {
     list.end(Some(rows.into_iter().map(item).collect()), Showing::Now);
+    list
+}
+
+pub(super) fn item(row: Example) -> Item {
+    Item { id: row.id.clone(), row: Held::new(Arc::new(row)) }
+}
+
+pub(super) fn table_of(caption: &'static str, list: List) -> Table {
     let columns = vec![
         Column::new("name", "Name", |row: &Example| row.id.clone().into_any()).head(),
         Column::new("state", "State", |row: &Example| badge(Mark::Run(row.state))),
@@ -77,19 +88,16 @@ fn table(caption: &'static str, rows: Vec<Example>) -> Table {
 }
 
 fn examples() -> Vec<Example> {
-    let row = |(id, state, p95): (&str, RunState, &str)| Example {
-        id: id.to_owned(),
-        state,
-        p95: p95.to_owned(),
-    };
-    Vec::from(
-        [
-            ("hourly", RunState::Failed, "1 min"),
-            ("nightly", RunState::Succeeded, "12 s"),
-            ("weekly", RunState::Running, "3 s"),
-        ]
-        .map(row),
-    )
+    let rows = [
+        ("hourly", RunState::Failed, "1 min"),
+        ("nightly", RunState::Succeeded, "12 s"),
+        ("weekly", RunState::Running, "3 s"),
+    ];
+    Vec::from(rows.map(|(id, state, p95)| example(id, state, p95)))
+}
+
+pub(super) fn example(id: &str, state: RunState, p95: &str) -> Example {
+    Example { id: id.to_owned(), state, p95: p95.to_owned() }
 }
 
 /// A text that only this page stores.
