@@ -16,7 +16,7 @@ use crate::{
         AsyncView, Band, BarColumn, DagNode, Field, Fill, GanttBar, GanttRow, Glyph, Look, Mark,
         Sameness, SparkBar, Suggestions, TrendLayer, Waiting, When, badge, band_chart, button, dag,
         diff, diff_lines, empty, expressions, gantt, heading, heat_map, icon_button, meter, panel,
-        sparkline, stacked_bars, table, trend, use_dag_view, use_drag,
+        peak_bars, sparkline, stacked_bars, table, trend, use_dag_view, use_drag,
     },
     model::{AlertKind, Code, Failure, NodeState, RunForecast, RunState, ScheduleState, Verdict},
     state::use_title,
@@ -58,6 +58,7 @@ pub(crate) fn Gallery() -> impl IntoView {
             {panel("Meters", (), meters())}
             {panel("Stacked bars", (), bars(48))}
             {panel("Stacked bars without data", (), bars(0))}
+            {panel("Bars of levels", (), levels())}
             {panel("Band chart with a gap", (), bands(true))}
             {panel("Band chart without data", (), bands(false))}
             {panel("Heat map", (), heat_map("Starts by weekday and hour", &week()))}
@@ -247,6 +248,17 @@ fn bars(count: i64) -> AnyView {
     };
     let columns = (0..count).map(column).collect();
     stacked_bars("Runs that ended", parts, columns, axis(), use_drag(), Callback::new(|_| ()))
+}
+
+fn levels() -> AnyView {
+    let column = |index: i64| BarColumn {
+        name: format!("{index}:00"),
+        href: None,
+        counts: vec![index * 7 % 12, index % 3],
+    };
+    let parts = vec![("queued", "Runs without a node"), ("retrying", "Jobs without a worker")];
+    let columns = (0..24).map(column).collect();
+    peak_bars("Waiting on average", parts, columns, axis(), use_drag(), Callback::new(|_| ()))
 }
 
 fn bands(has_data: bool) -> AnyView {

@@ -11,6 +11,7 @@
 //! - `helm`: the chart by Helm itself, where it is there
 //! - `kubernetes`: the chart and the plain manifests, by the schemas of Kubernetes
 //! - `states`: the diagrams of docs/ARCHITECTURE.md
+//! - `pieces`: the shared pieces of the console, and the gallery
 //! - `shipped`: compose files, packages, the action and the hook
 //! - `installed`: the `.deb`, installed and served from
 
@@ -21,6 +22,7 @@ mod helm;
 mod installed;
 mod kubernetes;
 mod links;
+mod pieces;
 mod reference;
 mod runbooks;
 mod shipped;
