@@ -76,6 +76,24 @@ test("the next person in a browser has a look of their own", async ({ page, serv
   await expect(root(page)).not.toHaveAttribute("data-theme");
 });
 
+test("a person who has never chosen keeps the look of the browser, unless it is somebody else's", async ({ page, server }) => {
+  const [first, second] = ["looks-kept", "looks-other"].map((name) => server.addPerson(name, "viewer"));
+  await page.goto("/ns/default/runs");
+  // As an earlier version of the console left it, which kept the choice in the browser alone.
+  await page.evaluate(() => localStorage.setItem("carillon.theme", "dark"));
+  await page.reload();
+  await signIn(page, first);
+  const owner = () => page.evaluate(() => localStorage.getItem("carillon.appearance-of"));
+  await expect.poll(owner).toBe("looks-kept");
+  await expect(root(page)).toHaveAttribute("data-theme", "dark");
+  await openMenu(page);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  await signIn(page, second);
+  await expect.poll(owner).toBe("looks-other");
+  await expect(root(page)).not.toHaveAttribute("data-theme");
+});
+
 test("a theme that is chosen on the sign-in page is kept for the person who signs in", async ({ page, browser, server }) => {
   const person = server.addPerson("looks-early", "viewer");
   await page.goto("/ns/default/runs");

@@ -309,3 +309,19 @@ schedules:
   await expect(log.locator('[data-side="new"]')).toHaveCount(1);
   await expect(log).toContainText("997 common lines");
 });
+
+test("the run of a deleted schedule links only to what can still be opened", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "outlived", timing: { expressions: ["@yearly"] }, task })]);
+  const id = await settled(server, "outlived");
+  const { schedule } = await server.ask<{ schedule: { id: string } }>(`{ schedule(name: "outlived") { id } }`, {});
+  await server.ask(`mutation ($id: UUID!) { deleteSchedule(id: $id) { __typename } }`, schedule);
+  await page.goto(`/ns/default/runs/${id}`);
+  await signIn(page, admin);
+  const workflow = page.locator(".fact").filter({ hasText: "Workflow" });
+  await expect(workflow).toContainText("outlived version 1 deleted");
+  await expect(workflow.getByRole("link")).toHaveCount(0);
+  await page.getByRole("heading", { level: 1 }).getByRole("link", { name: "deleted" }).click();
+  await expect(page).toHaveURL(/\/ns\/default\/schedules\?deleted=yes/);
+  await expect(page.getByTestId("deleted-row").filter({ hasText: "outlived" })).toBeVisible();
+});

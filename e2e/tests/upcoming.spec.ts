@@ -65,6 +65,17 @@ test("a fire is shown in its hour of a clock that is half an hour off", async ({
   await expect(hour("08:00")).toHaveCount(0);
   await expect(page.getByRole("img", { name: "1 starts in 1 minutes, 1 in the busiest" })).toBeVisible();
 
+  // "Week" lets go of the chosen hour, and the way back brings it back.
+  const chosen = page.getByRole("button", { name: /starts of \d+ schedules/ }).and(page.locator("[aria-pressed=true]"));
+  await hour("09:00").nth(1).click();
+  await expect(page).toHaveURL(/hour=/);
+  await expect(chosen).toHaveCount(1);
+  await page.getByRole("link", { name: "Week", exact: true }).click();
+  await expect(page).not.toHaveURL(/hour=/);
+  await expect(chosen).toHaveCount(0);
+  await page.goBack();
+  await expect(chosen).toHaveCount(1);
+
   await page.getByRole("link", { name: "Day", exact: true }).click();
   await page.getByRole("link", { name: "The day after" }).click();
   const row = (hour: string) => page.getByTestId("day-hour").filter({ hasText: hour });

@@ -1,7 +1,8 @@
 //! The theme and the density of the signed-in user. The server keeps them, so they are the same in every browser.
 //!
 //! The page begins with the browser's copy, so its look does not change while it loads, and takes the server's values
-//! where they differ. A choice is sent at once; one that was made on the sign-in page is sent after signing in.
+//! where they differ. A choice is sent at once; one that was made on the sign-in page is sent after signing in. A user
+//! who has never chosen keeps the browser's copy, unless it is that of another user.
 //!
 //! A failure to load or to save is not shown: the choice applies in this browser in any case.
 
@@ -11,8 +12,11 @@ use super::session;
 use crate::{
     api,
     model::{Code, Density, Theme},
-    state::{Personal, Session, use_density, use_theme},
+    state::{Personal, Remembered, Session, use_density, use_remembered, use_theme},
 };
+
+/// Where the browser keeps whose copy it has: a user's name, or nothing.
+const OWNER: &str = "carillon.appearance-of";
 
 /// Loads the choices whenever a user has signed in, and sends those of the user. The app calls it once.
 pub(super) fn follow(session: Session) {
@@ -22,7 +26,15 @@ pub(super) fn follow(session: Session) {
         let viewer = session.viewer().filter(|viewer| !viewer.must_change_password);
         viewer.map(|viewer| viewer.name)
     });
-    adopt_kept(session, user, theme, density);
+    let owner = use_remembered(OWNER);
+    Effect::new(move |_| {
+        // What is chosen on the sign-in page is nobody's yet.
+        let is_chosen = theme.unsent().is_some() || density.unsent().is_some();
+        if is_chosen && user.with(Option::is_none) {
+            owner.set("");
+        }
+    });
+    adopt_kept(session, user, theme, density, owner);
     send_chosen(session, user, theme, density);
 }
 
@@ -31,6 +43,7 @@ fn adopt_kept(
     user: Memo<Option<String>>,
     theme: Personal<Theme>,
     density: Personal<Density>,
+    owner: Remembered,
 ) {
     Effect::new(move |before: Option<Option<String>>| {
         let now = user.get();
@@ -47,8 +60,16 @@ fn adopt_kept(
                 }
                 match answer {
                     Ok(kept) => {
-                        theme.adopt(kept.theme);
-                        density.adopt(kept.density);
+                        let before = untrack(|| owner.get());
+                        let is_of_other = !before.is_empty() && before != asking;
+                        let kept = if is_of_other { kept.or_usual() } else { kept };
+                        if let Some(kept) = kept.theme {
+                            theme.adopt(kept);
+                        }
+                        if let Some(kept) = kept.density {
+                            density.adopt(kept);
+                        }
+                        owner.set(&asking);
                     }
                     Err(failure) => session::notice(session, &failure),
                 }

@@ -21,6 +21,21 @@ pub(crate) struct Related {
     pub(crate) id: String,
 }
 
+/// The workflow of a run, for a link.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WorkflowRef {
+    pub(crate) id: String,
+    pub(crate) deleted_at: Option<Moment>,
+}
+
+/// Whether the schedule of a run still exists.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunOwner {
+    pub(crate) deleted_at: Option<Moment>,
+}
+
 /// A run's schedule, with the fields that a row shows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ScheduleRef {
@@ -106,7 +121,8 @@ pub(crate) type RunDetail = Full<RunRow, RunMore>;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunMore {
-    pub(crate) work: Related,
+    pub(crate) work: WorkflowRef,
+    pub(crate) owner: Option<RunOwner>,
     pub(crate) workflow_version: i64,
     pub(crate) available_at: Moment,
     pub(crate) context: Value,

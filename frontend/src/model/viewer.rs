@@ -25,11 +25,21 @@ pub(crate) struct Grant {
     pub(crate) role: Role,
 }
 
-/// How the console looks to the user.
+/// How the console looks to the user. What the user has never chosen is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Appearance {
-    pub(crate) theme: Theme,
-    pub(crate) density: Density,
+    pub(crate) theme: Option<Theme>,
+    pub(crate) density: Option<Density>,
+}
+
+impl Appearance {
+    /// The same, with the usual look where the user has never chosen.
+    pub(crate) fn or_usual(self) -> Self {
+        Self {
+            theme: self.theme.or(Some(Theme::System)),
+            density: self.density.or(Some(Density::Compact)),
+        }
+    }
 }
 
 /// A saved view of a page.

@@ -347,6 +347,12 @@ impl Schedule {
     async fn updated_at(&self) -> Instant {
         self.0.updated_at.into()
     }
+
+    /// When the schedule was deleted; null unless it is reached from a run or a fire that it had
+    /// before.
+    async fn deleted_at(&self) -> Option<Instant> {
+        self.0.deleted_at.map(Into::into)
+    }
 }
 
 impl Schedule {

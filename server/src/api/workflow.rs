@@ -123,6 +123,11 @@ impl Workflow {
         self.row.updated_at.into()
     }
 
+    /// When the workflow was deleted; null unless it is reached from a run that it had before.
+    async fn deleted_at(&self) -> Option<Instant> {
+        self.row.deleted_at.map(Into::into)
+    }
+
     /// The module file that declares the workflow, if one does.
     async fn module(&self) -> Option<&str> {
         self.row.module.as_deref()

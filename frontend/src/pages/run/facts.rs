@@ -35,15 +35,23 @@ pub(super) fn facts(run: &RunDetail) -> AnyView {
         let at = when(cancel.at, row.zone());
         fact("Cancelled", view! { "by "{cancel.by.clone()}" "{at}{reason} })
     }));
-    let workflow = Route::Workflow(more.work.id.clone()).path_at(&row.namespace);
-    let version = format!(" version {}", more.workflow_version);
-    let name = row.workflow.name.clone();
-    facts.push(fact("Workflow", view! { <a href=workflow>{name}</a>{version} }));
+    facts.push(fact("Workflow", workflow(run)));
     let node = |name: String| fact("Node", view! { <a href=Route::Cluster.path()>{name}</a> });
     facts.extend(row.node.clone().map(node));
     facts.push(fact("Idempotency key", code(&more.idempotency_key)));
     facts.push(fact("Id", code(&row.id)));
     view! { <dl class="facts">{facts}</dl> }.into_any()
+}
+
+/// The workflow and its version. A deleted one has no page to link to.
+fn workflow(run: &RunDetail) -> AnyView {
+    let (work, name) = (&run.more.work, run.row.workflow.name.clone());
+    let version = format!(" version {}", run.more.workflow_version);
+    if work.deleted_at.is_some() {
+        return view! { {name}{version}" "<span class="cell-note">"deleted"</span> }.into_any();
+    }
+    let href = Route::Workflow(work.id.clone()).path_at(&run.row.namespace);
+    view! { <a href=href>{name}</a>{version} }.into_any()
 }
 
 fn code(text: &str) -> AnyView {

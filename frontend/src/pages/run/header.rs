@@ -13,7 +13,7 @@ use crate::{
     data::{Actor, Load, use_actor},
     model::{RunDetail, RunState},
     pages::run_actions::cancel_form,
-    route::Route,
+    route::{Route, Scope},
     state::{Said, Session, use_session},
 };
 
@@ -56,7 +56,14 @@ pub(super) fn Header(run: Load<RunDetail>, looking: Looking) -> impl IntoView {
 fn head(run: &RunDetail, tools: Tools) -> AnyView {
     let mark = Mark::Run(run.row.state);
     let name = run.row.title().to_owned();
+    let is_deleted = run.more.owner.as_ref().is_some_and(|owner| owner.deleted_at.is_some());
     let title = match &run.row.schedule {
+        // A deleted schedule has no page: it is in the list of those that can be restored.
+        Some(_) if is_deleted => {
+            let scope = Scope::One(run.row.namespace.clone());
+            let href = Route::Schedules.narrowed_in(&scope, &[("deleted", "yes")]);
+            view! { {name}" "<a class="cell-note" href=href>"deleted"</a> }.into_any()
+        }
         Some(schedule) => {
             let href = Route::Schedule(schedule.id.clone()).path();
             view! { <a href=href>{name}</a> }.into_any()

@@ -15,9 +15,6 @@ use crate::{
     state::use_session,
 };
 
-/// Number of versions that the page loads.
-const LISTED: usize = 20;
-
 /// The tab with the latest versions, newest first.
 pub(in crate::pages) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView {
     let session = use_session();
@@ -57,9 +54,10 @@ pub(in crate::pages) fn versions(load: Load<ScheduleDetail>, actions: Actions) -
             .into_any()
         };
         let rows: Vec<_> = schedule.more.versions.nodes.iter().map(row).collect();
-        let cut = (rows.len() >= LISTED).then(|| {
+        let cut = schedule.more.versions.is_cut().then(|| {
+            let listed = rows.len();
             let words =
-                format!("The latest {LISTED} versions are listed; the audit log has all changes.");
+                format!("The latest {listed} versions are listed; the audit log has all changes.");
             view! { <p class="panel-note">{words}</p> }.into_any()
         });
         view! { {table("Versions", "table table-tight", headings, rows.into_any())}{cut} }

@@ -142,6 +142,14 @@ fn Load() -> impl IntoView {
             address.replace(&address.with(&[("hour", &hour)]));
         }
     });
+    // A link such as "Week", and the browser's way back, change the address alone.
+    let in_address = Memo::new(move |_| address.query("hour"));
+    Effect::new(move |before: Option<()>| {
+        let named = in_address.with(|hour| Moment::parse(hour));
+        if before.is_some() && chosen.get_untracked() != named {
+            chosen.set(named);
+        }
+    });
     let frequent = use_frequent(week);
     let measure = Memo::new(move |_| Measure::of(&address.query("measure")));
     let work = use_load(move || {

@@ -113,14 +113,14 @@ pub(crate) async fn favourites(cx: &Context<'_>) -> Result<Vec<Uuid>> {
 /// A user's console settings.
 #[Object]
 impl ViewerSettings {
-    /// How the console looks.
-    async fn theme(&self) -> Theme {
-        self.0.theme.into()
+    /// How the console looks; null until the user has chosen.
+    async fn theme(&self) -> Option<Theme> {
+        self.0.theme.map(Into::into)
     }
 
-    /// How densely the console shows lists.
-    async fn density(&self) -> Density {
-        self.0.density.into()
+    /// How densely the console shows lists; null until the user has chosen.
+    async fn density(&self) -> Option<Density> {
+        self.0.density.map(Into::into)
     }
 
     /// The user has seen all events up to this instant.

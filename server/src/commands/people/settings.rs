@@ -62,10 +62,10 @@ pub struct View {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PersonalSettings {
-    /// See [`Theme`].
-    pub theme: Theme,
-    /// See [`Density`].
-    pub density: Density,
+    /// See [`Theme`]. `None` until the user has chosen: then the browser decides.
+    pub theme: Option<Theme>,
+    /// See [`Density`]. `None` until the user has chosen.
+    pub density: Option<Density>,
     /// The user has seen all events up to this instant.
     pub seen_until: Option<DateTime<Utc>>,
     /// The user's saved views, sorted by page and name.
@@ -119,8 +119,8 @@ impl Commands {
         }
         let mut settings = self.own_settings(&tx, who).await?;
         let SettingsChange { theme, density, seen_until } = change;
-        settings.theme = theme.unwrap_or(settings.theme);
-        settings.density = density.unwrap_or(settings.density);
+        settings.theme = theme.or(settings.theme);
+        settings.density = density.or(settings.density);
         settings.seen_until = settings.seen_until.max(seen_until);
         if theme.is_some() || density.is_some() {
             let after = json!({ "theme": settings.theme, "density": settings.density });
