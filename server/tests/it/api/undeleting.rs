@@ -1,14 +1,15 @@
 //! Restoring deleted schedules.
 
-use entity::workflow;
+use entity::{run::State, workflow};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::{desk::Desk, sorting::settle};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_schedule_goes_with_its_own_workflow_and_comes_back_with_it,
+    a_run_says_that_its_schedule_was_deleted,
     a_workflow_that_others_run_or_that_is_older_stays,
     a_taken_name_is_refused_and_another_one_can_be_given,
     a_name_that_looks_like_an_id_is_refused,
@@ -54,6 +55,21 @@ async fn a_schedule_goes_with_its_own_workflow_and_comes_back_with_it(database: 
     let log = "{ auditEvents(filter: { action: \"schedule.undelete\" }) { nodes { subject } } }";
     let audited = desk.ask(log, json!({})).await;
     assert_eq!(audited["auditEvents"]["nodes"], json!([{ "subject": "nightly" }]));
+}
+
+async fn a_run_says_that_its_schedule_was_deleted(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("nightly", "0 2 * * *").await;
+    let run = desk.trigger(&id).await;
+    settle(&desk, &run, State::Succeeded, 5).await;
+    let query = "query($id: UUID!) { run(id: $id) {
+        schedule { name deletedAt } workflow { name deletedAt } } }";
+    let of = async |field: &str| desk.ask(query, json!({ "id": run })).await["run"][field].take();
+    let kept = json!({ "name": "nightly", "deletedAt": null });
+    assert_eq!([of("schedule").await, of("workflow").await], [kept.clone(), kept]);
+    desk.ask(DELETE, json!({ "id": id })).await;
+    let gone = json!({ "name": "nightly", "deletedAt": "2026-03-01T12:00:00Z" });
+    assert_eq!([of("schedule").await, of("workflow").await], [gone.clone(), gone]);
 }
 
 async fn a_workflow_that_others_run_or_that_is_older_stays(database: TestDatabase) {
