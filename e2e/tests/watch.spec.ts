@@ -247,6 +247,9 @@ test("the sums and charts of a range lead to what they count", async ({ page }) 
   await expect(page).toHaveURL(/ledger\?q=verdict%3Amissed%2Cabandoned%20tag.*&range=1h/);
   await page.goBack();
   await sum("Queue").click();
+  await expect(page).toHaveURL(/runs\?q=state%3Aqueued%2Cretrying/);
+  await page.goBack();
+  await sum("Fires without a run").click();
   await expect(page).toHaveURL(/ledger\?verdict=open/);
 
   await page.goto("/ns/default/metrics?range=1h");
@@ -266,10 +269,13 @@ test("the figures of now are there across all namespaces, too", async ({ page })
     await page.goto(`/${place}/metrics`);
     const live = page.locator(".figure").filter({ hasText: "Live runs" });
     await expect(live).toBeVisible();
-    await expect(page.locator(".figure").filter({ hasText: "Queue" }).getByRole("link")).toHaveAttribute(
-      "href",
-      new RegExp(`^/${place}/ledger\\?verdict=open`),
-    );
+    const href = (name: string, start: string) =>
+      expect(page.locator(".figure").filter({ hasText: name }).getByRole("link")).toHaveAttribute(
+        "href",
+        new RegExp(`^/${place}/${start}`),
+      );
+    await href("Queue", "runs\\?q=state%3Aqueued");
+    await href("Fires without a run", "ledger\\?verdict=open");
   }
 });
 

@@ -84,6 +84,7 @@ pub(crate) struct SettledFigures {
     abandoned: i64,
     durations: Option<P95>,
     latenesses: Option<P95>,
+    average_waiting_runs: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -107,6 +108,11 @@ impl SettledFigures {
         self.missed + self.abandoned
     }
 
+    /// The average number of runs that waited, if it was asked for.
+    pub(crate) fn waiting_runs(&self) -> Option<f64> {
+        self.average_waiting_runs
+    }
+
     /// The 95th percentile of the durations, in milliseconds.
     pub(crate) fn p95_duration(&self) -> Option<i64> {
         self.durations.map(|durations| durations.p95)
@@ -123,6 +129,10 @@ impl SettledFigures {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Metrics {
     pub(crate) live_runs: i64,
+    /// Runs that wait for a node or for their group, and jobs that wait for a worker.
+    pub(crate) waiting_runs: i64,
+    pub(crate) waiting_jobs: i64,
+    /// Claimed fires that have no run yet.
     pub(crate) pending_handoffs: i64,
     pub(crate) oldest_unclaimed_ms: Option<i64>,
     pub(crate) executions_per_minute: f64,

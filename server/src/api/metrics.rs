@@ -19,6 +19,7 @@ use crate::{
     store::{
         Store, StoreError,
         counts::{Counts, Rollup},
+        depths,
         reads::{
             health::{self, HealthScope},
             overview,
@@ -138,6 +139,10 @@ pub(crate) struct Metrics {
     paused_schedules: i64,
     /// Runs that have not settled.
     live_runs: Long,
+    /// Runs that could start, and wait for a node or for their group.
+    waiting_runs: Long,
+    /// Jobs that wait for a worker.
+    waiting_jobs: Long,
     /// Claimed fires that have no run yet.
     pending_handoffs: Long,
     /// How long the oldest due schedule has waited to be claimed; null if none is waiting.
@@ -206,6 +211,7 @@ impl Metrics {
         now: DateTime<Utc>,
     ) -> std::result::Result<Self, StoreError> {
         let counts = overview::counts(store, &within).await?;
+        let queue = depths::waiting(store, &within, now.into()).await?;
         let scope = HealthScope { within, tag: None };
         let waiting = health::figures(store, &scope, now.into()).await?;
         let hour = (now - TimeDelta::hours(1)).into();
@@ -219,6 +225,8 @@ impl Metrics {
             active_schedules: counts.active,
             paused_schedules: counts.paused,
             live_runs: counts.live_runs.into(),
+            waiting_runs: queue.runs.into(),
+            waiting_jobs: queue.jobs.into(),
             pending_handoffs: waiting.pending_handoffs.into(),
             oldest_unclaimed_ms: waiting.oldest_unclaimed_ms.map(|ms| ms.max(0).into()),
             executions_per_minute: sums.ended() as f64 / 60.0,

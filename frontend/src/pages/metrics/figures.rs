@@ -37,7 +37,7 @@ pub(super) fn sums(stats: &RunStats, links: Links) -> AnyView {
     .into_any()
 }
 
-/// The queue and the last hour.
+/// The queues and the last hour.
 pub(super) fn now(metrics: &Metrics) -> AnyView {
     let waits = metrics.oldest_unclaimed_ms.map_or_else(
         || "nothing is waiting to be claimed".to_owned(),
@@ -49,15 +49,22 @@ pub(super) fn now(metrics: &Metrics) -> AnyView {
     let live = Route::Runs.narrowed(&[("state", "live")]);
     // A stuck fire may have been due long ago, so the link covers a week.
     let open = Route::Ledger.narrowed(&[("verdict", "open"), ("range", "7d")]);
+    let queue = Route::Runs.narrowed(&[("q", "state:queued,retrying")]);
+    let jobs = match metrics.waiting_jobs {
+        0 => "no job waits for a worker".to_owned(),
+        1 => "and 1 job without a worker".to_owned(),
+        jobs => format!("and {} jobs without a worker", count(jobs)),
+    };
     let rate = metrics.failed_executions_rate.map_or_else(
         || "none ended in the last hour".to_owned(),
         |rate| format!("{:.1} % of them failed", rate * 100.0),
     );
     let per_minute = format!("{:.1}", metrics.executions_per_minute);
     view! {
-        <dl class="figures figures-5" aria-label="Now">
+        <dl class="figures" aria-label="Now">
             {figure("Live runs", count(metrics.live_runs), if metrics.live_runs > 0 { "running" } else { "" }, "right now".to_owned(), Some(live))}
-            {figure("Queue", count(metrics.pending_handoffs), if metrics.pending_handoffs > 0 { "queued" } else { "" }, waits, Some(open))}
+            {figure("Queue", count(metrics.waiting_runs), if metrics.waiting_runs > 0 { "queued" } else { "" }, jobs, Some(queue))}
+            {figure("Fires without a run", count(metrics.pending_handoffs), if metrics.pending_handoffs > 0 { "queued" } else { "" }, waits, Some(open))}
             {figure("Runs a minute", per_minute, "", rate, None)}
             {figure("p95 duration", p95(metrics.durations), "", "in the last hour".to_owned(), None)}
             {figure("p95 lateness", p95(metrics.latenesses), "", "in the last hour".to_owned(), None)}

@@ -65,6 +65,7 @@ fn compared(stats: &NamespaceComparison, range: &[(&str, &str)]) -> AnyView {
         heading("p95", "number"),
         heading("Lateness", "wide"),
         heading("Late p95", "number"),
+        heading("Queue", "number wide"),
     ];
     let rows: Vec<_> = stats.namespaces.iter().map(|figures| row(stats, figures, range)).collect();
     let cut = stats.is_cut.then(|| {
@@ -106,6 +107,7 @@ fn row(stats: &NamespaceComparison, figures: &NamespaceFigures, range: &[(&str, 
             <td class="number">{time(total.p95_duration())}</td>
             <td class="wide">{trend(said("p95 lateness", SettledFigures::p95_lateness), &[latenesses])}</td>
             <td class="number">{time(total.p95_lateness())}</td>
+            <td class="number wide" title="Runs that waited, on average">{depth(total.waiting_runs())}</td>
         </tr>
     }
     .into_any()
@@ -126,6 +128,16 @@ fn counted(count: i64, href: String) -> AnyView {
 
 fn time(millis: Option<i64>) -> String {
     millis.map_or_else(|| "–".to_owned(), duration)
+}
+
+/// The average depth of a queue. One that was hardly ever there is not rounded to nothing.
+fn depth(average: Option<f64>) -> String {
+    match average {
+        None => "–".to_owned(),
+        Some(0.0) => "0".to_owned(),
+        Some(average) if average < 0.1 => "<0.1".to_owned(),
+        Some(average) => format!("{average:.1}"),
+    }
 }
 
 /// The runs of a namespace in words: `Runs that ended in billing: 1 200, of which 3 failed`.
@@ -177,6 +189,12 @@ mod tests {
             (5, Some(120), None)
         );
         assert_eq!(time(total.p95_lateness()), "–");
+    }
+
+    #[test]
+    fn a_depth_is_nothing_only_if_nothing_waited() {
+        let depths = [None, Some(0.0), Some(0.002), Some(0.1), Some(12.34)].map(depth);
+        assert_eq!(depths, ["–", "0", "<0.1", "0.1", "12.3"]);
     }
 
     #[test]

@@ -5,12 +5,15 @@
 //! the length of any period it is the average number that waited.
 
 use entity::{Timestamp, job};
-use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult, Value};
 use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::bulk::{Bulk, MAX_ROWS},
+    db::{
+        bulk::{Bulk, MAX_ROWS},
+        within::Within,
+    },
 };
 
 /// What waits in a namespace at one moment.
@@ -24,26 +27,61 @@ pub struct QueueDepth {
     pub jobs: i64,
 }
 
+/// What waits in several namespaces together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct WaitingCounts {
+    /// Number of runs that could start, and wait for a node or for their group.
+    pub runs: i64,
+    /// Number of jobs that wait for a worker.
+    pub jobs: i64,
+}
+
+/// The condition that a run waits at `$1`. All live states are listed, because otherwise the
+/// database would not use the partial index.
+const RUN_WAITS: &str = "run.state IN ('queued', 'running', 'retrying') \
+    AND run.state IN ('queued', 'retrying') AND run.available_at <= $1";
+
+/// The condition that a job waits at `$1`.
+fn job_waits() -> String {
+    format!("job.state = '{}' AND job.awaited_until > $1", job::State::Waiting.to_value())
+}
+
+/// What waits in the namespaces of a scope. Live runs are read one by one.
+pub async fn waiting(
+    store: &Store,
+    within: &Within,
+    now: Timestamp,
+) -> Result<WaitingCounts, StoreError> {
+    let mut values: Vec<Value> = vec![now.0.into()];
+    let only = within.compared(&mut values);
+    let only = only.map(|only| format!(" AND namespace_id {only}")).unwrap_or_default();
+    let days = store.dialect().live_runs("run.id", now);
+    let sql = format!(
+        "SELECT (SELECT count(*) FROM run WHERE {RUN_WAITS}{days}{only}) AS runs, \
+           (SELECT count(*) FROM job WHERE {}{only}) AS jobs",
+        job_waits()
+    );
+    let statement = store.dialect().statement(sql, values);
+    Ok(WaitingCounts::find_by_statement(statement).one(store.read()).await?.unwrap_or_default())
+}
+
 impl Store {
     /// What waits in each namespace. Namespaces in which nothing waits are left out.
     ///
     /// Live runs are read one by one, so call this rarely.
     pub async fn queue_depths(&self, now: Timestamp) -> Result<Vec<QueueDepth>, StoreError> {
         let days = self.dialect().live_runs("run.id", now);
-        let waiting = job::State::Waiting.to_value();
         let sql = format!(
             "SELECT namespace_id, CAST(sum(runs) AS bigint) AS runs, \
                CAST(sum(jobs) AS bigint) AS jobs \
              FROM (SELECT run.namespace_id AS namespace_id, count(*) AS runs, 0 AS jobs FROM run \
-                 WHERE run.state IN ('queued', 'running', 'retrying') \
-                   AND run.state IN ('queued', 'retrying') AND run.available_at <= $1{days} \
-                 GROUP BY run.namespace_id \
+                 WHERE {RUN_WAITS}{days} GROUP BY run.namespace_id \
                UNION ALL SELECT job.namespace_id, 0, count(*) FROM job \
-                 WHERE job.state = '{waiting}' AND job.awaited_until > $1 \
-                 GROUP BY job.namespace_id) waiting \
-             GROUP BY namespace_id ORDER BY namespace_id"
+                 WHERE {} GROUP BY job.namespace_id) waiting \
+             GROUP BY namespace_id ORDER BY namespace_id",
+            job_waits()
         );
-        let statement = self.dialect().statement(&sql, [now.0.into()]);
+        let statement = self.dialect().statement(sql, [now.0.into()]);
         Ok(QueueDepth::find_by_statement(statement).all(self.rounds()).await?)
     }
 

@@ -166,6 +166,14 @@ async fn a_chart_has_the_average_of_what_waited(database: TestDatabase) {
     assert_eq!(last(of_all, 4).await, json!([[10.0, 35.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]]));
     let of_one = json!({ "step": 300, "schedule": mine });
     assert_eq!(last(of_one, 1).await, json!([[null], [null]]));
+
+    // What waits now is counted by itself.
+    desk.trigger(&mine).await;
+    let query = "query($in: String) { metrics(namespace: $in) { waitingRuns waitingJobs } }";
+    for (namespace, runs) in [(json!("default"), 1), (json!("other"), 0), (Value::Null, 1)] {
+        let answer = desk.ask(query, json!({ "in": namespace })).await;
+        assert_eq!(answer["metrics"], json!({ "waitingRuns": runs, "waitingJobs": 0 }));
+    }
 }
 
 async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDatabase) {
