@@ -93,11 +93,17 @@ test("a deleted schedule is found in a list of its own and restored", async ({ p
   const row = page.getByTestId("schedule-row").filter({ hasText: "thrown-away" });
   await expect(row).toBeVisible();
 
+  // Other pages keep links to the schedule: its address says where it is once it is deleted.
+  const address = (await row.getByRole("link", { name: "thrown-away", exact: true }).getAttribute("href"))!;
   // Later, the schedule can be restored from the list of deleted schedules.
   await page.getByLabel("Choose thrown-away").click();
   await bar.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete 1 schedule" }).click();
   await expect(row).toHaveCount(0);
+  await page.goto(address);
+  await page.getByTestId("gone").getByRole("link", { name: "deleted schedules" }).click();
+  await expect(page).toHaveURL(/schedules\?deleted=yes/);
+  await page.goto("/schedules?q=name:thrown-away");
   await page.getByRole("link", { name: "Deleted", exact: true }).click();
   await expect(page).toHaveURL(/schedules\?deleted=yes/);
   await page.getByRole("button", { name: "Restore thrown-away" }).click();

@@ -50,7 +50,7 @@ use crate::{
     api,
     components::{AsyncView, Tab, is_id, live, tab_of, tabs, warning_list},
     data::{Feed, Load, use_feed, use_load},
-    model::ScheduleDetail,
+    model::{Code, ScheduleDetail},
     route::Route,
     state::{Address, use_address, use_session, use_title},
 };
@@ -113,7 +113,11 @@ fn Known(id: String) -> impl IntoView {
         changes.extend(OF_A_TAB.map(|other| (other, "")));
         address.with(&changes)
     };
+    let is_gone = Memo::new(move |_| {
+        load.loading.failure().is_some_and(|failure| failure.code == Code::NotFound)
+    });
     view! {
+        {live(move || if is_gone.get() { gone() } else { ().into_any() })}
         <AsyncView loading=load.loading what="the schedule">
             {header::header(load, session, actions)}
             {load.draw(|schedule| warning_list(schedule.row.timing.warnings.iter()))}
@@ -122,6 +126,18 @@ fn Known(id: String) -> impl IntoView {
         </AsyncView>
         {actions.dialogs()}
     }
+}
+
+/// Where a deleted schedule can be found. Runs, fires and alerts keep their links to it.
+fn gone() -> AnyView {
+    let href = Route::Schedules.narrowed(&[("deleted", "yes")]);
+    view! {
+        <p class="panel-note" data-testid="gone">
+            "If it was deleted within the last 7 days, it can be restored from the "
+            <a href=href>"deleted schedules"</a>"."
+        </p>
+    }
+    .into_any()
 }
 
 /// The choices of a filter as links, each with its value in the address and its words.
