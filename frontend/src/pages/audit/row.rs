@@ -75,16 +75,32 @@ fn place(event: &AuditEvent) -> Option<Route> {
     match (kind, action) {
         // A deleted object has no page.
         (_, "delete") => None,
+        // A run that repeats another one is an event of its schedule; `after` names the run.
+        ("run", _) => made_run(event).or_else(id).map(Route::Run),
         ("module", "deploy") => Some(Route::module(&event.subject)),
-        ("schedule" | "buffer", _) => id().map(Route::Schedule),
-        ("run", _) => id().map(Route::Run),
+        ("schedule" | "buffer" | "problem", _) => id().map(Route::Schedule),
         ("workflow", _) => id().map(Route::Workflow),
         ("backfill", _) => id().map(Route::Backfill),
         ("calendar", _) => id().map(Route::EditCalendar),
         ("alert_rule", _) => id().map(Route::EditAlertRule),
         ("maintenance", _) => id().map(Route::MaintenanceWindow),
+        ("group", _) => Some(Route::Groups),
+        ("secret", _) => Some(Route::Secrets),
+        ("token" | "session", _) => Some(Route::Tokens),
+        ("membership" | "user", _) => Some(Route::People),
+        ("namespace", _) => Some(Route::Namespaces),
+        ("node" | "worker_queue", _) => Some(Route::Cluster),
+        ("feed", _) => Some(Route::Feeds),
+        ("alert_channel", _) => Some(Route::AlertRules),
+        ("alert" | "notification", _) => Some(Route::Alerts),
+        ("health_budget", _) => Some(Route::Health),
         _ => None,
     }
+}
+
+/// The run that the change created.
+fn made_run(event: &AuditEvent) -> Option<String> {
+    event.after.as_ref()?.get("run")?.as_str().map(str::to_owned)
 }
 
 fn changed(differences: &[Difference]) -> AnyView {
@@ -121,4 +137,33 @@ fn changed(differences: &[Difference]) -> AnyView {
         </details>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn event(action: &str, after: Value) -> AuditEvent {
+        serde_json::from_value(json!({
+            "id": "e", "at": "2026-11-26T05:00:00Z", "actor": "ada", "source": "console",
+            "namespace": "default", "action": action, "subjectId": "an-id", "subject": "nightly",
+            "reason": null, "before": null, "after": after,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_change_leads_to_what_it_changed() {
+        let place = |action, after| place(&event(action, after));
+        let id = || "an-id".to_owned();
+        assert_eq!(place("schedule.pause", Value::Null), Some(Route::Schedule(id())));
+        assert_eq!(place("schedule.delete", Value::Null), None);
+        assert_eq!(place("run.cancel", Value::Null), Some(Route::Run(id())));
+        let made = json!({ "run": "new", "scheduledAt": "2026-11-26T05:00:00Z" });
+        assert_eq!(place("run.retry", made), Some(Route::Run("new".to_owned())));
+        assert_eq!(place("group.update", Value::Null), Some(Route::Groups));
+        assert_eq!(place("target.test", Value::Null), None);
+    }
 }
