@@ -133,9 +133,8 @@ fn Load() -> impl IntoView {
     });
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
-    // An address that was kept may name an hour that is over.
-    let named = Moment::parse(&untrack(|| address.query("hour")));
-    let chosen = RwSignal::new(named.filter(|at| at.later(HOUR_MS) > Moment::now()));
+    let in_address = Memo::new(move |_| named_hour(&address.query("hour")));
+    let chosen = RwSignal::new(in_address.get_untracked());
     Effect::new(move |before: Option<()>| {
         let hour = chosen.get().map(|at| at.to_rfc3339()).unwrap_or_default();
         if before.is_some() {
@@ -143,9 +142,8 @@ fn Load() -> impl IntoView {
         }
     });
     // A link such as "Week", and the browser's way back, change the address alone.
-    let in_address = Memo::new(move |_| address.query("hour"));
     Effect::new(move |before: Option<()>| {
-        let named = in_address.with(|hour| Moment::parse(hour));
+        let named = in_address.get();
         if before.is_some() && chosen.get_untracked() != named {
             chosen.set(named);
         }
@@ -222,6 +220,11 @@ fn Load() -> impl IntoView {
             <Bands days=days/>
         </div>
     }
+}
+
+/// The hour that an address names. An address that was kept may name one that is over.
+fn named_hour(text: &str) -> Option<Moment> {
+    Moment::parse(text).filter(|at| at.later(HOUR_MS) > Moment::now())
 }
 
 /// The choice of what is counted.
