@@ -58,6 +58,7 @@ mod m0049_maintenance_windows;
 mod m0050_more_feeds;
 mod m0051_deleted_namespaces;
 mod m0052_health_budgets;
+mod m0053_declared_health;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
 pub struct Migrator;
@@ -117,6 +118,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0050_more_feeds::Migration),
             Box::new(m0051_deleted_namespaces::Migration),
             Box::new(m0052_health_budgets::Migration),
+            Box::new(m0053_declared_health::Migration),
         ]
     }
 }

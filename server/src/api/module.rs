@@ -153,7 +153,8 @@ pub(crate) struct ModuleDrift {
 /// An object that differs from what its module declared.
 #[derive(SimpleObject)]
 pub(crate) struct DriftedThing {
-    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
+    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel`, `alert_rule`,
+    /// `health_budget` or `maintenance_window`.
     kind: String,
     name: String,
     /// Who decides whether the difference remains.

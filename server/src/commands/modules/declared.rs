@@ -9,11 +9,14 @@ use uuid::Uuid;
 
 use super::{
     difference::Pictured,
-    file::{CalendarEntry, ChannelEntry, File, RuleEntry, ScheduleEntry, TaskEntry, WorkflowEntry},
+    file::{
+        BudgetEntry, CalendarEntry, ChannelEntry, File, MaintenanceEntry, RuleEntry, ScheduleEntry,
+        TaskEntry, WorkflowEntry,
+    },
 };
 use crate::{
     access::Viewer,
-    commands::{CalendarSpec, CommandError, Commands, stored},
+    commands::{BudgetLimits, CalendarSpec, CommandError, Commands, stored},
     model::Definition,
     store::{DatabaseTransaction, modules},
 };
@@ -28,6 +31,8 @@ pub(super) struct Declared {
     pub(super) schedules: BTreeMap<String, Value>,
     pub(super) alert_channels: BTreeMap<String, Value>,
     pub(super) alert_rules: BTreeMap<String, Value>,
+    pub(super) health_budgets: BTreeMap<String, Value>,
+    pub(super) maintenance_windows: BTreeMap<String, Value>,
 }
 
 /// Checks whether the stored declarations of a module can be parsed.
@@ -66,6 +71,14 @@ impl Declared {
             .map(|(name, entry)| (name.clone(), channel(&entry.clone()).shown));
         let rules =
             file.alert_rules.iter().map(|(name, entry)| (name.clone(), rule(entry.clone()).shown));
+        let budgets = file
+            .health_budgets
+            .iter()
+            .map(|(tag, entry)| (tag.clone(), budget(&entry.limits()).shown));
+        let windows = file
+            .maintenance_windows
+            .iter()
+            .map(|(title, entry)| (title.clone(), window(entry.clone()).shown));
         Self {
             groups: groups.collect(),
             calendars: calendars.collect(),
@@ -73,6 +86,8 @@ impl Declared {
             schedules: schedules.collect(),
             alert_channels: channels.collect(),
             alert_rules: rules.collect(),
+            health_budgets: budgets.collect(),
+            maintenance_windows: windows.collect(),
         }
     }
 
@@ -91,6 +106,7 @@ impl Declared {
 pub(super) struct DeclaredNames {
     pub(super) schedules: Vec<String>,
     pub(super) calendars: Vec<String>,
+    pub(super) maintenance_windows: Vec<String>,
 }
 
 impl DeclaredNames {
@@ -98,6 +114,7 @@ impl DeclaredNames {
         Self {
             schedules: file.schedules.keys().cloned().collect(),
             calendars: file.calendars.keys().cloned().collect(),
+            maintenance_windows: file.maintenance_windows.keys().cloned().collect(),
         }
     }
 }
@@ -163,6 +180,14 @@ pub(super) fn channel(entry: &ChannelEntry) -> Pictured {
 }
 
 pub(super) fn rule(entry: RuleEntry) -> Pictured {
+    Pictured::open(json_of(&entry.usual()))
+}
+
+pub(super) fn budget(limits: &BudgetLimits) -> Pictured {
+    Pictured::open(json_of(&BudgetEntry::of(limits)))
+}
+
+pub(super) fn window(entry: MaintenanceEntry) -> Pictured {
     Pictured::open(json_of(&entry.usual()))
 }
 

@@ -5,7 +5,12 @@
 //! next deployment corrects them.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use entity::{alert_rule, module, schedule};
+use entity::{
+    alert_rule, health_budget,
+    maintenance_window::{self, State},
+    module, schedule,
+};
+use sea_orm::ActiveEnum;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -13,20 +18,21 @@ use super::{
     alerts,
     declared::{self, Declared, own_task},
     difference::{Pictured, between},
-    file::{ChannelEntry, ScheduleEntry},
+    file::{ChannelEntry, MaintenanceEntry, ScheduleEntry},
     plan::FieldChange,
 };
 use crate::{
     access::Permit,
     commands::{
-        CommandError, Commands,
+        BudgetLimits, CommandError, Commands, PlannedWindow,
         alerts::{MAX_CHANNELS, MAX_RULES},
         calendars::spec_of,
+        stored,
     },
     store::{
         DatabaseLink,
         alerts::{channels, rules},
-        calendars, groups, modules, schedules, workflows,
+        calendars, groups, health_budgets, maintenance, modules, schedules, workflows,
     },
     vault::MASK,
 };
@@ -45,7 +51,8 @@ pub struct Drift {
 /// An object that differs.
 #[derive(Clone, Debug)]
 pub struct Drifted {
-    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
+    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel`, `alert_rule`,
+    /// `health_budget` or `maintenance_window`.
     pub kind: &'static str,
     /// The object's name.
     pub name: String,
@@ -96,7 +103,9 @@ impl Commands {
             }
         }
         drifted.extend(self.drifted_alerts(read, namespace, name, &declared).await?);
-        let deployed = (deployed_by, deployed_at.utc());
+        let at = deployed_at.utc();
+        drifted.extend(self.drifted_health(read, namespace, name, &declared, at).await?);
+        let deployed = (deployed_by, at);
         Ok(Some(Drift { module: name.to_owned(), deployed, drifted }))
     }
 
@@ -169,6 +178,42 @@ impl Commands {
         Ok(found)
     }
 
+    /// What differs of the budgets and maintenance windows of a module that was deployed at this
+    /// time.
+    async fn drifted_health(
+        &self,
+        read: &DatabaseLink,
+        namespace: Uuid,
+        module: &str,
+        declared: &Declared,
+        deployed_at: DateTime<Utc>,
+    ) -> Result<Vec<Drifted>, CommandError> {
+        let mut found = Vec::new();
+        if !declared.health_budgets.is_empty() {
+            let rows = health_budgets::list(read, namespace).await?;
+            for (tag, entry) in &declared.health_budgets {
+                let is_it = |row: &&health_budget::Model| {
+                    row.tag == *tag && row.module.as_deref() == Some(module)
+                };
+                let row = rows.iter().find(is_it);
+                let now =
+                    row.map(|row| (declared::budget(&BudgetLimits::of(row)), row.updated_at.utc()));
+                found.extend(compared("health_budget", tag, entry, now));
+            }
+        }
+        if !declared.maintenance_windows.is_empty() {
+            let rows = maintenance::of_module(read, namespace, module).await?;
+            for (title, entry) in &declared.maintenance_windows {
+                let entry: MaintenanceEntry = stored::read(entry.clone(), || {
+                    format!("the module {module:?} as it was deployed")
+                })?;
+                let row = rows.iter().find(|row| row.title == *title);
+                found.extend(drifted_window(title, entry, row, deployed_at, self.clock.now()));
+            }
+        }
+        Ok(found)
+    }
+
     async fn drifted_schedule(
         &self,
         read: &DatabaseLink,
@@ -236,6 +281,40 @@ fn compared(
     let fields = between(&Pictured::open(declared.clone()), &Pictured::open(now.shown));
     let (name, side, at) = (name.to_owned(), DriftOwner::Module, Some(at));
     (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
+}
+
+/// What differs of a maintenance window. One that is over matches any declaration, and operators may
+/// cancel one.
+fn drifted_window(
+    title: &str,
+    entry: MaintenanceEntry,
+    row: Option<&maintenance_window::Model>,
+    deployed_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Option<Drifted> {
+    const KIND: &str = "maintenance_window";
+    let Some(row) = row else { return (entry.end > now).then(|| missing(KIND, title)) };
+    match row.state {
+        State::Ended => None,
+        State::Cancelled => {
+            let text = |state: State| Some(state.to_value());
+            let (before, after) = (text(State::Planned), text(State::Cancelled));
+            Some(Drifted {
+                kind: KIND,
+                name: title.to_owned(),
+                side: DriftOwner::Operators,
+                fields: vec![FieldChange { path: "state".to_owned(), before, after }],
+                by: row.cancelled_by.clone(),
+                at: row.cancelled_at.map(|at| at.utc()),
+                reason: row.cancel_reason.clone(),
+            })
+        }
+        State::Planned | State::Active => {
+            let entry = declared::window(entry.begun_like(row, deployed_at)).shown;
+            let there = declared::window(MaintenanceEntry::of(&PlannedWindow::of(row)));
+            compared(KIND, title, &entry, Some((there, row.planned_at.utc())))
+        }
+    }
 }
 
 /// The current mute of a rule, which files cannot declare.

@@ -23,6 +23,10 @@ pub enum DeclaredKind {
     Calendar,
     /// A concurrency group.
     Group,
+    /// A budget of a tag.
+    HealthBudget,
+    /// A maintenance window.
+    MaintenanceWindow,
     /// A workflow.
     Workflow,
     /// A schedule.
@@ -78,6 +82,8 @@ impl DeclaredKind {
             Self::AlertRule => "alert_rule",
             Self::Calendar => "calendar",
             Self::Group => "concurrency_group",
+            Self::HealthBudget => "health_budget",
+            Self::MaintenanceWindow => "maintenance_window",
             Self::Workflow => "workflow",
             Self::Schedule => "schedule",
         }

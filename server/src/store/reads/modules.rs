@@ -25,14 +25,18 @@ pub struct Module {
 /// The key of a row in a page: the module's name and the namespace's key.
 pub type Key = (String, Uuid);
 
-/// The tables of objects that a module can declare, and whether deleted objects stay in the table.
-const TABLES: [(&str, bool); 6] = [
-    ("schedule", true),
-    ("workflow", true),
-    ("calendar", true),
-    ("concurrency_group", false),
-    ("alert_channel", false),
-    ("alert_rule", false),
+/// The tables of objects that a module can declare, each with its column of the last change and the
+/// condition of rows that count.
+const TABLES: [(&str, &str, &str); 8] = [
+    ("schedule", "updated_at", "AND deleted_at IS NULL"),
+    ("workflow", "updated_at", "AND deleted_at IS NULL"),
+    ("calendar", "updated_at", "AND deleted_at IS NULL"),
+    ("concurrency_group", "updated_at", ""),
+    ("alert_channel", "updated_at", ""),
+    ("alert_rule", "updated_at", ""),
+    ("health_budget", "updated_at", ""),
+    // Windows that are over stay in the table, as history.
+    ("maintenance_window", "planned_at", "AND state IN ('planned', 'active')"),
 ];
 
 /// A page of modules, sorted by name. It can only be read forward.
@@ -74,13 +78,12 @@ fn counting(store: &Store, within: &Within) -> Statement {
 /// It must come first in a statement, because SQLite numbers values in the order of the text.
 fn declared(within: &Within) -> (String, Vec<Value>) {
     let (lies_within, values) = lies_within(within);
-    let of = |(table, is_kept): (&str, bool)| {
-        let lives = if is_kept { "AND deleted_at IS NULL" } else { "" };
+    let of = |(table, changed_at, lives): (&str, &str, &str)| {
         let one = |counted: &str| u8::from(table == counted);
         let (schedules, workflows) = (one("schedule"), one("workflow"));
         format!(
             "SELECT namespace_id, module AS name, {schedules} AS schedules, \
-               {workflows} AS workflows, updated_at AS changed_at \
+               {workflows} AS workflows, {changed_at} AS changed_at \
              FROM {table} WHERE {lies_within} AND module IS NOT NULL {lives}"
         )
     };

@@ -26,6 +26,7 @@ mod following_work;
 mod foreseeing;
 mod grouping;
 mod health;
+mod health_as_code;
 mod identified;
 mod ledger;
 mod ledger_check;
