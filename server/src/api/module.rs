@@ -145,6 +145,9 @@ pub(crate) struct ModuleDrift {
     deployed_by: String,
     /// When it was last deployed.
     deployed_at: Instant,
+    /// Identifies these differences: `adoptModuleDrift` and `revertModuleDrift` settle only those
+    /// that the caller has seen.
+    digest: String,
     /// The objects that differ; empty if all match their declarations.
     #[graphql(complexity = "DECLARED * child_complexity")]
     drifted: Vec<DriftedThing>,
@@ -182,6 +185,7 @@ pub(crate) enum DriftSide {
 
 impl From<commands::Drift> for ModuleDrift {
     fn from(drift: commands::Drift) -> Self {
+        let digest = drift.digest();
         let (deployed_by, deployed_at) = drift.deployed;
         let thing = |one: commands::Drifted| DriftedThing {
             kind: one.kind.to_owned(),
@@ -196,6 +200,7 @@ impl From<commands::Drift> for ModuleDrift {
             module: drift.module,
             deployed_by,
             deployed_at: deployed_at.into(),
+            digest,
             drifted: drift.drifted.into_iter().map(thing).collect(),
         }
     }

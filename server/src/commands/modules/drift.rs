@@ -6,7 +6,9 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use entity::{alert_rule, module, schedule};
-use serde_json::Value;
+use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
@@ -24,7 +26,6 @@ use crate::{
         calendars::spec_of,
     },
     store::{
-        DatabaseLink,
         alerts::{channels, rules},
         calendars, groups, modules, schedules, workflows,
     },
@@ -40,6 +41,17 @@ pub struct Drift {
     pub deployed: (String, DateTime<Utc>),
     /// The objects that differ.
     pub drifted: Vec<Drifted>,
+}
+
+impl Drift {
+    /// A digest of the differences. Adopting and reverting take it, so that they settle only what
+    /// the caller has seen.
+    pub fn digest(&self) -> String {
+        let told = |one: &Drifted| json!([one.kind, one.name, one.fields]);
+        let told: Vec<Value> = self.drifted.iter().map(told).collect();
+        let deployed = self.deployed.1.to_rfc3339();
+        format!("{:x}", Sha256::digest(json!([deployed, told]).to_string()))
+    }
 }
 
 /// An object that differs.
@@ -59,6 +71,21 @@ pub struct Drifted {
     pub at: Option<DateTime<Utc>>,
     /// The stated reason, if one was required.
     pub reason: Option<String>,
+    /// The object's key, if operators can change it although a module declares it.
+    pub(super) id: Option<Uuid>,
+    /// The object as it is.
+    pub(super) current: Current,
+}
+
+/// An object as it is, in the spelling of a module's file.
+#[derive(Clone, Debug)]
+pub(super) enum Current {
+    /// The whole object, as a file would declare it.
+    Entry(Value),
+    /// The object no longer exists.
+    Gone,
+    /// A mute, which no file can declare.
+    Muted,
 }
 
 /// Who decides whether a difference remains.
@@ -81,10 +108,21 @@ impl Commands {
         let read = self.store.read();
         let namespace = self.namespace(read, permit, namespace).await?;
         let Some(row) = modules::find(read, namespace, name).await? else { return Ok(None) };
-        let module::Model { declared, deployed_by, deployed_at, .. } = row;
-        let declared = Declared::stored(declared, name)?;
-        let mut drifted = self.drifted_shared(read, namespace, name, &declared).await?;
-        let rows = schedules::of_module(read, namespace, name).await?;
+        Ok(Some(self.drift_of(read, permit, row).await?.0))
+    }
+
+    /// The drift of a module, with its declaration.
+    pub(super) async fn drift_of<C: ConnectionTrait>(
+        &self,
+        read: &C,
+        permit: Permit<'_>,
+        row: module::Model,
+    ) -> Result<(Drift, Declared), CommandError> {
+        let module::Model { namespace_id: namespace, name, declared, deployed_by, deployed_at } =
+            row;
+        let declared = Declared::stored(declared, &name)?;
+        let mut drifted = self.drifted_shared(read, namespace, &name, &declared).await?;
+        let rows = schedules::of_module(read, namespace, &name).await?;
         let is_open = permit.who().sees_payloads(namespace);
         for (schedule, entry) in &declared.schedules {
             match rows.iter().find(|row| row.name == *schedule) {
@@ -95,14 +133,14 @@ impl Commands {
                 None => drifted.push(missing("schedule", schedule)),
             }
         }
-        drifted.extend(self.drifted_alerts(read, namespace, name, &declared).await?);
-        let deployed = (deployed_by, deployed_at.utc());
-        Ok(Some(Drift { module: name.to_owned(), deployed, drifted }))
+        drifted.extend(self.drifted_alerts(read, namespace, &name, &declared).await?);
+        let drift = Drift { module: name, deployed: (deployed_by, deployed_at.utc()), drifted };
+        Ok((drift, declared))
     }
 
-    async fn drifted_shared(
+    async fn drifted_shared<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -136,9 +174,9 @@ impl Commands {
         Ok(found)
     }
 
-    async fn drifted_alerts(
+    async fn drifted_alerts<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -169,9 +207,9 @@ impl Commands {
         Ok(found)
     }
 
-    async fn drifted_schedule(
+    async fn drifted_schedule<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         row: &schedule::Model,
         declared: &Value,
         is_open: bool,
@@ -183,12 +221,14 @@ impl Commands {
             // task.
             if declared.get("task").is_some() && workflow.name == row.name {
                 entry.task = own_task(&self.definition_of(read, &workflow).await?);
-            } else {
+            }
+            if entry.task.is_none() {
                 entry.workflow = Some(workflow.name);
             }
         }
         let before = pictured(declared.clone(), is_open);
-        let now = pictured(declared::schedule(entry).shown, is_open);
+        let shown = declared::schedule(entry).shown;
+        let now = pictured(shown.clone(), is_open);
         let is_theirs = |field: &FieldChange| matches!(&*field.path, "paused" | "note");
         let (theirs, ours): (Vec<_>, Vec<_>) =
             between(&before, &now).into_iter().partition(is_theirs);
@@ -204,13 +244,31 @@ impl Commands {
                 let (by, at) = changed.clone().unzip();
                 (by, at, None)
             };
-            let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Operators);
-            found.push(Drifted { kind, name, side, fields: vec![field], by, at, reason });
+            found.push(Drifted {
+                kind: "schedule",
+                name: row.name.clone(),
+                side: DriftOwner::Operators,
+                fields: vec![field],
+                by,
+                at,
+                reason,
+                id: Some(row.id),
+                current: Current::Entry(shown.clone()),
+            });
         }
         if !ours.is_empty() {
             let (by, at) = changed.unzip();
-            let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Module);
-            found.push(Drifted { kind, name, side, fields: ours, by, at, reason: None });
+            found.push(Drifted {
+                kind: "schedule",
+                name: row.name.clone(),
+                side: DriftOwner::Module,
+                fields: ours,
+                by,
+                at,
+                reason: None,
+                id: Some(row.id),
+                current: Current::Entry(shown),
+            });
         }
         Ok(found)
     }
@@ -233,9 +291,19 @@ fn compared(
 ) -> Option<Drifted> {
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
     // The stored declaration contains no secrets, so masked values are compared.
+    let current = Current::Entry(now.shown.clone());
     let fields = between(&Pictured::open(declared.clone()), &Pictured::open(now.shown));
-    let (name, side, at) = (name.to_owned(), DriftOwner::Module, Some(at));
-    (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
+    (!fields.is_empty()).then(|| Drifted {
+        kind,
+        name: name.to_owned(),
+        side: DriftOwner::Module,
+        fields,
+        by: None,
+        at: Some(at),
+        reason: None,
+        id: None,
+        current,
+    })
 }
 
 /// The current mute of a rule, which files cannot declare.
@@ -250,12 +318,23 @@ fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
         by: row.muted_by.clone(),
         at: None,
         reason: row.muted_reason.clone(),
+        id: Some(row.id),
+        current: Current::Muted,
     })
 }
 
 fn missing(kind: &'static str, name: &str) -> Drifted {
     let gone =
         FieldChange { path: String::new(), before: Some("declared".to_owned()), after: None };
-    let (name, side) = (name.to_owned(), DriftOwner::Module);
-    Drifted { kind, name, side, fields: vec![gone], by: None, at: None, reason: None }
+    Drifted {
+        kind,
+        name: name.to_owned(),
+        side: DriftOwner::Module,
+        fields: vec![gone],
+        by: None,
+        at: None,
+        reason: None,
+        id: None,
+        current: Current::Gone,
+    }
 }
