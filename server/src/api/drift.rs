@@ -78,6 +78,8 @@ impl OrderingDrift {
 /// What became of a module's drift.
 #[derive(SimpleObject)]
 pub(crate) struct ModuleDriftPayload {
+    /// The module's name.
+    module: String,
     /// The number of differences that were settled.
     settled: u64,
     /// What differs now; null if the module declares nothing any more.
@@ -88,6 +90,7 @@ impl ModuleDriftPayload {
     async fn of(cx: &Context<'_>, settled: usize, namespace: &str, name: &str) -> Result<Self> {
         let right = cx.viewer()?;
         let drift = cx.commands().drift(right.permit(), namespace, name).await?;
-        Ok(Self { settled: settled as u64, drift: drift.map(Into::into) })
+        let (module, settled) = (name.to_owned(), settled as u64);
+        Ok(Self { module, settled, drift: drift.map(Into::into) })
     }
 }

@@ -1,10 +1,11 @@
 //! Modules: files that declare schedules and the objects that these need.
 //!
 //! - `deploy`: a file, its plan, its deployment
-//! - `detail`: one module, with the differences from its declaration
+//! - `detail`: one module, with the differences from its declaration; `settlement`: adopting or reverting them
 
 mod deploy;
 mod detail;
+mod settlement;
 
 pub(crate) use deploy::DeployModule;
 pub(crate) use detail::Module;
