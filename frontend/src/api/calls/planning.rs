@@ -304,8 +304,14 @@ pub(crate) fn plan(source: String, prune: bool, adopt: bool) -> Ask<Plan> {
 }
 
 /// Deploys a module file; returns the module's name.
-pub(crate) fn deploy(source: String, prune: bool, adopt: bool, key: String) -> Ask<String> {
-    let (reason, key) = (None, Some(key));
+pub(crate) fn deploy(
+    source: String,
+    prune: bool,
+    adopt: bool,
+    reason: Option<String>,
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
     Ask::new::<DeployModule>(deploy_module::Variables { source, prune, adopt, reason, key })
 }
 
