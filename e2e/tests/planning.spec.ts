@@ -296,6 +296,9 @@ test("the busiest hour and its collisions are found without what starts each min
   await expect(collisions).toHaveCount(1);
   await expect(collisions).toContainText("pair-a");
   await expect(collisions).not.toContainText("often");
+  // A schedule that a module declares has no form in which it could be moved.
+  await expect(collisions).toContainText("declared by load");
+  await expect(collisions.getByRole("link", { name: /^Spread/ })).toHaveCount(0);
 
   const without = frequent.getByRole("button", { name: "Without frequent ones" });
   await expect(without).toHaveAttribute("aria-pressed", "true");
