@@ -151,7 +151,7 @@ const PAGES: [string, Opened[]][] = [
   ["/calendars", [{ button: "Delete", dialog: "Delete calendar", row: { list: "calendar-row", of: "dialog-calendar" } }]],
   ["/modules", [{ button: "Export all", dialog: "Export" }]],
   [
-    "/modules/dialog-drift",
+    "/modules/named/dialog-drift",
     [
       { button: "Adopt", dialog: "Adopt the drift" },
       { button: "Revert", dialog: "Revert the drift" },

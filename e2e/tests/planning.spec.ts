@@ -255,7 +255,7 @@ test("what operators changed of a module is reverted or adopted after a dialog h
   deploy(server, "tide", `module: tide\nnamespace: tides\nschedules:\n  ${nightly}\n`);
   const pause = () => server.cli(["pause", "tide-nightly", "--namespace", "tides", "--reason", "stock-taking"]);
   pause();
-  await page.goto("/ns/tides/modules/tide");
+  await page.goto("/ns/tides/modules/named/tide");
   await signIn(page, admin);
   const main = page.getByRole("main");
   await expect(page.getByTestId("drift-row")).toContainText("stock-taking");
