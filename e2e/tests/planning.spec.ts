@@ -259,6 +259,7 @@ test("what operators changed of a module is reverted or adopted after a dialog h
   await signIn(page, admin);
   const main = page.getByRole("main");
   await expect(page.getByTestId("drift-row")).toContainText("stock-taking");
+  await hasNoViolations(page, "a module that drifted");
   await main.getByRole("button", { name: "Revert", exact: true }).click();
   const revert = page.getByRole("dialog", { name: "Revert the drift" });
   await expect(revert.getByTestId("settled")).toContainText("paused true → nothing");
