@@ -253,9 +253,15 @@ pub(crate) fn read_workflow(
     Ask::new::<ReadWorkflow>(read_workflow::Variables { text, workflow_id, namespace })
 }
 
-pub(crate) fn modules(namespace: String, place: Place, size: usize) -> Ask<Page<Module>> {
+/// The modules; with `text`, those whose names contain it.
+pub(crate) fn modules(
+    namespace: String,
+    text: Option<String>,
+    place: Place,
+    size: usize,
+) -> Ask<Page<Module>> {
     let (namespace, (first, after)) = (within(namespace), place.forward(size));
-    Ask::new::<Modules>(modules::Variables { namespace, first, after })
+    Ask::new::<Modules>(modules::Variables { namespace, text, first, after })
 }
 
 pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {

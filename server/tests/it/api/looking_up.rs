@@ -33,6 +33,18 @@ async fn modules_are_listed_by_name(database: TestDatabase) {
     let second = desk.ask(query, json!({ "after": first["pageInfo"]["endCursor"] })).await;
     assert_eq!(second["modules"]["nodes"][0]["name"], "mail");
     assert_eq!(second["modules"]["pageInfo"]["hasNextPage"], false);
+
+    let query = "query($text: String) { modules(text: $text) { totalCount nodes { name } } }";
+    for (text, expected) in
+        [("AI", &["mail"][..]), ("il", &["billing", "mail"][..]), ("_", &[][..])]
+    {
+        let found = desk.ask(query, json!({ "text": text })).await["modules"].take();
+        let names = found["nodes"].as_array().unwrap().iter().map(|module| &module["name"]);
+        assert_eq!(names.collect::<Vec<_>>(), expected, "{text}");
+        assert_eq!(found["totalCount"], expected.len(), "{text}");
+    }
+    let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
+    assert_eq!(error["extensions"]["field"], "text");
 }
 
 async fn users_are_found_by_a_part_of_their_names(database: TestDatabase) {
