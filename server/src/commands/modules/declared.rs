@@ -95,6 +95,25 @@ impl Declared {
         *self == Self::default()
     }
 
+    /// The file that declares the same, with secrets masked.
+    pub(super) fn file(&self, module: &str, namespace: &str) -> Result<File, CommandError> {
+        let mut file = json!(self);
+        file["module"] = module.into();
+        file["namespace"] = namespace.into();
+        if let Some(groups) = file["groups"].as_object_mut() {
+            for group in groups.values_mut() {
+                *group = group["limit"].take();
+            }
+        }
+        stored::read(file, || format!("the module {module:?} as it was deployed"))
+    }
+
+    /// Whether the file declares the schedule as paused.
+    pub(super) fn is_paused(&self, schedule: &str) -> bool {
+        let entry = self.schedules.get(schedule);
+        entry.is_some_and(|entry| entry.get("paused").and_then(Value::as_bool) == Some(true))
+    }
+
     /// The note that the file gave the schedule.
     pub(super) fn note(&self, schedule: &str) -> Option<&str> {
         let entry = self.schedules.get(schedule)?;

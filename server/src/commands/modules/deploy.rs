@@ -93,6 +93,17 @@ impl Commands {
             return Ok(earlier);
         }
         let file = File::read(source.text, source.format)?;
+        self.deploy_file(right, file, source, call).await
+    }
+
+    /// Makes the tables match a file that was read.
+    pub(super) async fn deploy_file(
+        &self,
+        right: &Editor,
+        file: File,
+        source: DeploymentSource<'_>,
+        call: &Call,
+    ) -> Result<Deployment, CommandError> {
         check::name("module", &file.module)?;
         check::optional_reason(source.reason)?;
         within_bounds(&file)?;

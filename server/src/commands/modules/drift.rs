@@ -10,8 +10,9 @@ use entity::{
     maintenance_window::{self, State},
     module, schedule,
 };
-use sea_orm::ActiveEnum;
-use serde_json::Value;
+use sea_orm::{ActiveEnum, ConnectionTrait};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
@@ -30,7 +31,6 @@ use crate::{
         stored,
     },
     store::{
-        DatabaseLink,
         alerts::{channels, rules},
         calendars, groups, health_budgets, maintenance, modules, schedules, workflows,
     },
@@ -46,6 +46,17 @@ pub struct Drift {
     pub deployed: (String, DateTime<Utc>),
     /// The objects that differ.
     pub drifted: Vec<Drifted>,
+}
+
+impl Drift {
+    /// A digest of the differences. Adopting and reverting take it, so that they settle only what
+    /// the caller has seen.
+    pub fn digest(&self) -> String {
+        let told = |one: &Drifted| json!([one.kind, one.name, one.fields]);
+        let told: Vec<Value> = self.drifted.iter().map(told).collect();
+        let deployed = self.deployed.1.to_rfc3339();
+        format!("{:x}", Sha256::digest(json!([deployed, told]).to_string()))
+    }
 }
 
 /// An object that differs.
@@ -66,6 +77,21 @@ pub struct Drifted {
     pub at: Option<DateTime<Utc>>,
     /// The stated reason, if one was required.
     pub reason: Option<String>,
+    /// The object's key, if operators can change it although a module declares it.
+    pub(super) id: Option<Uuid>,
+    /// The object as it is.
+    pub(super) current: Current,
+}
+
+/// An object as it is, in the spelling of a module's file.
+#[derive(Clone, Debug)]
+pub(super) enum Current {
+    /// The whole object, as a file would declare it.
+    Entry(Value),
+    /// The object no longer exists.
+    Gone,
+    /// A mute, which no file can declare.
+    Muted,
 }
 
 /// Who decides whether a difference remains.
@@ -88,10 +114,21 @@ impl Commands {
         let read = self.store.read();
         let namespace = self.namespace(read, permit, namespace).await?;
         let Some(row) = modules::find(read, namespace, name).await? else { return Ok(None) };
-        let module::Model { declared, deployed_by, deployed_at, .. } = row;
-        let declared = Declared::stored(declared, name)?;
-        let mut drifted = self.drifted_shared(read, namespace, name, &declared).await?;
-        let rows = schedules::of_module(read, namespace, name).await?;
+        Ok(Some(self.drift_of(read, permit, row).await?.0))
+    }
+
+    /// The drift of a module, with its declaration.
+    pub(super) async fn drift_of<C: ConnectionTrait>(
+        &self,
+        read: &C,
+        permit: Permit<'_>,
+        row: module::Model,
+    ) -> Result<(Drift, Declared), CommandError> {
+        let module::Model { namespace_id: namespace, name, declared, deployed_by, deployed_at } =
+            row;
+        let declared = Declared::stored(declared, &name)?;
+        let mut drifted = self.drifted_shared(read, namespace, &name, &declared).await?;
+        let rows = schedules::of_module(read, namespace, &name).await?;
         let is_open = permit.who().sees_payloads(namespace);
         for (schedule, entry) in &declared.schedules {
             match rows.iter().find(|row| row.name == *schedule) {
@@ -102,16 +139,15 @@ impl Commands {
                 None => drifted.push(missing("schedule", schedule)),
             }
         }
-        drifted.extend(self.drifted_alerts(read, namespace, name, &declared).await?);
+        drifted.extend(self.drifted_alerts(read, namespace, &name, &declared).await?);
         let at = deployed_at.utc();
-        drifted.extend(self.drifted_health(read, namespace, name, &declared, at).await?);
-        let deployed = (deployed_by, at);
-        Ok(Some(Drift { module: name.to_owned(), deployed, drifted }))
+        drifted.extend(self.drifted_health(read, namespace, &name, &declared, at).await?);
+        Ok((Drift { module: name, deployed: (deployed_by, at), drifted }, declared))
     }
 
-    async fn drifted_shared(
+    async fn drifted_shared<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -145,9 +181,9 @@ impl Commands {
         Ok(found)
     }
 
-    async fn drifted_alerts(
+    async fn drifted_alerts<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -180,9 +216,9 @@ impl Commands {
 
     /// What differs of the budgets and maintenance windows of a module that was deployed at this
     /// time.
-    async fn drifted_health(
+    async fn drifted_health<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -214,9 +250,9 @@ impl Commands {
         Ok(found)
     }
 
-    async fn drifted_schedule(
+    async fn drifted_schedule<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         row: &schedule::Model,
         declared: &Value,
         is_open: bool,
@@ -228,12 +264,14 @@ impl Commands {
             // task.
             if declared.get("task").is_some() && workflow.name == row.name {
                 entry.task = own_task(&self.definition_of(read, &workflow).await?);
-            } else {
+            }
+            if entry.task.is_none() {
                 entry.workflow = Some(workflow.name);
             }
         }
         let before = pictured(declared.clone(), is_open);
-        let now = pictured(declared::schedule(entry).shown, is_open);
+        let shown = declared::schedule(entry).shown;
+        let now = pictured(shown.clone(), is_open);
         let is_theirs = |field: &FieldChange| matches!(&*field.path, "paused" | "note");
         let (theirs, ours): (Vec<_>, Vec<_>) =
             between(&before, &now).into_iter().partition(is_theirs);
@@ -249,13 +287,31 @@ impl Commands {
                 let (by, at) = changed.clone().unzip();
                 (by, at, None)
             };
-            let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Operators);
-            found.push(Drifted { kind, name, side, fields: vec![field], by, at, reason });
+            found.push(Drifted {
+                kind: "schedule",
+                name: row.name.clone(),
+                side: DriftOwner::Operators,
+                fields: vec![field],
+                by,
+                at,
+                reason,
+                id: Some(row.id),
+                current: Current::Entry(shown.clone()),
+            });
         }
         if !ours.is_empty() {
             let (by, at) = changed.unzip();
-            let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Module);
-            found.push(Drifted { kind, name, side, fields: ours, by, at, reason: None });
+            found.push(Drifted {
+                kind: "schedule",
+                name: row.name.clone(),
+                side: DriftOwner::Module,
+                fields: ours,
+                by,
+                at,
+                reason: None,
+                id: Some(row.id),
+                current: Current::Entry(shown),
+            });
         }
         Ok(found)
     }
@@ -278,9 +334,19 @@ fn compared(
 ) -> Option<Drifted> {
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
     // The stored declaration contains no secrets, so masked values are compared.
+    let current = Current::Entry(now.shown.clone());
     let fields = between(&Pictured::open(declared.clone()), &Pictured::open(now.shown));
-    let (name, side, at) = (name.to_owned(), DriftOwner::Module, Some(at));
-    (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
+    (!fields.is_empty()).then(|| Drifted {
+        kind,
+        name: name.to_owned(),
+        side: DriftOwner::Module,
+        fields,
+        by: None,
+        at: Some(at),
+        reason: None,
+        id: None,
+        current,
+    })
 }
 
 /// What differs of a maintenance window. One that is over matches any declaration, and operators may
@@ -307,6 +373,8 @@ fn drifted_window(
                 by: row.cancelled_by.clone(),
                 at: row.cancelled_at.map(|at| at.utc()),
                 reason: row.cancel_reason.clone(),
+                id: None,
+                current: Current::Gone,
             })
         }
         State::Planned | State::Active => {
@@ -329,12 +397,23 @@ fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
         by: row.muted_by.clone(),
         at: None,
         reason: row.muted_reason.clone(),
+        id: Some(row.id),
+        current: Current::Muted,
     })
 }
 
 fn missing(kind: &'static str, name: &str) -> Drifted {
     let gone =
         FieldChange { path: String::new(), before: Some("declared".to_owned()), after: None };
-    let (name, side) = (name.to_owned(), DriftOwner::Module);
-    Drifted { kind, name, side, fields: vec![gone], by: None, at: None, reason: None }
+    Drifted {
+        kind,
+        name: name.to_owned(),
+        side: DriftOwner::Module,
+        fields: vec![gone],
+        by: None,
+        at: None,
+        reason: None,
+        id: None,
+        current: Current::Gone,
+    }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use entity::maintenance_window::{ActiveModel, Model, State};
 use sea_orm::Set;
+use uuid::Uuid;
 
 use super::{
     declared,
@@ -48,6 +49,22 @@ impl Commands {
             changes.push(declared.map_err(|error| inside(error, &place))?);
         }
         Ok(changes)
+    }
+
+    /// Lets the module plan again the windows that operators have cancelled.
+    pub(super) async fn forget_cancelled_windows(
+        &self,
+        namespace: Uuid,
+        module: &str,
+    ) -> Result<(), CommandError> {
+        let tx = self.store.begin().await?;
+        for row in maintenance::lock_declared(&tx, namespace, module, &[]).await? {
+            if row.state == State::Cancelled {
+                release(&tx, &row).await?;
+            }
+        }
+        self.store.commit(tx).await?;
+        Ok(())
     }
 
     async fn declare_window(

@@ -15,7 +15,8 @@
 //!   `budgets`: budgets of tags; `maintenance`: maintenance windows
 //! - `plan`: the reported changes; `difference`: key by key; `effect`: the fires; `outlook`: what the
 //!   effect is computed from
-//! - `declared`: what a module declared when it was last deployed; `drift`: what differs since
+//! - `declared`: what a module declared when it was last deployed; `drift`: what differs since;
+//!   `settlement`: adopting or reverting what differs
 //! - `export`: from the tables to files
 //! - `lint`: checks that need no server
 //! - `notes`: the operators' notes on a schedule
@@ -39,6 +40,7 @@ mod notes;
 mod outlook;
 mod plan;
 mod prune;
+mod settlement;
 mod workflow_text;
 
 #[cfg(test)]
@@ -52,4 +54,5 @@ pub(crate) use effect::{ScheduleOutlook, effect_of_edit, instants};
 pub use export::{ExportRequest as WantedExport, Exported};
 pub use file::{FileFormat, schema};
 pub use plan::{Deployment, FieldChange, ObjectChange, PlanAction};
+pub use settlement::{DriftOrder, SettledDrift};
 pub use workflow_text::{TextProblem, WorkflowReading, WorkflowSource};

@@ -5,7 +5,7 @@ use entity::{
     module::{ActiveModel, Column, Entity, Model},
 };
 use sea_orm::{
-    ConnectionTrait, EntityTrait, Set,
+    ConnectionTrait, EntityTrait, QuerySelect, Set,
     sea_query::{Expr, ExprTrait, OnConflict, Query},
 };
 use uuid::Uuid;
@@ -40,6 +40,15 @@ pub async fn find<C: ConnectionTrait>(
     name: &str,
 ) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id((namespace, name.to_owned())).one(connection).await?)
+}
+
+/// The module, as it was last deployed, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id((namespace, name.to_owned())).lock_exclusive().one(tx).await?)
 }
 
 /// Stores the current declaration of the module.

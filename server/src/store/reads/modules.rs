@@ -5,7 +5,7 @@ use sea_orm::{FromQueryResult, Statement, Value};
 use uuid::Uuid;
 
 use super::within::Within;
-use crate::store::{MAX_TOTAL, Page, PageWindow, Store, StoreError, Total};
+use crate::store::{MAX_TOTAL, Page, PageWindow, Store, StoreError, Total, db::names::containing};
 
 /// A module that has declared at least one object which still exists.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
@@ -39,36 +39,43 @@ const TABLES: [(&str, &str, &str); 8] = [
     ("maintenance_window", "planned_at", "AND state IN ('planned', 'active')"),
 ];
 
-/// A page of modules, sorted by name. It can only be read forward.
+/// A page of modules, sorted by name. With `text`, only those whose names contain it, ignoring case.
+/// It can only be read forward.
 pub async fn page(
     store: &Store,
     within: &Within,
+    text: Option<&str>,
     window: &PageWindow<Key>,
 ) -> Result<Page<Module>, StoreError> {
     let (name, namespace) = window.after.clone().unwrap_or_default();
     let reach = i64::try_from(window.reach()).unwrap_or(i64::MAX);
     let (declared, mut values) = declared(within);
-    let [name_at, namespace_at, reach_at] = [1, 2, 3].map(|place| values.len() + place);
-    values.extend([name.into(), namespace.into(), reach.into()]);
+    let [name_at, namespace_at] = [1, 2].map(|place| values.len() + place);
+    values.extend([name.into(), namespace.into()]);
+    let is_named = named(text, &mut values);
+    values.push(reach.into());
+    let reach_at = values.len();
     let sql = format!(
         "SELECT namespace_id, name, CAST(sum(schedules) AS bigint) AS schedules, \
            CAST(sum(workflows) AS bigint) AS workflows, max(changed_at) AS changed_at \
          FROM ({declared}) AS declared \
-         WHERE name > ${name_at} OR (name = ${name_at} AND namespace_id > ${namespace_at}) \
+         WHERE (name > ${name_at} OR (name = ${name_at} AND namespace_id > ${namespace_at})) \
+           AND {is_named} \
          GROUP BY name, namespace_id ORDER BY name, namespace_id LIMIT ${reach_at}"
     );
     let statement = store.dialect().statement(sql, values);
     let rows = Module::find_by_statement(statement).all(store.read()).await?;
-    Ok(window.page(rows).counted(|| Total::Asked(Box::new(counting(store, within)))))
+    Ok(window.page(rows).counted(|| Total::Asked(Box::new(counting(store, within, text)))))
 }
 
 /// The statement that counts the modules of the list.
-fn counting(store: &Store, within: &Within) -> Statement {
+fn counting(store: &Store, within: &Within, text: Option<&str>) -> Statement {
     let (declared, mut values) = declared(within);
+    let is_named = named(text, &mut values);
     values.push(i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX).into());
     let sql = format!(
         "SELECT count(*) AS rows FROM (SELECT name FROM ({declared}) AS declared \
-         GROUP BY name, namespace_id LIMIT ${}) AS modules",
+         WHERE {is_named} GROUP BY name, namespace_id LIMIT ${}) AS modules",
         values.len()
     );
     store.dialect().statement(sql, values)
@@ -88,6 +95,13 @@ fn declared(within: &Within) -> (String, Vec<Value>) {
         )
     };
     (TABLES.map(of).join(" UNION ALL "), values)
+}
+
+/// The condition that the module's name contains the text, which becomes the next bound value.
+fn named(text: Option<&str>, values: &mut Vec<Value>) -> String {
+    let Some(text) = text else { return "1 = 1".to_owned() };
+    values.push(containing(text).into());
+    format!("lower(name) LIKE lower(${}) ESCAPE '\\'", values.len())
 }
 
 fn lies_within(within: &Within) -> (String, Vec<Value>) {

@@ -21,6 +21,7 @@ on_both!(
     budgets_and_windows_of_a_file_are_planned_made_changed_and_removed,
     code_owns_budgets_and_windows_and_operators_may_cancel,
     a_change_behind_the_commands_is_drift_and_is_corrected,
+    drift_of_budgets_and_windows_is_adopted_or_reverted,
     an_export_of_budgets_and_windows_changes_nothing,
     a_window_that_has_begun_or_is_over_is_left_alone,
     a_title_of_several_windows_is_not_adopted,
@@ -261,6 +262,48 @@ async fn a_change_behind_the_commands_is_drift_and_is_corrected(database: TestDa
         ]
     );
     assert_eq!(drifted(&desk).await, json!([]));
+}
+
+async fn drift_of_budgets_and_windows_is_adopted_or_reverted(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    deploy(&desk, SOURCE).await;
+    let id = windows(&desk, "Database move").await[0].2;
+    desk.ask(CANCEL, json!({ "id": id })).await;
+    let change = async || {
+        let store = &desk.database.store;
+        let tx = store.begin().await.unwrap();
+        let missed = health_budget::Entity::update_many()
+            .col_expr(health_budget::Column::Missed, Expr::value(9_i64))
+            .filter(health_budget::Column::Tag.eq("billing"));
+        missed.exec(&tx).await.unwrap();
+        store.commit(tx).await.unwrap();
+    };
+    let settle = async |mutation: &str| {
+        let digest = "{ moduleDrift(name: \"health\") { digest } }";
+        let digest = desk.ask(digest, json!({})).await["moduleDrift"]["digest"].take();
+        let query = format!(
+            "mutation($digest: String!) {{ {mutation}ModuleDrift(name: \"health\",
+                digest: $digest, reason: \"agreed\"{}) {{ settled }} }}",
+            if mutation == "revert" { ", missed: SKIP" } else { "" }
+        );
+        let settled = desk.ask(&query, json!({ "digest": digest })).await;
+        assert_eq!(settled[format!("{mutation}ModuleDrift")]["settled"], 2);
+        assert_eq!(drifted(&desk).await, json!([]));
+    };
+    change().await;
+    settle("revert").await;
+    // The window is planned again, and the budget is the declared one.
+    let planned = windows(&desk, "Database move").await;
+    assert_eq!(planned.iter().filter(|(state, ..)| state == "PLANNED").count(), 1);
+    assert_eq!(deploy(&desk, SOURCE).await, [""; 0]);
+    let id = planned.iter().find(|(state, ..)| state == "PLANNED").unwrap().2;
+    desk.ask(CANCEL, json!({ "id": id })).await;
+    change().await;
+    settle("adopt").await;
+    // The declaration has the budget as it is, and the cancelled window no more.
+    let there = desk.ask(THERE, json!({})).await;
+    assert_eq!(there["healthBudgets"][0]["missed"]["own"], 9);
+    assert_eq!(there["maintenanceWindows"]["nodes"].as_array().unwrap().len(), 1);
 }
 
 async fn an_export_of_budgets_and_windows_changes_nothing(database: TestDatabase) {

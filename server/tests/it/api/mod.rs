@@ -17,6 +17,7 @@ mod deleting_namespaces;
 mod deploying;
 pub(crate) mod desk;
 mod documents;
+mod drift;
 mod editing;
 mod far_behind;
 mod figures;
