@@ -394,6 +394,11 @@ async fn a_mistake_about_budgets_and_windows_changes_nothing_and_names_its_place
         ),
         (with("OPS-42", &"x".repeat(201)), format!("{window}.ticket"), "201"),
         (
+            with("Database move", "'Database move '"),
+            format!("{window} .title"),
+            "ends with a space",
+        ),
+        (
             with("Database move", "Firewall"),
             "maintenance_windows.Firewall.title".to_owned(),
             "by hand",
