@@ -25,7 +25,7 @@ use crate::{
     engine::planning::windows::pause_text,
     model::check,
     random::new_id,
-    store::{DatabaseTransaction, maintenance},
+    store::{Constraint, DatabaseTransaction, StoreError, maintenance},
 };
 
 pub use spec::{MaintenanceSpec, PlannedWindow};
@@ -172,7 +172,7 @@ impl Commands {
             module: Set(module.map(str::to_owned)),
             ..window.columns()
         };
-        maintenance::insert(tx, row).await?;
+        maintenance::insert(tx, row).await.map_err(planned_meanwhile)?;
         let entry = Entry {
             action: "maintenance.plan",
             namespace: Some(namespace),
@@ -260,6 +260,14 @@ impl Commands {
         };
         Err(CommandError::conflict(format!("the window {:?} {over}", row.title), help))
     }
+}
+
+fn planned_meanwhile(error: StoreError) -> CommandError {
+    let StoreError::Broken { constraint: Constraint::WindowTitle } = error else {
+        return error.into();
+    };
+    let problem = "another deployment of the module has just planned this window";
+    CommandError::conflict(problem, "deploy it again")
 }
 
 fn state_of(row: &Model) -> Value {

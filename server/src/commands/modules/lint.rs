@@ -31,7 +31,7 @@ impl File {
             checked.map_err(|bad| placed(bad, tag))?;
         }
         for (title, entry) in &self.maintenance_windows {
-            entry.clone().spec(title).check().map_err(|bad| {
+            entry.check(title).map_err(|bad| {
                 let field = naming::in_module(&bad.field);
                 inside(BadInput { field, ..bad }, &format!("maintenance_windows.{title}"))
             })?;
@@ -106,6 +106,11 @@ mod tests {
             ("health_budgets: {a: {missed: -1}}", "health_budgets.a.missed"),
             ("health_budgets: {a: {failed: 1, span: 2d}}", "health_budgets.a.span"),
             ("health_budgets: {'a b': {failed: 1}}", "health_budgets.a b.tag"),
+            (
+                "maintenance_windows: {' a': {start: '2027-01-02T00:00:00Z', \
+                 end: '2027-01-03T00:00:00Z'}}",
+                "maintenance_windows. a.title",
+            ),
             (
                 "maintenance_windows: {a: {start: '2027-01-02T00:00:00Z', \
                  end: '2027-01-02T00:00:00Z'}}",

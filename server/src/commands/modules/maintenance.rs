@@ -74,7 +74,7 @@ impl Commands {
         entry: MaintenanceEntry,
     ) -> Result<ObjectChange, CommandError> {
         let (entry, now) = (entry.usual(), self.clock.now());
-        entry.clone().spec(title).check()?;
+        entry.check(title)?;
         let named = site.windows.iter().filter(|row| row.title == title);
         let (own, others): (Vec<&Model>, Vec<&Model>) = named.partition(|row| is_own(site, row));
         let own = own.first().copied();

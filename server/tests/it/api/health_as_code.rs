@@ -1,12 +1,12 @@
 //! Budgets of tags and maintenance windows declared by a module's file: planned, created, owned,
 //! exported and removed.
 
-use carillon::store::maintenance;
+use carillon::store::{Constraint, StoreError, maintenance};
 use entity::{
     health_budget,
-    maintenance_window::{ActiveModel, State},
+    maintenance_window::{self, ActiveModel, State},
 };
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Set, sea_query::Expr};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, Set, sea_query::Expr};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -25,6 +25,7 @@ on_both!(
     an_export_of_budgets_and_windows_changes_nothing,
     a_window_that_has_begun_or_is_over_is_left_alone,
     a_title_of_several_windows_is_not_adopted,
+    a_module_declares_a_title_once,
     a_mistake_about_budgets_and_windows_changes_nothing_and_names_its_place,
 );
 
@@ -403,6 +404,28 @@ async fn a_title_of_several_windows_is_not_adopted(database: TestDatabase) {
     assert_eq!(there["healthBudgets"], json!([]), "nothing of the deployment stays");
 }
 
+/// What two deployments at the same moment would write is refused by the database.
+async fn a_module_declares_a_title_once(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    deploy(&desk, SOURCE).await;
+    let store = &desk.database.store;
+    let id = windows(&desk, "Database move").await[0].2;
+    let row = maintenance::by_id(store.read(), id).await.unwrap().unwrap();
+    let copy = |module: Option<&str>| {
+        let module = module.map(str::to_owned);
+        maintenance_window::Model { id: Uuid::now_v7(), module, ..row.clone() }.into_active_model()
+    };
+    let tx = store.begin().await.unwrap();
+    // People may plan several windows of one title, and another module has titles of its own.
+    for module in [None, None, Some("other")] {
+        maintenance::insert(&tx, copy(module)).await.unwrap();
+    }
+    let refused = maintenance::insert(&tx, copy(Some("health"))).await.unwrap_err();
+    let constraint = Constraint::WindowTitle;
+    assert!(matches!(refused, StoreError::Broken { constraint: it } if it == constraint));
+    tx.rollback().await.unwrap();
+}
+
 async fn a_mistake_about_budgets_and_windows_changes_nothing_and_names_its_place(
     database: TestDatabase,
 ) {
@@ -436,6 +459,11 @@ async fn a_mistake_about_budgets_and_windows_changes_nothing_and_names_its_place
             "366 days",
         ),
         (with("OPS-42", &"x".repeat(201)), format!("{window}.ticket"), "201"),
+        (
+            with("Database move", "'Database move '"),
+            format!("{window} .title"),
+            "ends with a space",
+        ),
         (
             with("Database move", "Firewall"),
             "maintenance_windows.Firewall.title".to_owned(),

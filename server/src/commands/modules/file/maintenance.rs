@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{scalars::Words, workflow::unless};
-use crate::commands::{MaintenanceSpec, PlannedWindow};
+use crate::commands::{BadInput, MaintenanceSpec, PlannedWindow};
 
 /// A planned pause of the schedules that match a search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,16 @@ impl MaintenanceEntry {
             ends_at: self.end,
             missed: self.missed.unwrap_or(CatchUp::Skip),
         }
+    }
+
+    /// Checks what does not depend on the present. A window is known by its title, so the title must
+    /// be exactly the one that is stored.
+    pub(in super::super) fn check(&self, title: &str) -> Result<(), BadInput> {
+        if title != title.trim() {
+            let problem = "begins or ends with a space";
+            return Err(BadInput::new("title", title, problem, "remove it"));
+        }
+        self.clone().spec(title).check()
     }
 
     /// The entry that declares a window.
