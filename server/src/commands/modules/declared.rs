@@ -214,3 +214,19 @@ pub(super) fn window(entry: MaintenanceEntry) -> Pictured {
 fn json_of(entry: &impl Serialize) -> Value {
     serde_json::to_value(entry).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::modules::file::FileFormat;
+
+    #[test]
+    fn the_file_of_a_declaration_declares_the_same() {
+        let file = File::read(include_str!("every_key.yaml"), FileFormat::Yaml).unwrap();
+        let declared = Declared::of(&file);
+        assert!(!declared.groups.is_empty() && !declared.alert_rules.is_empty());
+        let again = declared.file(&file.module, &file.namespace).unwrap();
+        assert_eq!((&again.module, &again.namespace), (&file.module, &file.namespace));
+        assert_eq!(Declared::of(&again), declared);
+    }
+}

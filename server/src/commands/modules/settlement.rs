@@ -113,7 +113,9 @@ impl Commands {
                 adopt: false,
                 reason: Some(order.reason),
             };
-            self.deploy_file(&editor, file, source, &Call::once()).await?;
+            let once = Call::once();
+            // Boxed, because the future of a deployment is large.
+            Box::pin(self.deploy_file(&editor, file, source, &once)).await?;
         }
         for one in drift.drifted.iter().filter(|one| one.side == DriftOwner::Operators) {
             self.revert_operators(&operator, one, &declared, order.reason, missed).await?;

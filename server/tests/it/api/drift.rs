@@ -1,6 +1,6 @@
 //! Adopting and reverting the drift of a module in one step.
 
-use entity::concurrency_group;
+use entity::{alert_rule, concurrency_group};
 use sea_orm::{ActiveValue::Set, EntityTrait};
 use serde_json::{Value, json};
 
@@ -11,6 +11,8 @@ on_both!(
     adopted_drift_is_what_the_module_declares,
     reverted_drift_is_gone_and_the_objects_are_as_declared,
     a_mute_is_reverted_and_never_adopted,
+    an_object_that_is_gone_is_made_again_or_no_longer_declared,
+    an_adopted_note_gives_way_to_the_file_once_more,
     a_drift_that_was_not_seen_is_not_settled,
 );
 
@@ -145,11 +147,54 @@ async fn reverted_drift_is_gone_and_the_objects_are_as_declared(database: TestDa
     assert_eq!(desk.audited("schedule.resume").await, 2, "by hand, and by the revert");
 }
 
+const WATCH: &str = "module: watch
+alert_channels: { ops: { kind: webhook, url: 'https://hooks.example/x' } }
+alert_rules: { billing: { on: [failed], channels: [ops] } }
+";
+
+async fn an_object_that_is_gone_is_made_again_or_no_longer_declared(database: TestDatabase) {
+    const RULES: &str = "{ alertRules { name module } }";
+    let desk = Desk::open(database).await;
+    desk.ask(DEPLOY, json!({ "source": WATCH })).await;
+    let made = desk.ask(RULES, json!({})).await;
+    assert_eq!(made["alertRules"], json!([{ "name": "billing", "module": "watch" }]));
+    let vanish = async || {
+        let store = &desk.database.store;
+        let tx = store.begin().await.unwrap();
+        alert_rule::Entity::delete_many().exec(&tx).await.unwrap();
+        store.commit(tx).await.unwrap();
+        let drift = drift(&desk, "watch").await;
+        let fields = json!([{ "path": "", "before": "declared", "after": null }]);
+        let gone = json!([{ "kind": "alert_rule", "name": "billing", "side": "MODULE",
+            "fields": fields }]);
+        assert_eq!(drift["drifted"], gone);
+        json!({ "name": "watch", "digest": drift["digest"] })
+    };
+    let reverted = desk.ask(REVERT, vanish().await).await;
+    let settled = json!({ "settled": 1, "drift": { "drifted": [] } });
+    assert_eq!(reverted["revertModuleDrift"], settled);
+    assert_eq!(desk.ask(RULES, json!({})).await, made, "made again");
+
+    let adopted = desk.ask(ADOPT, vanish().await).await;
+    assert_eq!(adopted["adoptModuleDrift"]["settled"], 1);
+    assert_eq!(drift(&desk, "watch").await["drifted"], json!([]));
+    assert_eq!(desk.ask(RULES, json!({})).await["alertRules"], json!([]));
+}
+
+async fn an_adopted_note_gives_way_to_the_file_once_more(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let seen = drifted(&desk).await;
+    desk.ask(ADOPT, json!({ "digest": seen["digest"] })).await;
+    // The old file says something else than the module has declared since.
+    desk.ask(DEPLOY, json!({ "source": SOURCE })).await;
+    let states = desk.ask(STATES, json!({})).await;
+    assert_eq!(states["nightly"], json!({ "state": "PAUSED", "note": "as coded" }));
+    assert_eq!(states["concurrencyGroups"], json!([{ "name": "reports", "maxRuns": 2 }]));
+}
+
 async fn a_mute_is_reverted_and_never_adopted(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    let source = "module: watch\nalert_channels: { ops: { kind: webhook, url: 'https://hooks.example/x' } }\n\
-                  alert_rules: { billing: { on: [failed], channels: [ops] } }\n";
-    desk.ask(DEPLOY, json!({ "source": source })).await;
+    desk.ask(DEPLOY, json!({ "source": WATCH })).await;
     let rule = desk.ask("{ alertRules { id } }", json!({})).await["alertRules"][0]["id"].take();
     let mute = "mutation($id: UUID!) { muteAlertRule(id: $id, until: \"2026-03-01T13:00:00Z\",
         reason: \"release\") { rule { id } } }";
