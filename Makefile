@@ -96,7 +96,7 @@ test: rust test-packages test-rust test-console test-clients test-browser ## Run
 # All at once and first: who must ask somebody to install them asks once.
 .PHONY: test-packages
 test-packages:
-	@scripts/packages cc chromium postgres faketime redis rabbitmq brokers clients cargo-nextest helm kubernetes-validate
+	@scripts/packages cc chromium postgres faketime redis rabbitmq nginx caddy brokers clients cargo-nextest helm kubernetes-validate
 
 # What the tests install without special rights. Each of them does so itself; the CI does it while it
 # has something else to build.
@@ -113,7 +113,7 @@ build-tests: rust
 
 .PHONY: test-rust
 test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everything but the console, with a PostgreSQL of their own
-	@scripts/packages cc postgres faketime redis rabbitmq
+	@scripts/packages cc postgres faketime redis rabbitmq nginx caddy
 	@scripts/python-tools cargo-nextest
 	@scripts/python-tools brokers
 	@scripts/python-tools helm

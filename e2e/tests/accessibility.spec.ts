@@ -147,12 +147,16 @@ for (const look of LOOKS) {
 }
 
 test("empty pages have no violation", async ({ page }) => {
+  test.slow();
   // The server of the other tests already has too much data.
   const server = await Server.start();
   try {
     await page.goto(server.url);
     await signIn(page, server.addPerson("eve", "admin"));
-    for (const path of ["/", "/schedules", "/runs", "/timeline", "/maintenance"]) {
+    const plan = ["/schedules", "/timeline", "/upcoming", "/backfills", "/calendars", "/maintenance"];
+    const build = ["/workflows", "/groups", "/modules"];
+    const settings = ["/settings/alerts", "/settings/secrets", "/settings/tokens", "/settings/feeds"];
+    for (const path of ["/", "/runs", "/alerts", ...plan, ...build, ...settings]) {
       await page.goto(server.url + path);
       await expect(page.locator(".empty").first()).toBeVisible();
       await hasNoViolations(page, `${path}, empty`, "html");

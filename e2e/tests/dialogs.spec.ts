@@ -13,6 +13,14 @@ schedules:
   dialog-breaks: { when: "*/5 * * * * *", task: { target: { command: { script: "exit 3" } } } }
 `;
 
+/** A module whose schedule an operator pauses. */
+const DRIFTED = `
+module: dialog-drift
+namespace: dialogs
+schedules:
+  dialog-drifts: { when: "0 4 1 1 *", task: { target: { noop: {} } } }
+`;
+
 interface Ids {
   schedule: string;
   paused: string;
@@ -28,6 +36,8 @@ async function create(server: Server): Promise<Ids> {
   server.addPerson("dialog-mate", "viewer");
   server.cli(["member", "add", "dialog-mate", "--namespace", "dialogs", "--role", "operator"]);
   deploy(server, "dialogs", MODULE);
+  deploy(server, "dialog-drift", DRIFTED);
+  server.cli(["pause", "dialog-drifts", "--namespace", "dialogs", "--reason", "maintenance"]);
   const make = async (text: string) => server.ask<{ made: { made: { id: string } } }>(`mutation { made: ${text} }`, {});
   const schedule = async (name: string, script: string) => {
     const task = `{ target: { command: { script: "${script}" } } }`;
@@ -140,6 +150,13 @@ const PAGES: [string, Opened[]][] = [
   ],
   ["/calendars", [{ button: "Delete", dialog: "Delete calendar", row: { list: "calendar-row", of: "dialog-calendar" } }]],
   ["/modules", [{ button: "Export all", dialog: "Export" }]],
+  [
+    "/modules/named/dialog-drift",
+    [
+      { button: "Adopt", dialog: "Adopt the drift" },
+      { button: "Revert", dialog: "Revert the drift" },
+    ],
+  ],
   ["/cluster", [{ button: "Drain", dialog: "Drain the node", row: { list: "node-row", of: "Alive" } }]],
   [
     "/schedules?deleted=yes",

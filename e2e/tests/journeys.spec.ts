@@ -150,6 +150,8 @@ test("a run that takes longer than usual says so on the overview and on its own 
   await live.getByRole("link", { name: "tide" }).click();
   const forecast = page.getByTestId("forecast");
   await expect(forecast).toContainText(/\d× its usual \d/);
+  const rule = forecast.getByRole("link", { name: "Alert me" });
+  await expect(rule).toHaveAttribute("href", /on=slow%2Crecovered&search=schedule%3A%22tide%22$/);
   rmSync(gate);
   await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "succeeded");
   await expect(forecast).toHaveCount(0);

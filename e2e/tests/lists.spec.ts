@@ -45,6 +45,43 @@ test("a row that the next search finds as well stays as it is", async ({ page, s
   await expect(kept).toHaveAttribute("data-kept", "yes");
 });
 
+test("members are found by a part of their names", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "harbour"]);
+  await server.addMember("Mira-Sand", "viewer", "harbour");
+  await server.addMember("sandor", "operator", "harbour");
+  await server.addMember("tove", "viewer", "harbour");
+  await page.goto("/ns/harbour/settings/people?tab=members");
+  await signIn(page, admin);
+  const members = page.getByTestId("member-row");
+  await expect(members).toHaveCount(3);
+  await page.getByLabel("Name contains").fill("SAND");
+  await expect(members).toHaveCount(2);
+  await expect(page).toHaveURL(/q=SAND/);
+  await page.reload();
+  await expect(members).toHaveCount(2);
+  await page.getByLabel("Name contains").fill("nobody");
+  await expect(page.getByText("No member matches")).toBeVisible();
+  await page.getByLabel("Name contains").fill("");
+  await expect(members).toHaveCount(3);
+});
+
+test("modules are found by a part of their names", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "quays"]);
+  for (const name of ["quay-north", "quay-south"]) {
+    const nightly = `${name}: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`;
+    deploy(server, name, `module: ${name}\nnamespace: quays\nschedules:\n  ${nightly}\n`);
+  }
+  await page.goto("/ns/quays/modules");
+  await signIn(page, admin);
+  const modules = page.getByTestId("module-row");
+  await expect(modules).toHaveCount(2);
+  await page.getByLabel("Name contains").fill("NORTH");
+  await expect(modules).toHaveCount(1);
+  await expect(modules).toContainText("quay-north");
+  await page.getByLabel("Name contains").fill("nowhere");
+  await expect(page.getByText("No module here")).toBeVisible();
+});
+
 test("what others create appears in the lists of calendars and workflows", async ({ page, server, admin }) => {
   const calendar = (name: string) => `createCalendar(input: { name: "${name}", mode: EXCLUDE }) { calendar { id } }`;
   const workflow = (name: string) =>

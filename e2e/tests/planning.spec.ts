@@ -249,6 +249,40 @@ test("a file is planned before it is deployed, and a second plan changes nothing
   await expect(page.getByText("All is as it was declared")).toBeVisible();
 });
 
+test("what operators changed of a module is reverted or adopted after a dialog has shown it", async ({ page, server, admin }) => {
+  const nightly = `tide-nightly: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`;
+  server.cli(["namespace", "create", "tides"]);
+  deploy(server, "tide", `module: tide\nnamespace: tides\nschedules:\n  ${nightly}\n`);
+  const pause = () => server.cli(["pause", "tide-nightly", "--namespace", "tides", "--reason", "stock-taking"]);
+  pause();
+  await page.goto("/ns/tides/modules/named/tide");
+  await signIn(page, admin);
+  const main = page.getByRole("main");
+  await expect(page.getByTestId("drift-row")).toContainText("stock-taking");
+  await hasNoViolations(page, "a module that drifted");
+  await main.getByRole("button", { name: "Revert", exact: true }).click();
+  const revert = page.getByRole("dialog", { name: "Revert the drift" });
+  await expect(revert.getByTestId("settled")).toContainText("paused true → nothing");
+  await revert.getByRole("button", { name: "Revert", exact: true }).click();
+  await expect(revert).toContainText(/give a reason/i);
+  await revert.getByLabel("Reason").fill("as agreed");
+  await revert.getByRole("button", { name: "Revert", exact: true }).click();
+  await expect(revert).toBeHidden();
+  await expect(page.getByText("All is as it was declared")).toBeVisible();
+
+  pause();
+  await page.reload();
+  await main.getByRole("button", { name: "Adopt", exact: true }).click();
+  const adopt = page.getByRole("dialog", { name: "Adopt the drift" });
+  await expect(adopt.getByTestId("settled")).toContainText("paused nothing → true");
+  await adopt.getByLabel("Reason").fill("it stays");
+  await adopt.getByRole("button", { name: "Adopt", exact: true }).click();
+  // The file has to be replaced as well: the export is offered at once.
+  await expect(page.getByRole("dialog", { name: "Export" })).toContainText("paused: true");
+  await page.getByRole("dialog", { name: "Export" }).getByRole("button", { name: "Close", exact: true }).click();
+  await expect(page.getByText("All is as it was declared")).toBeVisible();
+});
+
 test("the busiest hour and its collisions are found without what starts each minute", async ({ page, server, admin }) => {
   server.cli(["namespace", "create", "load"]);
   const one = (name: string, when: string) => `  ${name}: { when: "${when}", task: { target: { noop: {} } } }\n`;
@@ -263,6 +297,9 @@ test("the busiest hour and its collisions are found without what starts each min
   await expect(collisions).toHaveCount(1);
   await expect(collisions).toContainText("pair-a");
   await expect(collisions).not.toContainText("often");
+  // A schedule that a module declares has no form in which it could be moved.
+  await expect(collisions).toContainText("declared by load");
+  await expect(collisions.getByRole("link", { name: /^Spread/ })).toHaveCount(0);
 
   const without = frequent.getByRole("button", { name: "Without frequent ones" });
   await expect(without).toHaveAttribute("aria-pressed", "true");

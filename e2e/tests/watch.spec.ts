@@ -401,6 +401,7 @@ test("the budget of a tag is set, exceeded, edited and removed on the health pag
   // It leads to the ledger of the budget's namespace, narrowed to the tag.
   const ledger = finding.getByRole("link", { name: "The lost fires" });
   await expect(ledger).toHaveAttribute("href", /default\/ledger\?verdict=missed&range=24h&q=tag%3Awatched$/);
+  await expect(finding.getByRole("link", { name: "Alert me" })).toHaveAttribute("href", /search=tag%3Awatched$/);
   await hasNoViolations(page, "health with a budget");
   await row.getByRole("link", { name: / of 0$/ }).click();
   await expect(page).toHaveURL(/runs\?state=failed&q=tag%3Awatched/);

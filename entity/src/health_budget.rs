@@ -26,6 +26,8 @@ pub struct Model {
     pub late_ms: Option<i64>,
     /// The length of the span that is judged, up to now.
     pub span_ms: i64,
+    /// The module that declares the budget; null if a person set it.
+    pub module: Option<String>,
     /// The user or token that last changed the budget.
     pub updated_by: String,
     /// When the budget was last changed.

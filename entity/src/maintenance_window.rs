@@ -56,6 +56,9 @@ pub struct Model {
     pub cancelled_at: Option<Timestamp>,
     /// Why the window was cancelled.
     pub cancel_reason: Option<String>,
+    /// The module that declares the window, unique with the title; null if a person planned it, or
+    /// if the module does not declare it any more.
+    pub module: Option<String>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

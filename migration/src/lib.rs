@@ -59,6 +59,7 @@ mod m0050_more_feeds;
 mod m0051_deleted_namespaces;
 mod m0052_health_budgets;
 mod m0053_queue_depths;
+mod m0054_declared_health;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
 pub struct Migrator;
@@ -119,6 +120,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0051_deleted_namespaces::Migration),
             Box::new(m0052_health_budgets::Migration),
             Box::new(m0053_queue_depths::Migration),
+            Box::new(m0054_declared_health::Migration),
         ]
     }
 }

@@ -185,6 +185,9 @@ pub(crate) struct Module {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Drift {
+    pub(crate) module: String,
+    /// Identifies these differences, for the mutations that settle them.
+    pub(crate) digest: String,
     pub(crate) deployed_by: String,
     pub(crate) deployed_at: Moment,
     pub(crate) drifted: Vec<Drifted>,

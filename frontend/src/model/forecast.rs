@@ -70,6 +70,7 @@ pub(crate) struct UpcomingSchedule {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) namespace: String,
+    pub(crate) module: Option<String>,
 }
 
 /// One hour.

@@ -52,6 +52,8 @@ pub(crate) struct Budget {
     pub(crate) tag: String,
     pub(crate) span_minutes: i64,
     pub(crate) healthy: bool,
+    /// The module that declares it.
+    pub(crate) module: Option<String>,
     pub(crate) missed: BudgetFigure,
     pub(crate) failed: BudgetFigure,
     pub(crate) stalled: BudgetFigure,

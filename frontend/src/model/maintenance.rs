@@ -25,6 +25,8 @@ pub(crate) struct MaintenanceWindow {
     pub(crate) cancelled_by: Option<String>,
     pub(crate) cancelled_at: Option<Moment>,
     pub(crate) cancel_reason: Option<String>,
+    /// The module that declares it.
+    pub(crate) module: Option<String>,
     pub(crate) schedule_count: i64,
 }
 

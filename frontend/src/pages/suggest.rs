@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use self::names::{FoundNames, Names, Sought, from_list, list, named, searched};
+use self::names::{FoundNames, Names, Sought, from_list, named, searched};
 use crate::{
     api,
     components::{Fill, QueryField, Suggestions, typed_value},
@@ -198,14 +198,15 @@ fn people_of(
     if untrack(|| use_session().administers_all()) {
         return users_of(sought, is_wanted);
     }
-    let names = |page: &Page<Membership>| -> Vec<String> {
-        page.rows.iter().map(|member| member.user.clone()).collect()
+    let names = |page: &Page<Membership>| FoundNames {
+        names: page.rows.iter().map(|member| member.user.clone()).collect(),
+        is_cut: page.next.is_some(),
     };
-    let ask = move || {
+    let ask = move |text| {
         let namespace = one(namespace).filter(|_| is_wanted())?;
-        Some(api::settings::memberships(namespace, Place::First, MAX_NAMES))
+        Some(api::settings::memberships(namespace, text, Place::First, MAX_NAMES))
     };
-    list(sought, ask, names)
+    searched(sought, ask, names)
 }
 
 /// Any user, for administrators of the instance; others do not see them.

@@ -17,12 +17,13 @@ pub(super) fn watch(on: &'static str, search: Option<String>) -> AnyView {
     link(Route::NewAlertRule.narrowed(&[("on", on), ("search", &search)]))
 }
 
-/// A link to a new rule for all schedules of a namespace, whichever namespace is shown.
-pub(super) fn watch_in(namespace: &str, on: &'static str) -> AnyView {
+/// A link to a new rule for schedules of a namespace, whichever namespace is shown: those that `search` finds, or all.
+pub(super) fn watch_in(namespace: &str, on: &'static str, search: Option<&str>) -> AnyView {
     if !use_session().edits_in(namespace) {
         return ().into_any();
     }
-    link(Route::NewAlertRule.narrowed_in(&Scope::One(namespace.to_owned()), &[("on", on)]))
+    let terms = [("on", on), ("search", search.unwrap_or_default())];
+    link(Route::NewAlertRule.narrowed_in(&Scope::One(namespace.to_owned()), &terms))
 }
 
 fn link(href: String) -> AnyView {

@@ -21,8 +21,9 @@ pub(super) struct OrderingDeployed;
 /// Mutations of modules.
 #[Object]
 impl OrderingDeployed {
-    /// Makes schedules, workflows and alert rules match a module's file, all or nothing. Objects
-    /// that the module declared before and no longer declares are deleted, unless `prune` is false.
+    /// Makes schedules, workflows, alert rules, budgets and maintenance windows match a module's
+    /// file, all or nothing. Objects that the module declared before and no longer declares are
+    /// deleted, unless `prune` is false; maintenance windows are cancelled.
     /// Fails if objects of the same names were created by hand, unless `adopt` lets the module take
     /// them over.
     #[graphql(complexity = "2000 + child_complexity")]
@@ -114,7 +115,8 @@ pub(crate) struct DeployPayload {
 pub(crate) struct DeployChange {
     /// What was done, or would be done.
     action: ChangeAction,
-    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
+    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel`, `alert_rule`,
+    /// `health_budget` or `maintenance_window`.
     kind: String,
     name: String,
     /// A description of the change.

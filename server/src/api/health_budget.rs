@@ -43,6 +43,8 @@ pub(crate) struct HealthBudget {
     /// How late the fires of the span were handed over, in milliseconds: 99 of 100 were not later.
     /// Of each schedule, the newest 500 runs count. Only measured if the budget limits it.
     late: BudgetFigure,
+    /// The module that declares the budget; null if it was set by hand.
+    module: Option<String>,
     /// The user or token that last changed the budget.
     updated_by: String,
     updated_at: Instant,
@@ -194,6 +196,7 @@ impl From<JudgedBudget> for HealthBudget {
             late: judged.late.into(),
             namespace: judged.measured.namespace,
             tag: judged.measured.tag,
+            module: judged.measured.module,
             updated_by: judged.measured.updated_by,
             updated_at: judged.measured.updated_at.into(),
         }

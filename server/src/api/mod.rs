@@ -37,8 +37,8 @@
 //!   resume; `backfill_preview`: what a backfill would run
 //! - `health_budget`: what the schedules with a tag may lose, and what they have used of it
 //! - `health_finding`, `problem`: what is wrong, and what to do about it
-//! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `module`, `retention`, `secret`:
-//!   the rest
+//! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `drift`, `module`, `retention`,
+//!   `secret`: the rest
 //! - `alerts`: alert rules and channels, alerts, and notifications
 //! - `schedule_input`, `task_input`, `workflow_input`, `filters`: inputs; `sort`: the order of
 //!   lists
@@ -64,6 +64,7 @@ mod clock_changes;
 mod context;
 mod deleted;
 mod deploy;
+mod drift;
 mod edit_effect;
 mod error;
 mod filters;

@@ -9,8 +9,8 @@ use super::{
     error::Result,
     fire::Fire,
     loaders::NamespaceName,
-    page::{Connection, DECLARED, Paging, connection, cost},
-    query::{usual, within},
+    page::{Connection, DECLARED, Paging, connection, cost, search_cost},
+    query::{name_text, usual, within},
     scalar::Instant,
 };
 use crate::{
@@ -38,19 +38,25 @@ impl ReadingDeployed {
     }
 
     /// Modules with at least one deployed object, by name.
-    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    #[graphql(complexity = "search_cost(text.as_deref()) + cost(first, None, child_complexity)")]
     async fn modules(
         &self,
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
+        #[graphql(
+            desc = "Only modules whose names contain this text, ignoring case; at most 200 \
+                    characters."
+        )]
+        text: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
         #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Module>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
         let window = Paging::forward(first, after).window(key)?;
-        let page = modules::page(cx.store(), &within, &window).await?;
+        let text = name_text(text)?;
+        let page = modules::page(cx.store(), &within, text.as_deref(), &window).await?;
         Ok(connection(page, cursor, Module))
     }
 
@@ -145,6 +151,9 @@ pub(crate) struct ModuleDrift {
     deployed_by: String,
     /// When it was last deployed.
     deployed_at: Instant,
+    /// Identifies these differences: `adoptModuleDrift` and `revertModuleDrift` settle only those
+    /// that the caller has seen.
+    digest: String,
     /// The objects that differ; empty if all match their declarations.
     #[graphql(complexity = "DECLARED * child_complexity")]
     drifted: Vec<DriftedThing>,
@@ -153,7 +162,8 @@ pub(crate) struct ModuleDrift {
 /// An object that differs from what its module declared.
 #[derive(SimpleObject)]
 pub(crate) struct DriftedThing {
-    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
+    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel`, `alert_rule`,
+    /// `health_budget` or `maintenance_window`.
     kind: String,
     name: String,
     /// Who decides whether the difference remains.
@@ -182,6 +192,7 @@ pub(crate) enum DriftSide {
 
 impl From<commands::Drift> for ModuleDrift {
     fn from(drift: commands::Drift) -> Self {
+        let digest = drift.digest();
         let (deployed_by, deployed_at) = drift.deployed;
         let thing = |one: commands::Drifted| DriftedThing {
             kind: one.kind.to_owned(),
@@ -196,6 +207,7 @@ impl From<commands::Drift> for ModuleDrift {
             module: drift.module,
             deployed_by,
             deployed_at: deployed_at.into(),
+            digest,
             drifted: drift.drifted.into_iter().map(thing).collect(),
         }
     }

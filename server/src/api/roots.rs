@@ -10,6 +10,7 @@ use super::{
     alerts::{AlertMutation, AlertQuery},
     clock_changes::ReadingClockChanges,
     deploy::OrderingDeployed,
+    drift::OrderingDrift,
     edit_effect::ReadingEffects,
     global::ReadingGlobally,
     health_budget::{OrderingBudgets, ReadingBudgets},
@@ -89,7 +90,13 @@ pub struct Mutation(WorkMutations, BulkMutations, GovernanceMutations, FleetMuta
 struct WorkMutations(OrderingSchedules, Operating, OrderingRuns, OrderingShared);
 
 #[derive(MergedObject, Default)]
-struct BulkMutations(OrderingPast, OrderingMany, OrderingDeployed, OrderingMaintenance);
+struct BulkMutations(
+    OrderingPast,
+    OrderingMany,
+    OrderingDeployed,
+    OrderingDrift,
+    OrderingMaintenance,
+);
 
 #[derive(MergedObject, Default)]
 struct GovernanceMutations(PeopleMutation, OrderingSecrets, AlertMutation, OrderingProblems);

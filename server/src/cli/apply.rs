@@ -52,9 +52,9 @@ const DEPLOY: &str = "mutation ($source: String!, $format: ModuleFormat!, $dryRu
     }
 }";
 
-const DRIFT: &str = "query ($namespace: String!, $name: String!) {
+pub(super) const DRIFT: &str = "query ($namespace: String!, $name: String!) {
     moduleDrift(namespace: $namespace, name: $name) {
-        module deployedBy deployedAt
+        module deployedBy deployedAt digest
         drifted { kind name side by at reason fields { path before after } }
     }
 }";
@@ -116,7 +116,7 @@ fn is_changed(deployed: &Value) -> bool {
     items(deployed, "changes").any(|change| change["action"] != "UNCHANGED")
 }
 
-fn is_drifted(drift: &Value) -> bool {
+pub(super) fn is_drifted(drift: &Value) -> bool {
     items(drift, "drifted").next().is_some()
 }
 
@@ -238,7 +238,7 @@ fn print_effect(effect: &Value) -> Result<(), CliError> {
     Ok(())
 }
 
-fn print_drift(drift: &Value) -> Result<(), CliError> {
+pub(super) fn print_drift(drift: &Value) -> Result<(), CliError> {
     output::line(format!(
         "module {}, deployed by {} at {}",
         text(&drift["module"]),

@@ -64,6 +64,7 @@ pub(super) const GUIDE: &[CommandGroup] = &[
             ("deleted", "carillon deleted"),
             ("undelete", "carillon undelete nightly"),
             ("apply", "carillon apply billing.yaml --dry-run"),
+            ("drift", "carillon drift billing --revert --reason 'the move is done'"),
             ("export", "carillon export --module billing"),
             ("import", "carillon import crontab /etc/crontab"),
         ],

@@ -49,6 +49,7 @@ mod deleted;
 mod doctor;
 #[cfg(test)]
 mod documents_tests;
+mod drift;
 mod error;
 mod explain;
 mod export;
@@ -140,6 +141,7 @@ enum Command {
     Preview(preview::Preview),
     Lint(lint::Lint),
     Apply(apply::Apply),
+    Drift(drift::Drift),
     Export(export::Export),
     Import(Box<import::Import>),
     Create(create::Create),
@@ -222,6 +224,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Preview(preview) => preview.run(),
         Command::Lint(lint) => lint.run(),
         Command::Apply(apply) => offline::on_a_runtime(apply.run()),
+        Command::Drift(drift) => offline::on_a_runtime(drift.run()),
         Command::Export(export) => offline::on_a_runtime(export.run()),
         Command::Import(import) => import.run(),
         Command::Create(create) => offline::on_a_runtime(create.run()),

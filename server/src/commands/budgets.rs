@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use super::{BadInput, Call, CommandError, Commands, audit::Entry, versions};
 use crate::{
-    access::Editor,
+    access::{Editor, Viewer},
     model::check,
     random::new_id,
-    store::{health_budgets, reads::health_budgets::MAX_SPAN_MS},
+    store::{DatabaseTransaction, health_budgets, reads::health_budgets::MAX_SPAN_MS},
 };
 
 /// Maximum number of budgets in one namespace.
@@ -26,6 +26,9 @@ const MAX_COUNT: i64 = 1_000_000;
 /// The greatest lateness that a budget can allow: a day, in milliseconds.
 const MAX_LATE_MS: i64 = 86_400_000;
 const MINUTE_MS: i64 = 60_000;
+
+/// What a budget is called in messages, before its tag.
+const WHAT: &str = "budget of the tag";
 
 /// The limits of a budget. `None` uses the server's configuration; for the lateness, there is no
 /// limit then.
@@ -52,8 +55,19 @@ pub struct SavedBudget {
     pub namespace: Uuid,
 }
 
+/// A budget to write.
+pub(super) struct BudgetToPut<'a> {
+    pub(super) namespace: Uuid,
+    pub(super) tag: &'a str,
+    pub(super) limits: &'a BudgetLimits,
+    /// The module that declares the budget.
+    pub(super) module: Option<&'a str>,
+    /// The row of the tag, locked, if the tag has a budget.
+    pub(super) before: Option<&'a Model>,
+}
+
 impl BudgetLimits {
-    fn check(&self) -> Result<(), BadInput> {
+    pub(super) fn check(&self) -> Result<(), BadInput> {
         let counts = [
             ("limits.missed", self.missed),
             ("limits.failed", self.failed),
@@ -78,7 +92,8 @@ impl BudgetLimits {
         Ok(())
     }
 
-    fn of(row: &Model) -> Self {
+    /// The limits of a row.
+    pub(super) fn of(row: &Model) -> Self {
         let Model { missed, failed, stalled, late_ms, span_ms, .. } = *row;
         Self { missed, failed, stalled, late_ms, span_minutes: span_ms / MINUTE_MS }
     }
@@ -100,41 +115,12 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), namespace).await?;
-        check::name("tag", tag)?;
-        limits.check()?;
         check::optional_reason(reason)?;
         let before = health_budgets::lock(&tx, namespace, tag).await?;
-        if before.is_none()
-            && health_budgets::count(&tx, namespace).await? >= MAX_BUDGETS_OF_NAMESPACE
-        {
-            let problem = format!("the namespace has {MAX_BUDGETS_OF_NAMESPACE} budgets");
-            return Err(CommandError::conflict(problem, "remove the budget of another tag first"));
-        }
-        let now = self.clock.now();
-        let id = before.as_ref().map_or_else(|| new_id(now), |row| row.id);
-        let row = ActiveModel {
-            id: Set(id),
-            namespace_id: Set(namespace),
-            tag: Set(tag.to_owned()),
-            missed: Set(limits.missed),
-            failed: Set(limits.failed),
-            stalled: Set(limits.stalled),
-            late_ms: Set(limits.late_ms),
-            span_ms: Set(limits.span_minutes * MINUTE_MS),
-            updated_by: Set(right.who().name.clone()),
-            updated_at: Set(Timestamp::from(now)),
-        };
-        health_budgets::put(&tx, row).await?;
-        let entry = Entry {
-            action: "health_budget.set",
-            namespace: Some(namespace),
-            subject_id: Some(id),
-            subject: tag,
-            reason,
-            before: before.as_ref().map(|row| shown(&BudgetLimits::of(row))),
-            after: Some(shown(limits)),
-        };
-        self.audit(&tx, right.who(), entry).await?;
+        let module = before.as_ref().and_then(|row| row.module.as_deref());
+        versions::owned_by_people(WHAT, tag, module)?;
+        let budget = BudgetToPut { namespace, tag, limits, module: None, before: before.as_ref() };
+        let id = self.put_budget(&tx, right.who(), budget, reason).await?;
         let saved = SavedBudget { id, namespace };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
@@ -158,22 +144,80 @@ impl Commands {
         }
         let namespace = self.namespace(&tx, right.permit(), namespace).await?;
         let before = health_budgets::lock(&tx, namespace, tag).await?;
-        let before = before.ok_or_else(|| CommandError::not_found("budget of the tag", tag))?;
-        health_budgets::remove(&tx, before.id).await?;
-        let entry = Entry {
-            action: "health_budget.remove",
-            namespace: Some(namespace),
-            subject_id: Some(before.id),
-            subject: tag,
-            reason,
-            before: Some(shown(&BudgetLimits::of(&before))),
-            after: None,
-        };
-        self.audit(&tx, right.who(), entry).await?;
+        let before = before.ok_or_else(|| CommandError::not_found(WHAT, tag))?;
+        versions::owned_by_people(WHAT, tag, before.module.as_deref())?;
+        self.remove_budget(&tx, right.who(), &before, reason).await?;
         let saved = SavedBudget { id: before.id, namespace };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         Ok(saved)
+    }
+
+    /// Writes the budget of a tag, in place of an earlier one, and returns its key.
+    pub(super) async fn put_budget(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        budget: BudgetToPut<'_>,
+        reason: Option<&str>,
+    ) -> Result<Uuid, CommandError> {
+        let BudgetToPut { namespace, tag, limits, module, before } = budget;
+        check::name("tag", tag)?;
+        limits.check()?;
+        if before.is_none()
+            && health_budgets::count(tx, namespace).await? >= MAX_BUDGETS_OF_NAMESPACE
+        {
+            let problem = format!("the namespace has {MAX_BUDGETS_OF_NAMESPACE} budgets");
+            return Err(CommandError::conflict(problem, "remove the budget of another tag first"));
+        }
+        let now = self.clock.now();
+        let id = before.map_or_else(|| new_id(now), |row| row.id);
+        let row = ActiveModel {
+            id: Set(id),
+            namespace_id: Set(namespace),
+            tag: Set(tag.to_owned()),
+            missed: Set(limits.missed),
+            failed: Set(limits.failed),
+            stalled: Set(limits.stalled),
+            late_ms: Set(limits.late_ms),
+            span_ms: Set(limits.span_minutes * MINUTE_MS),
+            module: Set(module.map(str::to_owned)),
+            updated_by: Set(who.name.clone()),
+            updated_at: Set(Timestamp::from(now)),
+        };
+        health_budgets::put(tx, row).await?;
+        let entry = Entry {
+            action: "health_budget.set",
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: tag,
+            reason,
+            before: before.map(|row| shown(&BudgetLimits::of(row))),
+            after: Some(shown(limits)),
+        };
+        self.audit(tx, who, entry).await?;
+        Ok(id)
+    }
+
+    /// Removes a locked budget.
+    pub(super) async fn remove_budget(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &Model,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        health_budgets::remove(tx, row.id).await?;
+        let entry = Entry {
+            action: "health_budget.remove",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: &row.tag,
+            reason,
+            before: Some(shown(&BudgetLimits::of(row))),
+            after: None,
+        };
+        Ok(self.audit(tx, who, entry).await?)
     }
 }
 

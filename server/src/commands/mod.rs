@@ -82,9 +82,9 @@ pub use groups::{GroupEdit, SavedGroup};
 pub use idempotency::Call;
 pub use maintenance::{MaintenanceSpec, PlannedWindow, SavedWindow};
 pub use modules::{
-    Deployment, DeploymentSource, Drift, DriftOwner, Drifted, Effect, Exported, FieldChange,
-    FileFormat, ObjectChange, PlanAction, ScheduleEffect, TextProblem, WantedExport,
-    WorkflowReading, WorkflowSource, schema as module_schema,
+    Deployment, DeploymentSource, Drift, DriftOrder, DriftOwner, Drifted, Effect, Exported,
+    FieldChange, FileFormat, ObjectChange, PlanAction, ScheduleEffect, SettledDrift, TextProblem,
+    WantedExport, WorkflowReading, WorkflowSource, schema as module_schema,
 };
 pub use people::{
     Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership,

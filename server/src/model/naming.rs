@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// The names that differ between surfaces.
-const NAMES: [Name; 41] = [
+const NAMES: [Name; 45] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -48,6 +48,10 @@ const NAMES: [Name; 41] = [
     ("", "slowAfterTimes", "slow_after"),
     ("", "clockChangeDays", "clock_change_days"),
     ("", "digestSeconds", "digest"),
+    ("", "startsAt", "start"),
+    ("", "endsAt", "end"),
+    ("", "lateMs", "late"),
+    ("", "spanMinutes", "span"),
 ];
 
 /// Below these keys, the user chose the names.

@@ -10,7 +10,7 @@ use crate::{
     },
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
-        Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Lane, Module, Outage,
+        Calendar, CalendarUser, CatchUp, Drift, Exported, Group, GroupRun, Lane, Module, Outage,
         OutageFires, Page, Place, Plan, SavedWorkflow, ScheduleName, TimelineSort, Took, Workflow,
         WorkflowDefinition, WorkflowReading, WorkflowRow,
     },
@@ -253,13 +253,46 @@ pub(crate) fn read_workflow(
     Ask::new::<ReadWorkflow>(read_workflow::Variables { text, workflow_id, namespace })
 }
 
-pub(crate) fn modules(namespace: String, place: Place, size: usize) -> Ask<Page<Module>> {
+/// The modules; with `text`, those whose names contain it.
+pub(crate) fn modules(
+    namespace: String,
+    text: Option<String>,
+    place: Place,
+    size: usize,
+) -> Ask<Page<Module>> {
     let (namespace, (first, after)) = (within(namespace), place.forward(size));
-    Ask::new::<Modules>(modules::Variables { namespace, first, after })
+    Ask::new::<Modules>(modules::Variables { namespace, text, first, after })
 }
 
 pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {
     Ask::new::<ModuleDrift>(module_drift::Variables { namespace, name })
+}
+
+/// Makes a module declare its objects as they are. `digest` is that of the drift that was shown.
+pub(crate) fn adopt_drift(
+    namespace: String,
+    name: String,
+    digest: String,
+    reason: String,
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
+    let variables = adopt_module_drift::Variables { namespace, name, digest, reason, key };
+    Ask::new::<AdoptModuleDrift>(variables)
+}
+
+/// Makes a module's objects what it declares. `digest` is that of the drift that was shown.
+pub(crate) fn revert_drift(
+    namespace: String,
+    name: String,
+    digest: String,
+    missed: CatchUp,
+    reason: String,
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
+    let variables = revert_module_drift::Variables { namespace, name, digest, missed, reason, key };
+    Ask::new::<RevertModuleDrift>(variables)
 }
 
 /// The files of all modules, of one module, or of the objects that a search finds.
@@ -277,8 +310,14 @@ pub(crate) fn plan(source: String, prune: bool, adopt: bool) -> Ask<Plan> {
 }
 
 /// Deploys a module file; returns the module's name.
-pub(crate) fn deploy(source: String, prune: bool, adopt: bool, key: String) -> Ask<String> {
-    let (reason, key) = (None, Some(key));
+pub(crate) fn deploy(
+    source: String,
+    prune: bool,
+    adopt: bool,
+    reason: Option<String>,
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
     Ask::new::<DeployModule>(deploy_module::Variables { source, prune, adopt, reason, key })
 }
 

@@ -79,9 +79,15 @@ pub(crate) fn users(text: Option<String>, place: Place, size: usize) -> Ask<Page
     Ask::new::<Users>(users::Variables { text, first, after })
 }
 
-pub(crate) fn memberships(namespace: String, place: Place, size: usize) -> Ask<Page<Membership>> {
+/// The members of a namespace; with `text`, those whose names contain it.
+pub(crate) fn memberships(
+    namespace: String,
+    text: Option<String>,
+    place: Place,
+    size: usize,
+) -> Ask<Page<Membership>> {
     let (first, after) = place.forward(size);
-    Ask::new::<Memberships>(memberships::Variables { namespace, first, after })
+    Ask::new::<Memberships>(memberships::Variables { namespace, text, first, after })
 }
 
 pub(crate) fn create_user(

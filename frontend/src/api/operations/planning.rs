@@ -48,6 +48,8 @@ operations! {
     ReadWorkflow = "graphql/read_workflow.graphql", "/readWorkflow" => crate::model::WorkflowReading;
     Modules = "graphql/modules.graphql", "/modules" => Page<Module>;
     ModuleDrift = "graphql/module_drift.graphql", "/moduleDrift" => Drift;
+    AdoptModuleDrift = "graphql/adopt_module_drift.graphql", "/adoptModuleDrift/module" => String;
+    RevertModuleDrift = "graphql/revert_module_drift.graphql", "/revertModuleDrift/module" => String;
     ExportModules = "graphql/export_modules.graphql", "/exportModules" => Vec<Exported>;
     PlanModule = "graphql/plan_module.graphql", "/deployModule" => Plan;
     DeployModule = "graphql/deploy_module.graphql", "/deployModule/module" => String;

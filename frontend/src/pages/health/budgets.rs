@@ -79,7 +79,8 @@ fn list(budgets: &[Budget], edit: Asked<Editing>, remove: Asked<Budget>) -> AnyV
 }
 
 fn row(budget: &Budget, edit: Asked<Editing>, remove: Asked<Budget>) -> AnyView {
-    let own = use_session().edits_in(&budget.namespace).then(|| {
+    let is_editable = budget.module.is_none() && use_session().edits_in(&budget.namespace);
+    let own = is_editable.then(|| {
         let editing = Editing { namespace: budget.namespace.clone(), budget: Some(budget.clone()) };
         view! {
             {button(Look::Plain, None, "Edit", edit.ask(&editing))}
@@ -96,9 +97,10 @@ fn row(budget: &Budget, edit: Asked<Editing>, remove: Asked<Budget>) -> AnyView 
     let failed = [("state", "failed"), ("q", recent.as_str())];
     let span = format!("{} · {}", budget.namespace, seconds(budget.span_minutes * 60));
     let mark = Mark::Healthy(budget.healthy);
+    let module = budget.module.as_ref().map(|module| note(format!("declared by {module}")));
     view! {
         <tr data-testid="budget-row" data-state=mark.state()>
-            <th scope="row" class="name-cell">{budget.tag.clone()}{note(span)}</th>
+            <th scope="row" class="name-cell">{budget.tag.clone()}{note(span)}{module}</th>
             <td>{badge(mark)}</td>
             <td>{figure(&budget.missed, grouped, Route::Ledger.narrowed_in(&home, &missed))}</td>
             <td>{figure(&budget.failed, grouped, Route::Runs.narrowed_in(&home, &failed))}</td>

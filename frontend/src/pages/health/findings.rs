@@ -35,8 +35,8 @@ fn item(finding: &Finding) -> AnyView {
         view! { <a class="button" href=href>{listed.words}</a> }.into_any()
     });
     let watched = watched(&finding.code).map(|on| match &finding.namespace {
-        Some(namespace) => watch_in(namespace, on),
-        None => watch(on, None),
+        Some(namespace) => watch_in(namespace, on, finding.search.as_deref()),
+        None => watch(on, finding.search.clone()),
     });
     let since = finding.since.map(|at| {
         view! { <span class="muted">"since "{when_relative(at, None)}</span> }.into_any()

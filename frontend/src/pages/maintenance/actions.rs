@@ -33,9 +33,14 @@ impl Actions {
         let fires = fires_of(window).map(|href| view! { <a class="button" href=href>"Fires"</a> });
         let changes =
             (window.is_open() && use_session().operates_in(&window.namespace)).then(|| {
-                let href = Route::EditMaintenance(window.id.clone()).path_at(&window.namespace);
+                // A window of a module is changed in the module's file.
+                let change = window.module.is_none().then(|| {
+                    let edit = Route::EditMaintenance(window.id.clone());
+                    let href = edit.path_at(&window.namespace);
+                    view! { <a class="button" href=href>"Change"</a> }
+                });
                 view! {
-                    <a class="button" href=href>"Change"</a>
+                    {change}
                     {button(Look::Danger, None, "Cancel", self.cancel.ask(window))}
                 }
                 .into_any()
@@ -103,6 +108,7 @@ mod tests {
             cancelled_by: None,
             cancelled_at: None,
             cancel_reason: None,
+            module: None,
             schedule_count: 2,
         };
         assert!(effect(&window).contains("will not begin"));

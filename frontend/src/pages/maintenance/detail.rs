@@ -77,6 +77,7 @@ fn facts(row: &model::MaintenanceWindow) -> AnyView {
         let why = row.cancel_reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         fact("Cancelled", view! { {when_relative(at, None)}{by}{why} })
     });
+    let declared = row.module.as_ref().map(|module| fact("Declared by the module", module.clone()));
     let content = view! {
         <dl class="facts">
             {fact("Begins", when_relative(row.starts_at, None))}
@@ -85,6 +86,7 @@ fn facts(row: &model::MaintenanceWindow) -> AnyView {
             {fact("Missed fires, at its end", missed_words(row.missed))}
             {fact("Ticket", ticket)}
             {fact("Planned", planned)}
+            {declared}
             {cancelled}
             {fires}
         </dl>

@@ -45,6 +45,11 @@ pub(crate) fn EditMaintenance(id: String) -> impl IntoView {
         before.cloned().flatten().or_else(|| found.with(here).flatten())
     });
     let form = move || match window.get() {
+        Some(window) if window.module.is_some() => {
+            let words = "A module declares it: change it in the module's file.";
+            view! { <div class="empty">{empty("This maintenance is declared", words)}</div> }
+                .into_any()
+        }
         Some(window) if window.is_open() => {
             let title = format!("Change {}", window.title);
             view! { <header class="page-head"><h1>{title}</h1></header>{editor(Some(&window))} }

@@ -35,11 +35,13 @@ pub(crate) fn DeployModule() -> impl IntoView {
     use_title(|| "Plan a file".to_owned());
     let source = RwSignal::new(String::new());
     let (prune, adopt) = (RwSignal::new(true), RwSignal::new(false));
+    let reason = RwSignal::new(String::new());
     // The file itself says in which namespace it is deployed.
     let kept = KeptFields::new()
         .with_guarded("source", "file", source, may_keep)
         .with("prune", prune)
         .with("adopt", adopt)
+        .with("reason", reason)
         .keep("module");
     let planned = RwSignal::new(None::<Order>);
     let wrong = RwSignal::new(None::<Failure>);
@@ -73,13 +75,15 @@ pub(crate) fn DeployModule() -> impl IntoView {
                     {Field::new("source", "YAML or JSON", source).code().first().error(of(wrong, "source")).area(22)}
                     {check("prune", "Delete what the module declared before and no longer does", prune, "")}
                     {check("adopt", "Take over what was created by hand under the same names", adopt, "")}
+                    {Field::new("deploy-reason", "Reason (optional)", reason)
+                        .hint("Kept in the audit log.").text()}
                 </fieldset>
                 <p class="form-foot">
                     <button type="submit" class="button button-primary">"Plan"</button>
                     <a class="button" href=Route::Modules.path()>"Cancel"</a>
                 </p>
             </form>
-            <div class="form-side">{result(plan, planned, is_planned, kept)}</div>
+            <div class="form-side">{result(plan, planned, is_planned, reason, kept)}</div>
         </div>
     }
 }
@@ -93,6 +97,7 @@ fn result(
     plan: Load<Plan>,
     planned: RwSignal<Option<Order>>,
     is_planned: Memo<bool>,
+    reason: RwSignal<String>,
     kept: KeptForm,
 ) -> AnyView {
     let (actor, address, once) = (use_actor(), use_address(), use_once());
@@ -104,7 +109,10 @@ fn result(
         }
         busy.set(true);
         let sent = kept.sent();
-        actor.send(api::planning::deploy(source, prune, adopt, once.key()), move |outcome| {
+        let reason = reason.get_untracked().trim().to_owned();
+        let reason = Some(reason).filter(|reason| !reason.is_empty());
+        let ask = api::planning::deploy(source, prune, adopt, reason, once.key());
+        actor.send(ask, move |outcome| {
             once.heard(&outcome);
             let is_left = busy.try_set(false).is_some();
             match outcome {

@@ -2,7 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::{super::kit, exported};
+use super::{
+    super::kit,
+    exported,
+    settlement::{Settling, use_settling},
+};
 use crate::{
     api,
     components::{
@@ -26,6 +30,7 @@ pub(crate) fn Module(name: String) -> impl IntoView {
     let asked = name.clone();
     let drift = use_load(move || Some(api::planning::drift(namespace.get(), asked.clone())));
     let export = RwSignal::new(false);
+    let settling = use_settling(namespace, drift.loading, export);
     let actions = move || {
         session.edits().then(|| {
             view! {
@@ -40,11 +45,12 @@ pub(crate) fn Module(name: String) -> impl IntoView {
         <header class="page-head"><h1>{heading}</h1><div class="actions">{move || actions()}</div></header>
         <AsyncView loading=drift.loading what="the module">
             <div class="run-grid">
-                <div class="run-main">{drift.draw(move |drift| drifted(drift, export))}</div>
+                <div class="run-main">{drift.draw(move |drift| drifted(drift, settling))}</div>
                 <div class="run-side">{drift.draw(facts)}</div>
             </div>
         </AsyncView>
         <Dialog open=export title="Export">{exported(namespace, Some(name.clone()))}</Dialog>
+        {settling.dialogs()}
     }
 }
 
@@ -59,7 +65,7 @@ fn facts(drift: &Drift) -> AnyView {
     panel("Last deployment", (), content.into_any())
 }
 
-fn drifted(drift: &Drift, export: RwSignal<bool>) -> AnyView {
+fn drifted(drift: &Drift, settling: Settling) -> AnyView {
     if drift.drifted.is_empty() {
         let content = view! { <div class="empty">{empty("All is as it was declared", "Pauses, notes and mutes by operators are shown here, and changes that bypassed the server.")}</div> };
         return panel("Drift", (), content.into_any());
@@ -71,17 +77,7 @@ fn drifted(drift: &Drift, export: RwSignal<bool>) -> AnyView {
         heading("Whose", ""),
     ];
     let rows: Vec<_> = drift.drifted.iter().map(row).collect();
-    let ways = use_session().edits().then(|| {
-        view! {
-            <div class="ways">
-                <p><strong>"Adopt"</strong>": the file for the current state, to replace yours with. "
-                    {button(Look::Plain, None, "Export as it is", move || export.set(true))}</p>
-                <p><strong>"Revert"</strong>": deploying the same file again restores what the module owns. "
-                    <a class="button" href=Route::DeployModule.path()>"Plan the file"</a></p>
-            </div>
-        }
-        .into_any()
-    });
+    let ways = use_session().edits().then(|| settling.ways(drift));
     let content = view! { {ways}{table("Drift", "table", headings, rows.into_any())} };
     panel("Drift", (), content.into_any())
 }

@@ -1,10 +1,11 @@
 //! Modules: files that declare schedules and the objects that these need.
 //!
 //! - `deploy`: a file, its plan, its deployment
-//! - `detail`: one module, with the differences from its declaration
+//! - `detail`: one module, with the differences from its declaration; `settlement`: adopting or reverting them
 
 mod deploy;
 mod detail;
+mod settlement;
 
 pub(crate) use deploy::DeployModule;
 pub(crate) use detail::Module;
@@ -15,7 +16,7 @@ use leptos::prelude::*;
 
 use super::{
     cursors,
-    kit::{copy_button, empty, place_cell, placed},
+    kit::{copy_button, empty, name_field, named_with, place_cell, placed},
     place,
 };
 use crate::{
@@ -36,15 +37,27 @@ pub(crate) fn Modules() -> impl IntoView {
     let session = use_session();
     let address = use_address();
     let namespace = Memo::new(move |_| address.namespace());
-    let modules =
-        use_load(move || Some(api::planning::modules(namespace.get(), place(address), SIZE)));
+    let modules = use_load(move || {
+        let text = Some(named_with(address));
+        Some(api::planning::modules(namespace.get(), text, place(address), SIZE))
+    });
     let beside = Signal::derive(move || {
         let beside = |page: &Page<model::Module>| {
             (page.previous.clone().map(Place::Before), page.next.clone().map(Place::After))
         };
         modules.with(beside).unwrap_or_default()
     });
-    let go = move |place: Place| address.go(&Route::Modules.narrowed(&cursors(&place)));
+    let go = move |place: Place| address.go(&address.with(&cursors(&place)));
+    let nothing = move || {
+        if named_with(address).is_empty() {
+            empty(
+                "No module yet",
+                "A module is a file that declares schedules, workflows and alert rules together. Deploy one here or by carillon apply.",
+            )
+        } else {
+            empty("No module here", "No name contains the text.")
+        }
+    };
     let export = RwSignal::new(false);
     let deploy = move || {
         session.edits().then(|| {
@@ -57,11 +70,12 @@ pub(crate) fn Modules() -> impl IntoView {
     };
     view! {
         <header class="page-head"><h1>"Modules"</h1><div class="actions">{move || deploy()}</div></header>
+        {name_field(address, "Which modules")}
         <AsyncView
             loading=modules.loading
             what="modules"
             is_empty=Signal::derive(move || modules.with(|page| page.rows.is_empty()).unwrap_or_default())
-            empty=|| empty("No module yet", "A module is a file that declares schedules, workflows and alert rules together. Deploy one here or by carillon apply.")
+            empty=nothing
         >
             {modules.draw(list)}
             {pager(beside, "modules", go)}

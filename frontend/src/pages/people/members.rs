@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::super::{
     cursors,
-    kit::{self, Asked, Change, check, empty, form, note, of, use_asked},
+    kit::{self, Asked, Change, check, empty, form, name_field, named_with, note, of, use_asked},
     place, suggest,
 };
 use crate::{
@@ -52,22 +52,35 @@ pub(super) fn Members() -> impl IntoView {
 fn list(namespace: String) -> AnyView {
     let address = use_address();
     let asked = namespace.clone();
-    let members =
-        use_listing(SIZE, move || api::settings::memberships(asked.clone(), place(address), SIZE));
+    let members = use_listing(SIZE, move || {
+        let text = Some(named_with(address));
+        api::settings::memberships(asked.clone(), text, place(address), SIZE)
+    });
     let loading = members.load.loading;
     let new = RwSignal::new(false);
     let (change, remove) = (use_asked::<Membership>(), use_asked::<Membership>());
     let (named, changed) = (namespace.clone(), namespace.clone());
+    let nothing = move || {
+        if named_with(address).is_empty() {
+            empty(
+                "No member",
+                "Users with a role everywhere need no membership. Others work only where they are members.",
+            )
+        } else {
+            empty("No member matches", "No name contains this text.")
+        }
+    };
     view! {
         <div class="filter-line">
             {button(Look::Primary, None, "Add member", move || new.set(true))}
             <p class="muted">"Of the namespace "<strong>{named}</strong></p>
         </div>
+        {name_field(address, "Which members")}
         <AsyncView
             loading=loading
             what="members"
             is_empty=Signal::derive(move || members.list.is_empty())
-            empty=|| empty("No member", "Users with a role everywhere need no membership. Others work only where they are members.")
+            empty=nothing
         >
             {table("Members", "table", headings(), rows(members.list, move |row| line(row, change, remove)))}
             {pager(members.beside(), "members", move |to| address.go(&address.with(&cursors(&to))))}

@@ -19,7 +19,7 @@ use crate::{
     },
     data::{Loading, use_actor, use_listing},
     model::{RoleGrant, User},
-    state::{use_address, use_session},
+    state::{Said, use_address, use_session},
     time::amount,
 };
 
@@ -167,17 +167,22 @@ fn actions(user: &User, dialogs: Dialogs) -> AnyView {
 
 fn disable_form(user: &User, dialogs: Dialogs) -> AnyView {
     let (id, name) = (user.id.clone(), user.name.clone());
+    let (actor, disabled) = (use_actor(), (id.clone(), name.clone()));
     let fields = view! {
-        <p><strong>{name.clone()}</strong>" may no longer sign in: their sessions end within seconds, and their tokens are refused. "
+        <p><strong>{name}</strong>" may no longer sign in: their sessions end within seconds, and their tokens are refused. "
         "Everything they created stays. This can be undone."</p>
     };
-    let plan = move |_| {
-        Ok(Change {
-            ask: api::settings::disable_user(id.clone()),
-            said: format!("{name} is disabled."),
-        })
+    let plan =
+        move |_| Ok(Change { ask: api::settings::disable_user(id.clone()), said: String::new() });
+    let done = move |_| {
+        dialogs.loading.reload();
+        let (id, name) = disabled.clone();
+        let said = Said::new(format!("{name} is disabled."));
+        actor.say(said.undo(move || {
+            let ask = api::settings::enable_user(id.clone());
+            actor.act(ask, format!("{name} may sign in again."), move |_| dialogs.loading.reload());
+        }));
     };
-    let done = move |_| dialogs.loading.reload();
     form(
         dialogs.disable.open,
         (Look::Danger, "Disable"),

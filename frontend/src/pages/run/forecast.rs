@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use crate::{
     components::{meter, when_relative},
     model::RunDetail,
+    pages::watch::watch,
     state::use_now,
     time::duration,
 };
@@ -23,6 +24,10 @@ pub(super) fn forecast(run: &RunDetail) -> AnyView {
         view! { <span class="muted">"likely to end "{when_relative(at, run.row.zone())}</span> }
             .into_any()
     });
+    let watched = run.row.schedule.as_ref().map(|schedule| {
+        let name = schedule.name.replace(['"', '\\'], "");
+        watch("slow,recovered", Some(format!("schedule:\"{name}\"")))
+    });
     view! {
         <section class="run-forecast" aria-label="Compared with usual" data-testid="forecast">
             {move || meter(elapsed(), &drawn)}
@@ -30,6 +35,7 @@ pub(super) fn forecast(run: &RunDetail) -> AnyView {
             <span>{move || compared.comparison(elapsed())}</span>
             {ends}
             <span class="live-warning">{move || warned.warning(now.get())}</span>
+            {watched}
         </section>
     }
     .into_any()

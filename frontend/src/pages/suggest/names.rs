@@ -33,7 +33,7 @@ where
 }
 
 /// The names of a list, which is loaded once something is looked for.
-pub(super) fn list<T>(
+fn list<T>(
     sought: Sought,
     ask: impl Fn() -> Option<Ask<T>> + 'static,
     names: fn(&T) -> Vec<String>,

@@ -10,7 +10,7 @@ use crate::{
     components::{AsyncView, heading, panel, silent_heading, table, when},
     data::use_load,
     model::{Forecast, Upcoming, UpcomingSchedule},
-    pages::kit::place_note,
+    pages::kit::{note, place_note},
     route::Route,
     state::{use_address, use_session, use_zone},
     time::Moment,
@@ -121,6 +121,13 @@ struct Starter<'a> {
     times: usize,
 }
 
+impl Starter<'_> {
+    /// Whether the schedule is changed in its form, and not in the file of a module.
+    fn is_by_hand(&self) -> bool {
+        self.schedule.module.is_none()
+    }
+}
+
 /// The schedules that start in a minute, by name. Schedules in two namespaces may have the same name.
 fn starters<'a>(minute: &Minute<'a>) -> Vec<Starter<'a>> {
     let mut starters = BTreeMap::<(&str, &str), Starter<'a>>::new();
@@ -147,16 +154,7 @@ fn row(minute: &Minute<'_>, is_named: bool) -> AnyView {
         .into_any()
     };
     let links: Vec<_> = starters.iter().take(20).map(link).collect();
-    // The form of a schedule offers quieter minutes, and `H`.
-    let session = use_session();
-    let may = |starter: &&Starter<'_>| session.edits_in(&starter.schedule.namespace);
-    let moved = starters.iter().rev().find(may).filter(|_| starters.len() > 1);
-    let spread = moved.map(|starter| {
-        let UpcomingSchedule { id, name, namespace } = starter.schedule;
-        let href = Route::EditSchedule(id.clone()).path_at(namespace);
-        let label = format!("Spread: move {name} to a quieter minute");
-        view! { <a class="button" href=href aria-label=label>"Spread"</a> }.into_any()
-    });
+    let spread = (starters.len() > 1).then(|| spread(&starters));
     let more = (more > 0).then(|| format!(" and {more} more"));
     view! {
         <tr data-testid="collision-row" aria-current=is_named.then_some("true")>
@@ -169,9 +167,39 @@ fn row(minute: &Minute<'_>, is_named: bool) -> AnyView {
     .into_any()
 }
 
+/// A link to the form of one of the schedules, which offers quieter minutes and `H`. What a module declares has no form:
+/// if modules declare all of them, this says so.
+fn spread(starters: &[Starter<'_>]) -> AnyView {
+    let session = use_session();
+    let may = |starter: &&Starter<'_>| session.edits_in(&starter.schedule.namespace);
+    if let Some(starter) = starters.iter().rev().filter(may).find(|one| one.is_by_hand()) {
+        let UpcomingSchedule { id, name, namespace, .. } = starter.schedule;
+        let href = Route::EditSchedule(id.clone()).path_at(namespace);
+        let label = format!("Spread: move {name} to a quieter minute");
+        return view! { <a class="button" href=href aria-label=label>"Spread"</a> }.into_any();
+    }
+    match starters.iter().rev().find(may).and_then(|starter| starter.schedule.module.as_ref()) {
+        Some(module) => note(format!("declared by {module}")),
+        None => ().into_any(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_module_declares_is_not_moved_by_hand() {
+        let schedule = |module: Option<&str>| UpcomingSchedule {
+            id: "a".to_owned(),
+            name: "nightly".to_owned(),
+            namespace: "default".to_owned(),
+            module: module.map(str::to_owned),
+        };
+        let (own, declared) = (schedule(None), schedule(Some("billing")));
+        assert!(Starter { schedule: &own, times: 1 }.is_by_hand());
+        assert!(!Starter { schedule: &declared, times: 1 }.is_by_hand());
+    }
 
     #[test]
     fn a_link_names_a_minute_to_the_second_or_not() {

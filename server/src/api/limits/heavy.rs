@@ -4,7 +4,7 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 25] = [
+const FIELDS: [&str; 27] = [
     "schedulePreview",
     "lint",
     "nextFires",
@@ -29,6 +29,8 @@ const FIELDS: [&str; 25] = [
     "moduleDrift",
     "exportModules",
     "deployModule",
+    "adoptModuleDrift",
+    "revertModuleDrift",
     "timezones",
 ];
 /// Names of expensive fields of a stored timing; other types have cheap fields of the same name.

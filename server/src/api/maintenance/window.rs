@@ -90,6 +90,11 @@ impl MaintenanceWindow {
         self.0.cancel_reason.as_deref()
     }
 
+    /// The module that declares it; null if it was planned by hand.
+    async fn module(&self) -> Option<&str> {
+        self.0.module.as_deref()
+    }
+
     /// While PLANNED, how many schedules carry its mark: those that it will pause, unless another
     /// window begins earlier for them. While ACTIVE, how many it holds paused. Afterwards, how many
     /// it has paused.

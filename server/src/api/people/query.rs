@@ -66,11 +66,16 @@ impl PeopleQuery {
     }
 
     /// The members of a namespace. For administrators of the namespace.
-    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    #[graphql(complexity = "search_cost(text.as_deref()) + cost(first, None, child_complexity)")]
     async fn memberships(
         &self,
         cx: &Context<'_>,
         #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(
+            desc = "Only members whose names contain this text, ignoring case; at most 200 \
+                    characters."
+        )]
+        text: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
         #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<Membership>> {
@@ -78,7 +83,8 @@ impl PeopleQuery {
         let read = cx.store().read();
         let id = cx.commands().namespace(read, right.permit(), &namespace).await?;
         let window = Paging::forward(first, after).window(key)?;
-        let page = memberships::page(read, id, &window).await?;
+        let text = name_text(text)?;
+        let page = memberships::page(read, id, text.as_deref(), &window).await?;
         Ok(connection(page, |row| cursor(row.user_id), Membership))
     }
 

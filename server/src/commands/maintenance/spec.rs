@@ -12,7 +12,7 @@ use crate::{
     clock::Clock,
     commands::{BadInput, CommandError, bulk::query::sought},
     model::check,
-    search::List,
+    search::{List, Search, SearchError},
     store::reads::search::Sought,
 };
 
@@ -64,25 +64,57 @@ pub struct PlannedWindow {
 impl MaintenanceSpec {
     /// The window that this asks for. An unchanged start of the `current` window stays, even if it
     /// is past.
-    pub(super) fn planned(
+    pub(in crate::commands) fn planned(
         &self,
         clock: &Clock,
         current: Option<&Model>,
     ) -> Result<PlannedWindow, CommandError> {
+        self.check_texts()?;
         let title = self.title.trim();
-        if title.is_empty() {
-            let help = "say what the work is, for the people who will ask why nothing runs";
-            return Err(BadInput::new("title", &self.title, "is empty", help).into());
-        }
-        check::text("title", title, MAX_TITLE)?;
         let ticket = trimmed(self.ticket.as_deref());
-        if let Some(ticket) = &ticket {
-            check::text("ticket", ticket, MAX_TICKET)?;
-        }
         let search = trimmed(self.search.as_deref());
         let planned = PlannedWindow { ticket, search, ..self.times(title, clock, current)? };
         planned.sought(clock)?;
         Ok(planned)
+    }
+
+    /// Checks what does not depend on the present: the texts, the search, and the length.
+    pub(in crate::commands) fn check(&self) -> Result<(), BadInput> {
+        self.check_texts()?;
+        let text = self.search.as_deref().unwrap_or_default();
+        Search::parse(List::Schedules, text).map_err(|error| {
+            let SearchError { problem, help, .. } = error;
+            BadInput::new("search", text, problem, help)
+        })?;
+        self.check_length(self.starts_at)
+    }
+
+    fn check_texts(&self) -> Result<(), BadInput> {
+        let title = self.title.trim();
+        if title.is_empty() {
+            let help = "say what the work is, for the people who will ask why nothing runs";
+            return Err(BadInput::new("title", &self.title, "is empty", help));
+        }
+        check::text("title", title, MAX_TITLE)?;
+        match trimmed(self.ticket.as_deref()) {
+            Some(ticket) => check::text("ticket", &ticket, MAX_TICKET),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks the end of a window that begins at `starts_at`.
+    fn check_length(&self, starts_at: DateTime<Utc>) -> Result<(), BadInput> {
+        let bad = |problem: &str, help: &str| {
+            Err(BadInput::new("endsAt", self.ends_at.to_rfc3339(), problem, help))
+        };
+        if stored(self.ends_at) <= stored(starts_at) {
+            return bad("is not after 'startsAt'", "give a later instant");
+        }
+        if self.ends_at - starts_at > TimeDelta::days(MAX_DAYS) {
+            let problem = format!("is more than {MAX_DAYS} days after 'startsAt'");
+            return bad(&problem, "plan several windows, or use a calendar");
+        }
+        Ok(())
     }
 
     /// The window with its times, which are checked.
@@ -104,19 +136,11 @@ impl MaintenanceSpec {
             let value = starts_at.to_rfc3339();
             return Err(BadInput::new("startsAt", value, "is too far ahead", help));
         }
-        let bad = |problem: &str, help: String| {
-            Err(BadInput::new("endsAt", self.ends_at.to_rfc3339(), problem, help))
-        };
         if self.ends_at <= now {
-            return bad("is past", "give an instant in the future".to_owned());
+            let (value, help) = (self.ends_at.to_rfc3339(), "give an instant in the future");
+            return Err(BadInput::new("endsAt", value, "is past", help));
         }
-        if stored(self.ends_at) <= stored(starts_at) {
-            return bad("is not after 'startsAt'", "give a later instant".to_owned());
-        }
-        if self.ends_at - starts_at > TimeDelta::days(MAX_DAYS) {
-            let problem = format!("is more than {MAX_DAYS} days after 'startsAt'");
-            return bad(&problem, "plan several windows, or use a calendar".to_owned());
-        }
+        self.check_length(starts_at)?;
         Ok(PlannedWindow {
             title: title.to_owned(),
             ticket: None,
@@ -130,7 +154,7 @@ impl MaintenanceSpec {
 
 impl PlannedWindow {
     /// The window of a row.
-    pub(super) fn of(row: &Model) -> Self {
+    pub(in crate::commands) fn of(row: &Model) -> Self {
         Self {
             title: row.title.clone(),
             ticket: row.ticket.clone(),

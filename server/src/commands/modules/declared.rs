@@ -9,11 +9,14 @@ use uuid::Uuid;
 
 use super::{
     difference::Pictured,
-    file::{CalendarEntry, ChannelEntry, File, RuleEntry, ScheduleEntry, TaskEntry, WorkflowEntry},
+    file::{
+        BudgetEntry, CalendarEntry, ChannelEntry, File, MaintenanceEntry, RuleEntry, ScheduleEntry,
+        TaskEntry, WorkflowEntry,
+    },
 };
 use crate::{
     access::Viewer,
-    commands::{CalendarSpec, CommandError, Commands, stored},
+    commands::{BudgetLimits, CalendarSpec, CommandError, Commands, stored},
     model::Definition,
     store::{DatabaseTransaction, modules},
 };
@@ -28,6 +31,8 @@ pub(super) struct Declared {
     pub(super) schedules: BTreeMap<String, Value>,
     pub(super) alert_channels: BTreeMap<String, Value>,
     pub(super) alert_rules: BTreeMap<String, Value>,
+    pub(super) health_budgets: BTreeMap<String, Value>,
+    pub(super) maintenance_windows: BTreeMap<String, Value>,
 }
 
 /// Checks whether the stored declarations of a module can be parsed.
@@ -66,6 +71,14 @@ impl Declared {
             .map(|(name, entry)| (name.clone(), channel(&entry.clone()).shown));
         let rules =
             file.alert_rules.iter().map(|(name, entry)| (name.clone(), rule(entry.clone()).shown));
+        let budgets = file
+            .health_budgets
+            .iter()
+            .map(|(tag, entry)| (tag.clone(), budget(&entry.limits()).shown));
+        let windows = file
+            .maintenance_windows
+            .iter()
+            .map(|(title, entry)| (title.clone(), window(entry.clone()).shown));
         Self {
             groups: groups.collect(),
             calendars: calendars.collect(),
@@ -73,11 +86,32 @@ impl Declared {
             schedules: schedules.collect(),
             alert_channels: channels.collect(),
             alert_rules: rules.collect(),
+            health_budgets: budgets.collect(),
+            maintenance_windows: windows.collect(),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The file that declares the same, with secrets masked.
+    pub(super) fn file(&self, module: &str, namespace: &str) -> Result<File, CommandError> {
+        let mut file = json!(self);
+        file["module"] = module.into();
+        file["namespace"] = namespace.into();
+        if let Some(groups) = file["groups"].as_object_mut() {
+            for group in groups.values_mut() {
+                *group = group["limit"].take();
+            }
+        }
+        stored::read(file, || format!("the module {module:?} as it was deployed"))
+    }
+
+    /// Whether the file declares the schedule as paused.
+    pub(super) fn is_paused(&self, schedule: &str) -> bool {
+        let entry = self.schedules.get(schedule);
+        entry.is_some_and(|entry| entry.get("paused").and_then(Value::as_bool) == Some(true))
     }
 
     /// The note that the file gave the schedule.
@@ -91,6 +125,7 @@ impl Declared {
 pub(super) struct DeclaredNames {
     pub(super) schedules: Vec<String>,
     pub(super) calendars: Vec<String>,
+    pub(super) maintenance_windows: Vec<String>,
 }
 
 impl DeclaredNames {
@@ -98,6 +133,7 @@ impl DeclaredNames {
         Self {
             schedules: file.schedules.keys().cloned().collect(),
             calendars: file.calendars.keys().cloned().collect(),
+            maintenance_windows: file.maintenance_windows.keys().cloned().collect(),
         }
     }
 }
@@ -166,7 +202,31 @@ pub(super) fn rule(entry: RuleEntry) -> Pictured {
     Pictured::open(json_of(&entry.usual()))
 }
 
+pub(super) fn budget(limits: &BudgetLimits) -> Pictured {
+    Pictured::open(json_of(&BudgetEntry::of(limits)))
+}
+
+pub(super) fn window(entry: MaintenanceEntry) -> Pictured {
+    Pictured::open(json_of(&entry.usual()))
+}
+
 /// An entry of a file as JSON; serialization always succeeds.
 fn json_of(entry: &impl Serialize) -> Value {
     serde_json::to_value(entry).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::modules::file::FileFormat;
+
+    #[test]
+    fn the_file_of_a_declaration_declares_the_same() {
+        let file = File::read(include_str!("every_key.yaml"), FileFormat::Yaml).unwrap();
+        let declared = Declared::of(&file);
+        assert!(!declared.groups.is_empty() && !declared.alert_rules.is_empty());
+        let again = declared.file(&file.module, &file.namespace).unwrap();
+        assert_eq!((&again.module, &again.namespace), (&file.module, &file.namespace));
+        assert_eq!(Declared::of(&again), declared);
+    }
 }

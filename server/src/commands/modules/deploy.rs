@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use entity::maintenance_window;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -24,7 +25,7 @@ use crate::{
     },
     engine::planning::prepared::{self, PreparedTimetable},
     model::{Definition, calendars as compiled, check, naming},
-    store::{DatabaseTransaction, calendars, schedules},
+    store::{DatabaseTransaction, calendars, maintenance, schedules},
 };
 
 /// A module's file to deploy, and how.
@@ -75,6 +76,9 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) calendar_names: &'a HashMap<Uuid, String>,
     /// What the module declared at its previous deployment.
     pub(super) last: &'a Declared,
+    /// The module's maintenance windows, and those with the titles of the file that are not over,
+    /// all locked.
+    pub(super) windows: &'a [maintenance_window::Model],
 }
 
 impl Commands {
@@ -89,6 +93,17 @@ impl Commands {
             return Ok(earlier);
         }
         let file = File::read(source.text, source.format)?;
+        self.deploy_file(right, file, source, call).await
+    }
+
+    /// Makes the tables match a file that was read.
+    pub(super) async fn deploy_file(
+        &self,
+        right: &Editor,
+        file: File,
+        source: DeploymentSource<'_>,
+        call: &Call,
+    ) -> Result<Deployment, CommandError> {
         check::name("module", &file.module)?;
         check::optional_reason(source.reason)?;
         within_bounds(&file)?;
@@ -107,6 +122,9 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
+        // The service of the windows locks a window before its schedules.
+        let (titles, declares) = (&names.maintenance_windows, &file.module);
+        let windows = maintenance::lock_declared(&tx, namespace, declares, titles).await?;
         // Locks schedules before calendars, like every command that saves a schedule.
         schedules::lock_declared(&tx, namespace, &file.module, &names.schedules).await?;
         if source.dry_run {
@@ -132,6 +150,7 @@ impl Commands {
             ended: &ended,
             calendar_names,
             last,
+            windows: &windows,
         };
         let mut outlooks = self.before(&site, &names, &known).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
@@ -156,6 +175,7 @@ impl Commands {
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
         self.signals.wake_canceller();
+        self.signals.wake_maintenance();
         self.clear_up(aftermath).await;
         for calendar in &redrawn {
             self.tell_users_of(calendar).await;
@@ -248,6 +268,8 @@ impl Commands {
             changes.extend(self.prune_groups(site, &kept_groups).await?);
         }
         changes.extend(self.apply_alerts(site, alerts, prune, aftermath).await?);
+        changes.extend(self.apply_budgets(site, file.health_budgets, prune).await?);
+        changes.extend(self.apply_windows(site, file.maintenance_windows, prune).await?);
         Ok(changes)
     }
 
@@ -277,8 +299,8 @@ fn within_bounds(file: &File) -> Result<(), BadInput> {
         return Ok(());
     }
     let problem = format!(
-        "declares {entries} calendars, workflows, schedules, alert channels and rules; the limit is \
-         {MAX_ENTRIES}"
+        "declares {entries} calendars, workflows, schedules, alert channels and rules, budgets and \
+         maintenance windows; the limit is {MAX_ENTRIES}"
     );
     Err(BadInput::new("source", "", problem, "divide it into several modules"))
 }

@@ -5,28 +5,34 @@
 //! next deployment corrects them.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use entity::{alert_rule, module, schedule};
-use serde_json::Value;
+use entity::{
+    alert_rule, health_budget,
+    maintenance_window::{self, State},
+    module, schedule,
+};
+use sea_orm::{ActiveEnum, ConnectionTrait};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
     alerts,
     declared::{self, Declared, own_task},
     difference::{Pictured, between},
-    file::{ChannelEntry, ScheduleEntry},
+    file::{ChannelEntry, MaintenanceEntry, ScheduleEntry},
     plan::FieldChange,
 };
 use crate::{
     access::Permit,
     commands::{
-        CommandError, Commands,
+        BudgetLimits, CommandError, Commands, PlannedWindow,
         alerts::{MAX_CHANNELS, MAX_RULES},
         calendars::spec_of,
+        stored,
     },
     store::{
-        DatabaseLink,
         alerts::{channels, rules},
-        calendars, groups, modules, schedules, workflows,
+        calendars, groups, health_budgets, maintenance, modules, schedules, workflows,
     },
     vault::MASK,
 };
@@ -42,10 +48,22 @@ pub struct Drift {
     pub drifted: Vec<Drifted>,
 }
 
+impl Drift {
+    /// A digest of the differences. Adopting and reverting take it, so that they settle only what
+    /// the caller has seen.
+    pub fn digest(&self) -> String {
+        let told = |one: &Drifted| json!([one.kind, one.name, one.fields]);
+        let told: Vec<Value> = self.drifted.iter().map(told).collect();
+        let deployed = self.deployed.1.to_rfc3339();
+        format!("{:x}", Sha256::digest(json!([deployed, told]).to_string()))
+    }
+}
+
 /// An object that differs.
 #[derive(Clone, Debug)]
 pub struct Drifted {
-    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
+    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel`, `alert_rule`,
+    /// `health_budget` or `maintenance_window`.
     pub kind: &'static str,
     /// The object's name.
     pub name: String,
@@ -59,6 +77,21 @@ pub struct Drifted {
     pub at: Option<DateTime<Utc>>,
     /// The stated reason, if one was required.
     pub reason: Option<String>,
+    /// The object's key, if operators can change it although a module declares it.
+    pub(super) id: Option<Uuid>,
+    /// The object as it is.
+    pub(super) current: Current,
+}
+
+/// An object as it is, in the spelling of a module's file.
+#[derive(Clone, Debug)]
+pub(super) enum Current {
+    /// The whole object, as a file would declare it.
+    Entry(Value),
+    /// The object no longer exists.
+    Gone,
+    /// A mute, which no file can declare.
+    Muted,
 }
 
 /// Who decides whether a difference remains.
@@ -81,10 +114,21 @@ impl Commands {
         let read = self.store.read();
         let namespace = self.namespace(read, permit, namespace).await?;
         let Some(row) = modules::find(read, namespace, name).await? else { return Ok(None) };
-        let module::Model { declared, deployed_by, deployed_at, .. } = row;
-        let declared = Declared::stored(declared, name)?;
-        let mut drifted = self.drifted_shared(read, namespace, name, &declared).await?;
-        let rows = schedules::of_module(read, namespace, name).await?;
+        Ok(Some(self.drift_of(read, permit, row).await?.0))
+    }
+
+    /// The drift of a module, with its declaration.
+    pub(super) async fn drift_of<C: ConnectionTrait>(
+        &self,
+        read: &C,
+        permit: Permit<'_>,
+        row: module::Model,
+    ) -> Result<(Drift, Declared), CommandError> {
+        let module::Model { namespace_id: namespace, name, declared, deployed_by, deployed_at } =
+            row;
+        let declared = Declared::stored(declared, &name)?;
+        let mut drifted = self.drifted_shared(read, namespace, &name, &declared).await?;
+        let rows = schedules::of_module(read, namespace, &name).await?;
         let is_open = permit.who().sees_payloads(namespace);
         for (schedule, entry) in &declared.schedules {
             match rows.iter().find(|row| row.name == *schedule) {
@@ -95,14 +139,15 @@ impl Commands {
                 None => drifted.push(missing("schedule", schedule)),
             }
         }
-        drifted.extend(self.drifted_alerts(read, namespace, name, &declared).await?);
-        let deployed = (deployed_by, deployed_at.utc());
-        Ok(Some(Drift { module: name.to_owned(), deployed, drifted }))
+        drifted.extend(self.drifted_alerts(read, namespace, &name, &declared).await?);
+        let at = deployed_at.utc();
+        drifted.extend(self.drifted_health(read, namespace, &name, &declared, at).await?);
+        Ok((Drift { module: name, deployed: (deployed_by, at), drifted }, declared))
     }
 
-    async fn drifted_shared(
+    async fn drifted_shared<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -136,9 +181,9 @@ impl Commands {
         Ok(found)
     }
 
-    async fn drifted_alerts(
+    async fn drifted_alerts<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
         namespace: Uuid,
         module: &str,
         declared: &Declared,
@@ -169,9 +214,45 @@ impl Commands {
         Ok(found)
     }
 
-    async fn drifted_schedule(
+    /// What differs of the budgets and maintenance windows of a module that was deployed at this
+    /// time.
+    async fn drifted_health<C: ConnectionTrait>(
         &self,
-        read: &DatabaseLink,
+        read: &C,
+        namespace: Uuid,
+        module: &str,
+        declared: &Declared,
+        deployed_at: DateTime<Utc>,
+    ) -> Result<Vec<Drifted>, CommandError> {
+        let mut found = Vec::new();
+        if !declared.health_budgets.is_empty() {
+            let rows = health_budgets::list(read, namespace).await?;
+            for (tag, entry) in &declared.health_budgets {
+                let is_it = |row: &&health_budget::Model| {
+                    row.tag == *tag && row.module.as_deref() == Some(module)
+                };
+                let row = rows.iter().find(is_it);
+                let now =
+                    row.map(|row| (declared::budget(&BudgetLimits::of(row)), row.updated_at.utc()));
+                found.extend(compared("health_budget", tag, entry, now));
+            }
+        }
+        if !declared.maintenance_windows.is_empty() {
+            let rows = maintenance::of_module(read, namespace, module).await?;
+            for (title, entry) in &declared.maintenance_windows {
+                let entry: MaintenanceEntry = stored::read(entry.clone(), || {
+                    format!("the module {module:?} as it was deployed")
+                })?;
+                let row = rows.iter().find(|row| row.title == *title);
+                found.extend(drifted_window(title, entry, row, deployed_at, self.clock.now()));
+            }
+        }
+        Ok(found)
+    }
+
+    async fn drifted_schedule<C: ConnectionTrait>(
+        &self,
+        read: &C,
         row: &schedule::Model,
         declared: &Value,
         is_open: bool,
@@ -183,12 +264,14 @@ impl Commands {
             // task.
             if declared.get("task").is_some() && workflow.name == row.name {
                 entry.task = own_task(&self.definition_of(read, &workflow).await?);
-            } else {
+            }
+            if entry.task.is_none() {
                 entry.workflow = Some(workflow.name);
             }
         }
         let before = pictured(declared.clone(), is_open);
-        let now = pictured(declared::schedule(entry).shown, is_open);
+        let shown = declared::schedule(entry).shown;
+        let now = pictured(shown.clone(), is_open);
         let is_theirs = |field: &FieldChange| matches!(&*field.path, "paused" | "note");
         let (theirs, ours): (Vec<_>, Vec<_>) =
             between(&before, &now).into_iter().partition(is_theirs);
@@ -204,13 +287,31 @@ impl Commands {
                 let (by, at) = changed.clone().unzip();
                 (by, at, None)
             };
-            let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Operators);
-            found.push(Drifted { kind, name, side, fields: vec![field], by, at, reason });
+            found.push(Drifted {
+                kind: "schedule",
+                name: row.name.clone(),
+                side: DriftOwner::Operators,
+                fields: vec![field],
+                by,
+                at,
+                reason,
+                id: Some(row.id),
+                current: Current::Entry(shown.clone()),
+            });
         }
         if !ours.is_empty() {
             let (by, at) = changed.unzip();
-            let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Module);
-            found.push(Drifted { kind, name, side, fields: ours, by, at, reason: None });
+            found.push(Drifted {
+                kind: "schedule",
+                name: row.name.clone(),
+                side: DriftOwner::Module,
+                fields: ours,
+                by,
+                at,
+                reason: None,
+                id: Some(row.id),
+                current: Current::Entry(shown),
+            });
         }
         Ok(found)
     }
@@ -233,9 +334,55 @@ fn compared(
 ) -> Option<Drifted> {
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
     // The stored declaration contains no secrets, so masked values are compared.
+    let current = Current::Entry(now.shown.clone());
     let fields = between(&Pictured::open(declared.clone()), &Pictured::open(now.shown));
-    let (name, side, at) = (name.to_owned(), DriftOwner::Module, Some(at));
-    (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
+    (!fields.is_empty()).then(|| Drifted {
+        kind,
+        name: name.to_owned(),
+        side: DriftOwner::Module,
+        fields,
+        by: None,
+        at: Some(at),
+        reason: None,
+        id: None,
+        current,
+    })
+}
+
+/// What differs of a maintenance window. One that is over matches any declaration, and operators may
+/// cancel one.
+fn drifted_window(
+    title: &str,
+    entry: MaintenanceEntry,
+    row: Option<&maintenance_window::Model>,
+    deployed_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Option<Drifted> {
+    const KIND: &str = "maintenance_window";
+    let Some(row) = row else { return (entry.end > now).then(|| missing(KIND, title)) };
+    match row.state {
+        State::Ended => None,
+        State::Cancelled => {
+            let text = |state: State| Some(state.to_value());
+            let (before, after) = (text(State::Planned), text(State::Cancelled));
+            Some(Drifted {
+                kind: KIND,
+                name: title.to_owned(),
+                side: DriftOwner::Operators,
+                fields: vec![FieldChange { path: "state".to_owned(), before, after }],
+                by: row.cancelled_by.clone(),
+                at: row.cancelled_at.map(|at| at.utc()),
+                reason: row.cancel_reason.clone(),
+                id: None,
+                current: Current::Gone,
+            })
+        }
+        State::Planned | State::Active => {
+            let entry = declared::window(entry.begun_like(row, deployed_at)).shown;
+            let there = declared::window(MaintenanceEntry::of(&PlannedWindow::of(row)));
+            compared(KIND, title, &entry, Some((there, row.planned_at.utc())))
+        }
+    }
 }
 
 /// The current mute of a rule, which files cannot declare.
@@ -250,12 +397,23 @@ fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
         by: row.muted_by.clone(),
         at: None,
         reason: row.muted_reason.clone(),
+        id: Some(row.id),
+        current: Current::Muted,
     })
 }
 
 fn missing(kind: &'static str, name: &str) -> Drifted {
     let gone =
         FieldChange { path: String::new(), before: Some("declared".to_owned()), after: None };
-    let (name, side) = (name.to_owned(), DriftOwner::Module);
-    Drifted { kind, name, side, fields: vec![gone], by: None, at: None, reason: None }
+    Drifted {
+        kind,
+        name: name.to_owned(),
+        side: DriftOwner::Module,
+        fields: vec![gone],
+        by: None,
+        at: None,
+        reason: None,
+        id: None,
+        current: Current::Gone,
+    }
 }

@@ -13,13 +13,14 @@ use super::{
     declared::own_task,
     deploy::MAX_ENTRIES,
     file::{
-        CalendarEntry, ChannelEntry, File, FileFormat, RuleEntry, ScheduleEntry, WorkflowEntry,
+        BudgetEntry, CalendarEntry, ChannelEntry, File, FileFormat, MaintenanceEntry, RuleEntry,
+        ScheduleEntry, WorkflowEntry,
     },
 };
 use crate::{
     access::Permit,
     commands::{
-        BadInput, CommandError, Commands,
+        BadInput, BudgetLimits, CommandError, Commands, PlannedWindow,
         alerts::{MAX_CHANNELS, MAX_RULES, spec_of as alert_spec_of},
         bulk::query::sought,
         calendars::spec_of,
@@ -31,7 +32,7 @@ use crate::{
     store::{
         DatabaseLink,
         alerts::{channels, rules},
-        calendars, groups,
+        calendars, groups, health_budgets, maintenance,
         reads::{self, within::Within},
         schedules, workflows,
     },
@@ -242,6 +243,7 @@ impl Commands {
             }
         }
         self.put_alerts(read, namespace, wanted, files).await?;
+        self.put_health(read, namespace, wanted, files).await?;
         files.retain(|_, file| file.entries() + file.groups.len() > 0);
         Ok(())
     }
@@ -267,6 +269,31 @@ impl Commands {
             if wanted.includes(&row.module) {
                 let entry = RuleEntry::of(alert_spec_of(&row)?, &names);
                 file_of(files, wanted, &row.module).alert_rules.insert(row.name, entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds budgets, and the maintenance windows that are not over. Of several windows that people
+    /// have given the same title, the file has the one that begins first.
+    async fn put_health(
+        &self,
+        read: &DatabaseLink,
+        namespace: Uuid,
+        wanted: &ExportRequest,
+        files: &mut ModuleFiles,
+    ) -> Result<(), CommandError> {
+        for row in health_budgets::list(read, namespace).await? {
+            if wanted.includes(&row.module) {
+                let entry = BudgetEntry::of(&BudgetLimits::of(&row));
+                file_of(files, wanted, &row.module).health_budgets.insert(row.tag, entry);
+            }
+        }
+        for row in maintenance::list_not_over(read, namespace).await? {
+            if wanted.includes(&row.module) {
+                let entry = MaintenanceEntry::of(&PlannedWindow::of(&row));
+                let file = file_of(files, wanted, &row.module);
+                file.maintenance_windows.entry(row.title).or_insert(entry);
             }
         }
         Ok(())

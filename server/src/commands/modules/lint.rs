@@ -5,8 +5,11 @@ use chrono::{DateTime, Utc};
 use timetable::{Timetable, Warning};
 use uuid::Uuid;
 
-use super::file::{File, TaskEntry};
-use crate::model::{BadInput, Definition, DefinitionProblem};
+use super::{
+    budgets::placed,
+    file::{File, TaskEntry},
+};
+use crate::model::{BadInput, Definition, DefinitionProblem, check, naming};
 
 /// The findings for one schedule.
 #[derive(Debug)]
@@ -21,7 +24,17 @@ impl File {
     /// server: secrets, quotas, and other modules' declarations.
     pub(crate) fn lint(&self, now: DateTime<Utc>) -> Result<Vec<LintedSchedule>, BadInput> {
         for (name, workflow) in &self.workflows {
-            check(&workflow.clone().definition(), &format!("workflows.{name}"))?;
+            check_definition(&workflow.clone().definition(), &format!("workflows.{name}"))?;
+        }
+        for (tag, entry) in &self.health_budgets {
+            let checked = check::name("tag", tag).and_then(|()| entry.limits().check());
+            checked.map_err(|bad| placed(bad, tag))?;
+        }
+        for (title, entry) in &self.maintenance_windows {
+            entry.check(title).map_err(|bad| {
+                let field = naming::in_module(&bad.field);
+                inside(BadInput { field, ..bad }, &format!("maintenance_windows.{title}"))
+            })?;
         }
         let mut linted = Vec::with_capacity(self.schedules.len());
         for (name, entry) in &self.schedules {
@@ -32,7 +45,7 @@ impl File {
                 return Err(BadInput::new(place, "", problem, help));
             }
             if let Some(task) = entry.task.clone().map(TaskEntry::definition) {
-                check(&task, &format!("{place}.task"))?;
+                check_definition(&task, &format!("{place}.task"))?;
             }
             let spec = entry.clone().spec(name);
             spec.check().map_err(|bad| inside(bad, &place))?;
@@ -51,7 +64,7 @@ impl File {
     }
 }
 
-fn check(definition: &Definition, place: &str) -> Result<(), BadInput> {
+fn check_definition(definition: &Definition, place: &str) -> Result<(), BadInput> {
     let told = |problem: DefinitionProblem| {
         let field = format!("{place}.{}", problem.field);
         BadInput::new(field, problem.value, problem.problem, problem.help)
@@ -88,6 +101,31 @@ mod tests {
                 "schedules.a.priority",
             ),
             ("workflows: {w: {tasks: []}}", "workflows.w."),
+            ("health_budgets: {a: {span: 30m}}", "health_budgets.a"),
+            ("health_budgets: {a: {late: 25h}}", "health_budgets.a.late"),
+            ("health_budgets: {a: {missed: -1}}", "health_budgets.a.missed"),
+            ("health_budgets: {a: {failed: 1, span: 2d}}", "health_budgets.a.span"),
+            ("health_budgets: {'a b': {failed: 1}}", "health_budgets.a b.tag"),
+            (
+                "maintenance_windows: {' a': {start: '2027-01-02T00:00:00Z', \
+                 end: '2027-01-03T00:00:00Z'}}",
+                "maintenance_windows. a.title",
+            ),
+            (
+                "maintenance_windows: {a: {start: '2027-01-02T00:00:00Z', \
+                 end: '2027-01-02T00:00:00Z'}}",
+                "maintenance_windows.a.end",
+            ),
+            (
+                "maintenance_windows: {a: {start: '2027-01-02T00:00:00Z', \
+                 end: '2027-02-02T00:00:01Z'}}",
+                "maintenance_windows.a.end",
+            ),
+            (
+                "maintenance_windows: {a: {start: '2027-01-02T00:00:00Z', \
+                 end: '2027-01-03T00:00:00Z', search: 'tag:'}}",
+                "maintenance_windows.a.search",
+            ),
         ] {
             let refused = lint(&format!("module: m\n{yaml}")).unwrap_err();
             assert!(refused.field.starts_with(field), "{yaml}: {refused}");

@@ -1,4 +1,5 @@
-//! Modules: workflows, schedules and alert rules that a file declares together.
+//! Modules: workflows, schedules, alert rules, budgets and maintenance windows that a file declares
+//! together.
 //!
 //! Code owns the definitions; operators own the pauses, the notes and the mutes. Deploying a file
 //! creates the objects that it declares, changes those that differ, deletes those that the module
@@ -10,10 +11,12 @@
 //!
 //! - `file`: the format: reading it, writing it, its schema
 //! - `deploy`: from a file to the tables; `beforehand`: what it computes before its transaction;
-//!   `declare`: one object of it; `prune`: removed objects; `alerts`: alert channels and rules
+//!   `declare`: one object of it; `prune`: removed objects; `alerts`: alert channels and rules;
+//!   `budgets`: budgets of tags; `maintenance`: maintenance windows
 //! - `plan`: the reported changes; `difference`: key by key; `effect`: the fires; `outlook`: what the
 //!   effect is computed from
-//! - `declared`: what a module declared when it was last deployed; `drift`: what differs since
+//! - `declared`: what a module declared when it was last deployed; `drift`: what differs since;
+//!   `settlement`: adopting or reverting what differs
 //! - `export`: from the tables to files
 //! - `lint`: checks that need no server
 //! - `notes`: the operators' notes on a schedule
@@ -21,6 +24,7 @@
 
 mod alerts;
 mod beforehand;
+mod budgets;
 mod canary;
 mod declare;
 mod declared;
@@ -31,10 +35,12 @@ mod effect;
 mod export;
 pub(crate) mod file;
 mod lint;
+mod maintenance;
 mod notes;
 mod outlook;
 mod plan;
 mod prune;
+mod settlement;
 mod workflow_text;
 
 #[cfg(test)]
@@ -48,4 +54,5 @@ pub(crate) use effect::{ScheduleOutlook, effect_of_edit, instants};
 pub use export::{ExportRequest as WantedExport, Exported};
 pub use file::{FileFormat, schema};
 pub use plan::{Deployment, FieldChange, ObjectChange, PlanAction};
+pub use settlement::{DriftOrder, SettledDrift};
 pub use workflow_text::{TextProblem, WorkflowReading, WorkflowSource};

@@ -26,7 +26,8 @@ pub struct Deployment {
 pub struct ObjectChange {
     /// See [`PlanAction`].
     pub action: PlanAction,
-    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
+    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel`, `alert_rule`,
+    /// `health_budget` or `maintenance_window`.
     pub kind: String,
     /// The object's name.
     pub name: String,

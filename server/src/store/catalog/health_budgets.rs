@@ -2,8 +2,8 @@
 
 use entity::health_budget::{ActiveModel, Column, Entity, Model};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QuerySelect,
-    sea_query::OnConflict,
+    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect, sea_query::OnConflict,
 };
 use uuid::Uuid;
 
@@ -22,6 +22,21 @@ pub async fn lock(
     Ok(query.one(tx).await?)
 }
 
+/// The budgets of a namespace, by tag.
+pub async fn list<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    Ok(query.order_by_asc(Column::Tag).all(connection).await?)
+}
+
+/// The budgets of a namespace, by tag, locked until the transaction ends.
+pub async fn lock_all(tx: &DatabaseTransaction, namespace: Uuid) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    Ok(query.order_by_asc(Column::Tag).lock_exclusive().all(tx).await?)
+}
+
 /// Number of budgets in a namespace.
 pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Result<u64, StoreError> {
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
@@ -36,6 +51,7 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), Sto
             Column::Stalled,
             Column::LateMs,
             Column::SpanMs,
+            Column::Module,
             Column::UpdatedBy,
             Column::UpdatedAt,
         ])

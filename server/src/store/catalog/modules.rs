@@ -5,7 +5,7 @@ use entity::{
     module::{ActiveModel, Column, Entity, Model},
 };
 use sea_orm::{
-    ConnectionTrait, EntityTrait, Set,
+    ConnectionTrait, EntityTrait, QuerySelect, Set,
     sea_query::{Expr, ExprTrait, OnConflict, Query},
 };
 use uuid::Uuid;
@@ -23,6 +23,10 @@ pub enum DeclaredKind {
     Calendar,
     /// A concurrency group.
     Group,
+    /// A budget of a tag.
+    HealthBudget,
+    /// A maintenance window.
+    MaintenanceWindow,
     /// A workflow.
     Workflow,
     /// A schedule.
@@ -36,6 +40,15 @@ pub async fn find<C: ConnectionTrait>(
     name: &str,
 ) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id((namespace, name.to_owned())).one(connection).await?)
+}
+
+/// The module, as it was last deployed, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id((namespace, name.to_owned())).lock_exclusive().one(tx).await?)
 }
 
 /// Stores the current declaration of the module.
@@ -78,6 +91,8 @@ impl DeclaredKind {
             Self::AlertRule => "alert_rule",
             Self::Calendar => "calendar",
             Self::Group => "concurrency_group",
+            Self::HealthBudget => "health_budget",
+            Self::MaintenanceWindow => "maintenance_window",
             Self::Workflow => "workflow",
             Self::Schedule => "schedule",
         }

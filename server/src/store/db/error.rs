@@ -146,6 +146,8 @@ pub enum Constraint {
     ChannelName,
     /// Another alert rule of the namespace has that name.
     AlertRuleName,
+    /// The module already declares a maintenance window of that title.
+    WindowTitle,
     /// The schedule already has a fire for that instant.
     FireSlot,
     /// The caller has already used this idempotency key.
@@ -154,7 +156,7 @@ pub enum Constraint {
 
 /// Each constraint, as the databases report it. PostgreSQL reports the index.
 /// SQLite reports the table and columns, or the index if it contains expressions.
-const CONSTRAINTS: [(Constraint, &str, &str); 16] = [
+const CONSTRAINTS: [(Constraint, &str, &str); 17] = [
     (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
     (Constraint::CalendarName, "calendar_name", "calendar.namespace_id, calendar.name"),
@@ -177,6 +179,11 @@ const CONSTRAINTS: [(Constraint, &str, &str); 16] = [
         "alert_channel.namespace_id, alert_channel.name",
     ),
     (Constraint::AlertRuleName, "alert_rule_name", "alert_rule.namespace_id, alert_rule.name"),
+    (
+        Constraint::WindowTitle,
+        "maintenance_window_declared",
+        "maintenance_window.namespace_id, maintenance_window.module, maintenance_window.title",
+    ),
     (Constraint::FireSlot, "fire_slot", "fire.schedule_id, fire.scheduled_at"),
     (Constraint::IdempotencyKey, "idempotency_pkey", "idempotency.actor, idempotency.key"),
 ];

@@ -18,5 +18,6 @@ mod windows;
 
 pub use holds::{HeldSchedule, PauseText, WindowCounts, counts};
 pub use windows::{
-    Filter, WindowOrder, by_id, by_ids, insert, lock, not_over, open, overlapping, page, update,
+    Filter, WindowOrder, by_id, by_ids, insert, list_not_over, lock, lock_declared, not_over,
+    of_module, open, overlapping, page, update,
 };

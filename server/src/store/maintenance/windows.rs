@@ -57,6 +57,49 @@ pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>,
     Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
+/// The windows that a module declares, and those that are not over and have one of these titles,
+/// locked in the order of their keys until the transaction ends.
+pub async fn lock_declared<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    module: &str,
+    titles: &[String],
+) -> Result<Vec<Model>, StoreError> {
+    let is_meant = Condition::all()
+        .add(Column::State.is_in(NOT_OVER))
+        .add(Column::Title.is_in(titles.iter().cloned()));
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Condition::any().add(Column::Module.eq(module)).add(is_meant))
+        .order_by_asc(Column::Id)
+        .lock_exclusive();
+    Ok(query.all(tx).await?)
+}
+
+/// The windows that a module declares, over or not.
+pub async fn of_module<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    module: &str,
+) -> Result<Vec<Model>, StoreError> {
+    let query =
+        Entity::find().filter(Column::NamespaceId.eq(namespace)).filter(Column::Module.eq(module));
+    Ok(query.all(connection).await?)
+}
+
+/// The windows of a namespace that are not over, those that begin first first.
+pub async fn list_not_over<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::State.is_in(NOT_OVER))
+        .order_by_asc(Column::StartsAt)
+        .order_by_asc(Column::Id);
+    Ok(query.all(connection).await?)
+}
+
 /// Adds a window.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;

@@ -1,13 +1,19 @@
 //! The memberships of users in namespaces, which give them permissions.
 
-use entity::membership::{ActiveModel, Column, Entity, Model};
+use entity::{
+    membership::{ActiveModel, Column, Entity, Model},
+    user,
+};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
     sea_query::OnConflict,
 };
 use uuid::Uuid;
 
-use crate::store::{Page, PageWindow, Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    Page, PageWindow, Store, StoreError,
+    db::{bulk::Bulk, names::name_contains},
+};
 
 /// The memberships of a user.
 pub async fn of_user<C: ConnectionTrait>(
@@ -52,15 +58,27 @@ pub async fn of_namespace<C: ConnectionTrait>(
     Ok(query.order_by_asc(Column::UserId).limit(limit).all(connection).await?)
 }
 
-/// A page of the members of a namespace, in the order of their users.
+/// A page of the members of a namespace, in the order of their users. With `text`, only those whose
+/// names contain it, ignoring case.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
+    text: Option<&str>,
     window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let list = Entity::find().filter(Column::NamespaceId.eq(namespace));
-    let rows = of_namespace(connection, namespace, window.after, window.reach()).await?;
-    Ok(window.page(rows).of_list(list))
+    let named = text.map(|text| {
+        let users = user::Entity::find().select_only().column(user::Column::Id);
+        users.filter(name_contains(user::Column::Name, text)).into_query()
+    });
+    let list = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .apply_if(named, |query, named| query.filter(Column::UserId.in_subquery(named)));
+    let query = list
+        .clone()
+        .apply_if(window.after, |query, after| query.filter(Column::UserId.gt(after)))
+        .order_by_asc(Column::UserId)
+        .limit(window.reach());
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// The membership of a user in a namespace.

@@ -46,6 +46,8 @@ pub struct MeasuredBudget {
     pub max_late_ms: Option<i64>,
     /// The length of the judged span.
     pub span_ms: i64,
+    /// The module that declares the budget.
+    pub module: Option<String>,
     /// Who last changed the budget.
     pub updated_by: String,
     /// When the budget was last changed.
@@ -87,7 +89,8 @@ pub async fn measured(
     let runs = dialect.newest_of_each("run", which, "run.id DESC", RUNS_OF_A_SCHEDULE);
     let sql = format!(
         "WITH budget AS (SELECT b.id, b.namespace_id, n.name AS namespace, b.tag, b.missed, \
-             b.failed, b.stalled, b.late_ms, b.span_ms, b.updated_by, b.updated_at \
+             b.failed, b.stalled, b.late_ms, b.span_ms, b.module, b.updated_by, \
+             b.updated_at \
            FROM health_budget b JOIN namespace n ON n.id = b.namespace_id{chosen} \
            ORDER BY n.name, b.tag LIMIT {MAX_BUDGETS}), \
          lost AS (SELECT b.id AS id, CAST(sum(f.count) AS bigint) AS total FROM fire f {of_fire} \
@@ -109,7 +112,8 @@ pub async fn measured(
          slow AS (SELECT id, late FROM ranked WHERE place = total / 100 + 1) \
          SELECT b.id AS id, b.namespace AS namespace, b.tag AS tag, b.missed AS max_missed, \
            b.failed AS max_failed, b.stalled AS max_stalled, b.late_ms AS max_late_ms, \
-           b.span_ms AS span_ms, b.updated_by AS updated_by, b.updated_at AS updated_at, \
+           b.span_ms AS span_ms, b.module AS module, b.updated_by AS updated_by, \
+           b.updated_at AS updated_at, \
            coalesce(lost.total, 0) AS missed, coalesce(bad.total, 0) AS failed, \
            coalesce(stuck.total, 0) AS stalled, slow.late AS late_ms \
          FROM budget b LEFT JOIN lost ON lost.id = b.id LEFT JOIN bad ON bad.id = b.id \

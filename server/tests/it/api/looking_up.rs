@@ -6,6 +6,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     modules_are_listed_by_name,
     users_are_found_by_a_part_of_their_names,
+    members_are_found_by_a_part_of_their_names,
     a_fire_is_found_by_its_key,
     upcoming_fires_are_counted_by_the_hour_and_listed,
 );
@@ -32,6 +33,18 @@ async fn modules_are_listed_by_name(database: TestDatabase) {
     let second = desk.ask(query, json!({ "after": first["pageInfo"]["endCursor"] })).await;
     assert_eq!(second["modules"]["nodes"][0]["name"], "mail");
     assert_eq!(second["modules"]["pageInfo"]["hasNextPage"], false);
+
+    let query = "query($text: String) { modules(text: $text) { totalCount nodes { name } } }";
+    for (text, expected) in
+        [("AI", &["mail"][..]), ("il", &["billing", "mail"][..]), ("_", &[][..])]
+    {
+        let found = desk.ask(query, json!({ "text": text })).await["modules"].take();
+        let names = found["nodes"].as_array().unwrap().iter().map(|module| &module["name"]);
+        assert_eq!(names.collect::<Vec<_>>(), expected, "{text}");
+        assert_eq!(found["totalCount"], expected.len(), "{text}");
+    }
+    let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
+    assert_eq!(error["extensions"]["field"], "text");
 }
 
 async fn users_are_found_by_a_part_of_their_names(database: TestDatabase) {
@@ -65,6 +78,47 @@ async fn users_are_found_by_a_part_of_their_names(database: TestDatabase) {
     let mut both = [first, second].concat();
     both.sort_unstable();
     assert_eq!(both, ["ada_bot", "adaxbot"]);
+    assert_eq!(last["pageInfo"]["hasNextPage"], false);
+    let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
+    assert_eq!(error["extensions"]["field"], "text");
+}
+
+async fn members_are_found_by_a_part_of_their_names(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let set = "mutation($user: String!, $namespace: String!) { setMembership(input: {
+        user: $user, namespace: $namespace, role: VIEWER }) { membership { user } } }";
+    for (user, namespace) in
+        [("Ada.Byron", "other"), ("ada_bot", "other"), ("adaxbot", "default"), ("grace", "other")]
+    {
+        desk.account(user, None).await;
+        desk.ask(set, json!({ "user": user, "namespace": namespace })).await;
+    }
+    let query = "query($text: String, $first: Int, $after: String) {
+        memberships(namespace: \"other\", text: $text, first: $first, after: $after) {
+            totalCount nodes { user } pageInfo { endCursor hasNextPage } } }";
+    let found = async |variables: Value| {
+        let page = desk.ask(query, variables).await["memberships"].clone();
+        let nodes = page["nodes"].as_array().unwrap().iter();
+        let names = nodes.map(|node| node["user"].as_str().unwrap().to_owned());
+        // Users who are added in the same millisecond have no order.
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        (names, page)
+    };
+    let (names, page) = found(json!({ "text": "ADA" })).await;
+    assert_eq!(names, ["Ada.Byron", "ada_bot"], "and nobody of another namespace");
+    assert_eq!(page["totalCount"], 2);
+    assert_eq!(found(json!({ "text": "A_B" })).await.0, ["ada_bot"], "_ is no wildcard");
+    assert_eq!(found(json!({ "text": "" })).await.0.len(), 3);
+    assert!(found(json!({ "text": "%" })).await.0.is_empty());
+    let (first, page) = found(json!({ "text": "ada", "first": 1 })).await;
+    assert_eq!((&page["totalCount"], &page["pageInfo"]["hasNextPage"]), (&json!(2), &json!(true)));
+    let after = &page["pageInfo"]["endCursor"];
+    let (second, last) = found(json!({ "text": "ada", "first": 1, "after": after })).await;
+    let mut both = [first, second].concat();
+    both.sort_unstable();
+    assert_eq!(both, ["Ada.Byron", "ada_bot"]);
     assert_eq!(last["pageInfo"]["hasNextPage"], false);
     let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
     assert_eq!(error["extensions"]["field"], "text");

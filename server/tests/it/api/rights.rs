@@ -255,6 +255,14 @@ fn mutations_of_modules_and_alerts() -> Vec<(&'static str, String)> {
     vec![
         ("deployModule", "deployModule(source: \"module: x\") { module }".into()),
         (
+            "adoptModuleDrift",
+            "adoptModuleDrift(name: \"x\", digest: \"x\", reason: \"x\") { settled }".into(),
+        ),
+        (
+            "revertModuleDrift",
+            "revertModuleDrift(name: \"x\", digest: \"x\", reason: \"x\") { settled }".into(),
+        ),
+        (
             "annotateSchedule",
             format!("annotateSchedule(id: {ID}, note: \"x\") {{ schedule {{ id }} }}"),
         ),
@@ -492,6 +500,8 @@ async fn an_operator_operates_and_does_not_edit() {
         "updateWorkflow",
         "deleteWorkflow",
         "deployModule",
+        "adoptModuleDrift",
+        "revertModuleDrift",
         "setNamespaceRetention",
         "createUser",
         "createServiceAccount",

@@ -9,7 +9,15 @@ use super::{desk::Desk, planted};
 /// Fields that contain the name of an existing object, wherever they occur.
 const NAMING: [&str; 5] = ["calendars", "group", "module", "schedule", "workflow"];
 /// Root fields whose argument `name` is the name of an existing object.
-const NAMED: [&str; 5] = ["calendar", "deleteSecret", "moduleDrift", "schedule", "workflow"];
+const NAMED: [&str; 7] = [
+    "adoptModuleDrift",
+    "calendar",
+    "deleteSecret",
+    "moduleDrift",
+    "revertModuleDrift",
+    "schedule",
+    "workflow",
+];
 
 const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
 

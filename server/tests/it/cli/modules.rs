@@ -64,6 +64,22 @@ async fn a_module_is_planned_applied_compared_and_exported_from_the_command_line
     assert_eq!(again.code, 0, "{exported}\n{again:?}");
     let none = ask(&["export", "--module", "none"]).run().refused(2);
     assert_eq!(none, "there is nothing to export");
+
+    let drift = ask(&["drift", "shop", "--exit-code"]).run();
+    assert_eq!(drift.code, 3, "{drift:?}");
+    assert!(drift.out.contains("    paused: (none) -> true\n"), "{drift:?}");
+    let unexplained = ask(&["drift", "shop", "--adopt"]).run();
+    assert_eq!(unexplained.code, 2, "{unexplained:?}");
+    let adopted = ask(&["drift", "shop", "--adopt", "--reason", "it stays"]).run().done();
+    assert!(adopted.contains("adopted 1 difference; now export"), "{adopted}");
+    let clean = ask(&["drift", "shop", "--exit-code"]).run().done();
+    assert!(clean.contains("everything is as it was declared"), "{clean}");
+    ask(&["resume", "report"]).run().done();
+    let revert = ["drift", "shop", "--revert", "--reason", "as declared", "--json"];
+    let reverted: Value = serde_json::from_str(&ask(&revert).run().done()).unwrap();
+    assert_eq!(reverted, json!({ "module": "shop", "settled": 1, "drift": { "drifted": [] } }));
+    let absent = ask(&["drift", "none"]).run().refused(1);
+    assert!(absent.contains("the module \"none\" is not deployed"), "{absent}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -66,6 +66,18 @@ async fn every_example_is_deployed_and_changes_nothing_the_second_time() {
 }
 
 #[test]
+fn the_files_on_the_page_of_modules_pass_the_linter() {
+    let page = repository("docs/modules.md");
+    let blocks = page.split("```yaml\n").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().unwrap());
+    let files: Vec<&str> = blocks.filter(|block| block.starts_with("module:")).collect();
+    assert!(files.len() >= 3, "{files:?}");
+    for file in files {
+        Command::new(&["lint", "--files", "m.yaml"]).file("m.yaml", file).run().done();
+    }
+}
+
+#[test]
 fn the_linter_refuses_a_file_with_its_position_and_counts_its_warnings() {
     let lint = |yaml: &str, flags: &[&str]| {
         let args = [&["lint", "--files", "m.yaml"], flags].concat();

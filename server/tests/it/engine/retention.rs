@@ -339,6 +339,7 @@ async fn maintenance_windows_that_are_over_are_removed(database: TestDatabase) {
         cancelled_by: None,
         cancelled_at: None,
         cancel_reason: None,
+        module: None,
     };
     let cancelled = maintenance_window::Model {
         state: maintenance_window::State::Cancelled,

@@ -1,7 +1,7 @@
 //! The pauses of maintenance windows whose end is moved, and of schedules that were deleted and
 //! restored.
 
-use carillon::commands::{Call, Undelete};
+use carillon::commands::{Call, DeploymentSource, Undelete};
 use entity::{
     maintenance_window::State,
     schedule::{self, CatchUp},
@@ -20,7 +20,22 @@ on_both!(
     a_restored_schedule_is_held_until_its_window_ends,
     a_restored_schedule_whose_window_is_over_fires_again,
     a_restored_schedule_whose_window_was_cancelled_fires_again,
+    a_window_of_a_module_holds_until_its_new_end_or_until_it_is_declared_no_more,
 );
+
+/// Deploys a module with this window on the day of the test; without an end, a module without it.
+async fn deploy(site: &Site, end: Option<&str>) {
+    let window = end.map_or_else(String::new, |end| {
+        format!(
+            "maintenance_windows:\n  Upgrade: {{ start: '2026-03-01T13:00:00Z', \
+             end: '2026-03-01T{end}:00Z' }}\n"
+        )
+    });
+    let source = format!("module: m\nnamespace: test\n{window}");
+    let (editor, deploying) = (ada().editor().unwrap(), commands(&site.world));
+    let source = DeploymentSource::yaml(&source);
+    deploying.deploy(&editor, source, &Call::once()).await.unwrap();
+}
 
 async fn delete(site: &Site, schedule: &schedule::Model) {
     let (editor, deleting) = (ada().editor().unwrap(), commands(&site.world));
@@ -116,5 +131,30 @@ async fn a_restored_schedule_whose_window_was_cancelled_fires_again(database: Te
     site.at("14:00").await;
     assert!(!site.window(window).await.is_open);
     assert_eq!(site.fates(&schedule).await, [paused("13:00"), started("14:00")]);
+    site.node.abandon();
+}
+
+async fn a_window_of_a_module_holds_until_its_new_end_or_until_it_is_declared_no_more(
+    database: TestDatabase,
+) {
+    let mut site = Site::open(database, "12:20").await;
+    let schedule = site.schedule("0 * * * *").await;
+    deploy(&site, Some("14:00")).await;
+    site.go_round("maintenance").await;
+    site.at("13:00").await;
+    site.clock.set(instant("13:59"));
+    deploy(&site, Some("17:00")).await;
+    // The planner looks first.
+    site.at("14:00").await;
+    let row = site.row(&schedule).await;
+    assert_eq!((row.enabled, row.paused_until), (false, Some(ms("2026-03-01T17:00:00Z"))));
+    site.clock.set(instant("15:30"));
+    deploy(&site, None).await;
+    site.go_round("maintenance").await;
+    site.claim().await;
+    assert!(site.row(&schedule).await.enabled);
+    site.at("16:00").await;
+    let expected = [paused("13:00"), paused("14:00"), paused("15:00"), started("16:00")];
+    assert_eq!(site.fates(&schedule).await, expected);
     site.node.abandon();
 }

@@ -14,8 +14,12 @@ pub(crate) struct Socket(WebSocketStream<Upgraded>);
 impl Socket {
     /// The request that opens a socket.
     pub(crate) fn request(server: &Server, path: &str) -> RequestBuilder {
-        server
-            .get(path)
+        Self::upgrade(server.get(path))
+    }
+
+    /// The request with the headers that open a socket.
+    pub(crate) fn upgrade(request: RequestBuilder) -> RequestBuilder {
+        request
             .header(header::CONNECTION, "Upgrade")
             .header(header::UPGRADE, "websocket")
             .header(header::SEC_WEBSOCKET_VERSION, "13")

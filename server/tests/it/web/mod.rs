@@ -17,6 +17,7 @@ pub(crate) mod oidc;
 mod one_time_passwords;
 mod other_sites;
 mod own_threads;
+mod proxies;
 mod rights;
 mod rust_worker;
 mod sessions;

@@ -200,6 +200,8 @@ mod tests {
         let task = |rest: &str| schedule(&format!("task: {{target: {{noop: {{}}}}, {rest}}}"));
         let http = |rest: &str| schedule(&format!("task: {{target: {{http: {{{rest}}}}}}}"));
         let channel = |rest: &str| format!("module: m\nalert_channels: {{a: {{{rest}}}}}");
+        let budget = |rest: &str| format!("module: m\nhealth_budgets: {{a: {{{rest}}}}}");
+        let window = |rest: &str| format!("module: m\nmaintenance_windows: {{a: {{{rest}}}}}");
         for (source, expected) in [
             (format!("module: m\nschedules: {SECRET}"), ""),
             (format!("module: [{SECRET}]"), "string"),
@@ -226,6 +228,11 @@ mod tests {
             (http(&format!("url: x, url: {SECRET}")), "url"),
             (channel(&format!("kind: {SECRET}")), "webhook"),
             (channel(&format!("kind: email, to: {SECRET}")), ""),
+            (budget(&format!("missed: {SECRET}")), ""),
+            (budget(&format!("late: {SECRET}")), "is not a duration"),
+            (budget("span: 4711s"), "whole minutes"),
+            (window(&format!("start: {SECRET}")), "2026-01-31T08:00:00Z"),
+            (window(&format!("missed: {SECRET}")), "latest"),
             (format!("module: m\nschedules: \"{SECRET}"), ""),
             (format!("module: m\nschedules: *{SECRET}"), ""),
             (format!("module: m\na: {SECRET}: {SECRET}: x"), ""),

@@ -4,15 +4,17 @@
 //! The same types read it, write it and generate its JSON schema, so the three cannot disagree.
 //! Writing leaves out values that equal the default, and the result reads back as the same value.
 //!
-//! - `schedule`, `workflow`, `calendar`, `alerts`: the entries
+//! - `schedule`, `workflow`, `calendar`, `alerts`, `budget`, `maintenance`: the entries
 //! - `scalars`: durations and expressions as text
 //! - `parse`: parses text, with the position of a mistake; `error_text`: error messages that repeat
 //!   nothing of the file but its keys; `print`: writes text
 //! - `single`: one workflow as text; `place`: the position of a key in a text
 
 mod alerts;
+mod budget;
 mod calendar;
 mod error_text;
+mod maintenance;
 mod parse;
 mod place;
 mod print;
@@ -24,7 +26,9 @@ mod workflow;
 use std::collections::BTreeMap;
 
 pub(crate) use alerts::{ChannelEntry, RuleEntry};
+pub(crate) use budget::BudgetEntry;
 pub(crate) use calendar::CalendarEntry;
+pub(crate) use maintenance::MaintenanceEntry;
 pub(crate) use parse::MAX_BYTES;
 pub use print::schema;
 pub(crate) use scalars::Seconds;
@@ -44,8 +48,8 @@ pub enum FileFormat {
     Toml,
 }
 
-/// A module: calendars, groups, workflows, schedules, alert channels and alert rules, declared
-/// together.
+/// A module: calendars, groups, workflows, schedules, alert channels, alert rules, budgets of tags
+/// and maintenance windows, declared together.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Carillon module")]
@@ -74,6 +78,12 @@ pub(crate) struct File {
     /// Alert rules by name: which events are reported to which channels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) alert_rules: BTreeMap<String, RuleEntry>,
+    /// Budgets of health by tag: what the schedules with the tag may lose, fail or delay.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) health_budgets: BTreeMap<String, BudgetEntry>,
+    /// Maintenance windows by title: planned pauses of the schedules that match a search.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) maintenance_windows: BTreeMap<String, MaintenanceEntry>,
 }
 
 fn default_namespace() -> String {
@@ -96,13 +106,16 @@ impl File {
             schedules: BTreeMap::new(),
             alert_channels: BTreeMap::new(),
             alert_rules: BTreeMap::new(),
+            health_budgets: BTreeMap::new(),
+            maintenance_windows: BTreeMap::new(),
         }
     }
 
     /// The number of objects that the module declares, groups aside.
     pub(crate) fn entries(&self) -> usize {
         let alerts = self.alert_channels.len() + self.alert_rules.len();
-        self.calendars.len() + self.workflows.len() + self.schedules.len() + alerts
+        let health = self.health_budgets.len() + self.maintenance_windows.len();
+        self.calendars.len() + self.workflows.len() + self.schedules.len() + alerts + health
     }
 }
 
@@ -133,7 +146,9 @@ workflows: {w: {tasks: [{target: {http: {url: 'https://a.example'}}, retry: {max
 schedules: {a: {when: '@daily', workflow: w, dst: {gap: skip}, misfire: {max: 3}},
   b: {when: '@daily', task: {target: {command: {program: /bin/true}}}}}
 alert_channels: {ops: {kind: webhook, url: 'https://a.example'}}
-alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [{from: '22:00', to: '06:00'}]}}}";
+alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [{from: '22:00', to: '06:00'}]}}}
+health_budgets: {billing: {missed: 0}}
+maintenance_windows: {Upgrade: {start: '2026-01-01T00:00:00Z', end: '2026-01-01T01:00:00Z'}}";
         File::read(good, FileFormat::Yaml).unwrap();
         for (place, line) in [
             ("module: m", 1),
@@ -152,6 +167,8 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
             ("on: [failed]", 7),
             ("zone: UTC", 7),
             ("from: '22:00'", 7),
+            ("missed: 0", 8),
+            ("start: '2026", 9),
         ] {
             let separator = if place == "module: m" { "\n" } else { ", " };
             let bad = good.replacen(place, &format!("wrong: 1{separator}{place}"), 1);

@@ -19,6 +19,10 @@ pub(crate) struct Seconds(pub(crate) i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Days(pub(crate) i64);
 
+/// A duration in whole minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Minutes(pub(crate) i64);
+
 /// A duration to the millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Millis(pub(crate) i64);
@@ -27,7 +31,8 @@ pub(crate) struct Millis(pub(crate) i64);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expressions(pub(crate) Vec<String>);
 
-const DAY: i64 = 24 * 60 * 60 * 1_000;
+const MINUTE: i64 = 60 * 1_000;
+const DAY: i64 = 24 * 60 * MINUTE;
 
 fn ms(span: Span) -> i64 {
     i64::try_from(span.0.as_millis()).unwrap_or(i64::MAX)
@@ -71,6 +76,23 @@ impl Serialize for Days {
     }
 }
 
+impl<'de> Deserialize<'de> for Minutes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let span = Span::deserialize(deserializer)?;
+        let ms = ms(span);
+        if ms % MINUTE != 0 {
+            return Err(de::Error::custom(format!("'{span}' is not whole minutes, such as 30m")));
+        }
+        Ok(Self(ms / MINUTE))
+    }
+}
+
+impl Serialize for Minutes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&span(self.0.saturating_mul(MINUTE)))
+    }
+}
+
 impl<'de> Deserialize<'de> for Millis {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(ms(Span::deserialize(deserializer)?)))
@@ -104,6 +126,16 @@ impl JsonSchema for Days {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         duration("A duration in whole days, such as 90d.")
+    }
+}
+
+impl JsonSchema for Minutes {
+    fn schema_name() -> Cow<'static, str> {
+        "Minutes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        duration("A duration in whole minutes, such as 30m or 24h.")
     }
 }
 

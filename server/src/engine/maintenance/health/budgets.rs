@@ -263,6 +263,7 @@ mod tests {
             max_stalled: None,
             max_late_ms: None,
             span_ms: HOUR_MS,
+            module: None,
             updated_by: "ada".to_owned(),
             updated_at: Timestamp(0),
             missed: 0,

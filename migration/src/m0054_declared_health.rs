@@ -1,0 +1,35 @@
+//! The modules that declare budgets of health and maintenance windows.
+
+use sea_orm_migration::{prelude::*, schema::*};
+
+#[derive(DeriveMigrationName)]
+pub(crate) struct Migration;
+
+const TABLES: [&str; 2] = ["health_budget", "maintenance_window"];
+const INDEX: &str = "maintenance_window_declared";
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
+        for table in TABLES {
+            let module = Table::alter().table(table).add_column(text_null("module")).to_owned();
+            schema.alter_table(module).await?;
+        }
+        // People may plan several windows of one title. A module knows its windows by their titles.
+        let index = format!(
+            "CREATE UNIQUE INDEX {INDEX} ON maintenance_window (namespace_id, module, title) \
+             WHERE module IS NOT NULL"
+        );
+        schema.get_connection().execute_unprepared(&index).await?;
+        Ok(())
+    }
+
+    async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
+        schema.get_connection().execute_unprepared(&format!("DROP INDEX {INDEX}")).await?;
+        for table in TABLES {
+            let drop = Table::alter().table(table).drop_column("module").to_owned();
+            schema.alter_table(drop).await?;
+        }
+        Ok(())
+    }
+}
