@@ -28,7 +28,7 @@ pub enum Error {
 }
 
 /// An error response of the server.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ApiError {
     /// The HTTP status.
@@ -40,11 +40,25 @@ pub struct ApiError {
     pub(crate) retry_after: Option<Duration>,
 }
 
+impl ApiError {
+    /// Whether the same request may succeed later.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.status == 429 || self.status >= 500
+    }
+
+    /// Whether the job, or the worker, no longer belongs to this process.
+    pub(crate) fn is_gone(&self) -> bool {
+        [StatusCode::NOT_FOUND, StatusCode::CONFLICT]
+            .iter()
+            .any(|gone| self.status == gone.as_u16())
+    }
+}
+
 impl Error {
     /// Whether the same request may succeed later.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
-            Self::Api(error) => error.status == 429 || error.status >= 500,
+            Self::Api(error) => error.is_passing(),
             Self::Unanswered(error) => !error.is_builder(),
             Self::Unreadable(_) => true,
             Self::Deploy { .. } | Self::Setting(_) => false,
@@ -53,7 +67,7 @@ impl Error {
 
     /// Whether the job, or the worker, no longer belongs to this process.
     pub(crate) fn is_gone(&self) -> bool {
-        self.is_status(StatusCode::NOT_FOUND) || self.is_status(StatusCode::CONFLICT)
+        matches!(self, Self::Api(error) if error.is_gone())
     }
 
     pub(crate) fn is_status(&self, status: StatusCode) -> bool {

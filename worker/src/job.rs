@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Error, Failure,
-    http::{Http, pause},
+    ApiError, Error, Failure,
+    http::{Http, delay_after, pause},
     joblog::{JobLog, Stream, cut},
+    reports::Reports,
     task::Running,
 };
 
@@ -322,15 +323,20 @@ impl Job {
         }
     }
 
-    /// Reports the outcome to the server, and retries until the server has answered.
-    pub(crate) async fn tell(&self, ending: Ending, given_up: &CancellationToken) {
+    /// Reports the outcome to the server, and retries until the server has recorded it or
+    /// `given_up` is cancelled.
+    pub(crate) async fn tell(
+        &self,
+        ending: Ending,
+        reports: &Reports,
+        given_up: &CancellationToken,
+    ) {
         let failure = match ending {
             Ending::Complete(output) => {
-                let body = self.body(json!({ "output": output }));
-                match self.0.http.call("/worker/v1/complete", &body, given_up).await {
+                match self.report(json!({ "output": output }), reports, given_up).await {
                     // The server refuses the report itself, for example because the output is too
                     // large. Another attempt would return the same output.
-                    Err(Error::Api(error)) if matches!(error.status, 400 | 413) => {
+                    Some(Err(error)) if matches!(error.status, 400 | 413) => {
                         let said = error.message;
                         Failure::permanent(format!("the server refused the output: {said}"))
                     }
@@ -340,21 +346,49 @@ impl Job {
             Ending::Fail(failure) => failure,
         };
         let message = cut(&failure.message.replace('\0', "\u{fffd}"), MAX_MESSAGE_BYTES);
-        let body = self.body(json!({ "message": message, "retry": failure.retry }));
-        self.was_told(self.0.http.call("/worker/v1/fail", &body, given_up).await);
+        let end = json!({ "message": message, "retry": failure.retry });
+        self.was_told(self.report(end, reports, given_up).await);
     }
 
-    fn was_told(&self, told: Result<Value, Error>) {
+    /// Reports how the job ended until the answer is final; `None` if there was none.
+    async fn report(
+        &self,
+        mut end: Value,
+        reports: &Reports,
+        given_up: &CancellationToken,
+    ) -> Option<Result<(), ApiError>> {
+        end["id"] = json!(self.id());
+        end["token"] = json!(self.token());
+        let mut failures = 0;
+        loop {
+            let answer = reports.send(&self.0.worker_id, end.clone()).await;
+            let Some(Err(error)) = &answer else { return answer };
+            if !error.is_passing() {
+                return answer;
+            }
+            let delay = delay_after(failures, error.retry_after);
+            failures += 1;
+            tracing::warn!(job = self.id(), %error, ?delay, "reporting again");
+            if given_up.run_until_cancelled(pause(delay)).await.is_none() {
+                return answer;
+            }
+        }
+    }
+
+    fn was_told(&self, told: Option<Result<(), ApiError>>) {
         match told {
-            Ok(_) => {}
-            Err(error) if error.is_gone() => {
+            Some(Ok(())) => {}
+            Some(Err(error)) if error.is_gone() => {
                 tracing::info!(
                     job = self.id(),
                     %error,
                     "the job belongs to another worker or has ended"
                 );
             }
-            Err(error) => tracing::error!(job = self.id(), %error, "the end was not reported"),
+            Some(Err(error)) => {
+                tracing::error!(job = self.id(), %error, "the end was not reported")
+            }
+            None => tracing::error!(job = self.id(), "the end was not reported"),
         }
     }
 

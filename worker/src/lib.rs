@@ -88,6 +88,7 @@
 //! - `worker`: the settings of a worker; `loops`: pull jobs and renew their leases;
 //!   `answers`: what the server answers
 //! - `job`, `joblog`: a job in progress, and its log lines
+//! - `reports`: how jobs ended, many in one request
 //! - `http`: requests, with retries after errors that may be temporary
 
 mod answers;
@@ -97,6 +98,7 @@ mod job;
 mod joblog;
 mod loops;
 mod program;
+mod reports;
 mod task;
 mod worker;
 

@@ -19,6 +19,7 @@ use crate::{
     answers::{Registered, read},
     http::{Http, delay_after, pause},
     job::{Given, Job},
+    reports::Reports,
     task::Handler,
 };
 
@@ -40,6 +41,7 @@ pub(crate) struct Loops {
     registration: Value,
     capacity: usize,
     handler: Handler,
+    reports: Reports,
     /// How long a function may continue after it was asked to stop.
     patience: Duration,
     jobs: watch::Sender<HashMap<String, Job>>,
@@ -63,7 +65,9 @@ impl Loops {
         patience: Duration,
         stopping: CancellationToken,
     ) -> Self {
+        let ended = CancellationToken::new();
         Self {
+            reports: Reports::start(http.clone(), ended.clone()),
             http,
             registration,
             capacity,
@@ -71,7 +75,7 @@ impl Loops {
             patience,
             jobs: watch::Sender::default(),
             stopping,
-            ended: CancellationToken::new(),
+            ended,
             poll_ends: CancellationToken::new(),
             beat_now: Notify::new(),
             current: tokio::sync::Mutex::new(Registered::default()),
@@ -309,7 +313,7 @@ impl Loops {
             // The outcome of the job does not wait for all of its log lines.
             let _ = tokio::time::timeout(LAST_LINES, job.flush()).await;
             if !job.is_lost() {
-                job.tell(ending, &loops.ended).await;
+                job.tell(ending, &loops.reports, &loops.ended).await;
             }
         });
     }

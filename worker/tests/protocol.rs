@@ -80,6 +80,30 @@ impl Fake {
         });
     }
 
+    /// Records a request; returns its answer, if the script has one.
+    fn heard(&self, word: &str, body: &Value) -> Option<(u16, Value)> {
+        let mut scripted = None;
+        self.change(|script| {
+            scripted = script.answers.get_mut(word).and_then(VecDeque::pop_front);
+            script.requests.push((word.to_owned(), body.clone()));
+        });
+        scripted
+    }
+
+    /// Records each report of a request as a `complete` or a `fail`, and answers it so.
+    fn answers_to(&self, body: &Value) -> Vec<Value> {
+        let answer = |end: &Value| {
+            let word = if end["message"].is_null() { "complete" } else { "fail" };
+            let mut alone = end.clone();
+            alone["workerId"] = body["workerId"].clone();
+            match self.heard(word, &alone) {
+                Some((status, answer)) => json!({ "status": status, "error": answer["error"] }),
+                None => json!({ "status": 200 }),
+            }
+        };
+        body["ends"].as_array().unwrap().iter().map(answer).collect()
+    }
+
     fn bodies(&self, word: &str) -> Vec<Value> {
         let script = self.script.lock().unwrap();
         let of_word = script.requests.iter().filter(|(asked, _)| asked == word);
@@ -99,12 +123,7 @@ async fn answer(
     Path(word): Path<String>,
     Json(body): Json<Value>,
 ) -> Response {
-    let mut scripted = None;
-    fake.change(|script| {
-        scripted = script.answers.get_mut(&word).and_then(VecDeque::pop_front);
-        script.requests.push((word.clone(), body.clone()));
-    });
-    if let Some((status, answer)) = scripted {
+    if let Some((status, answer)) = fake.heard(&word, &body) {
         return (StatusCode::from_u16(status).unwrap(), Json(answer)).into_response();
     }
     let answer = match word.as_str() {
@@ -123,6 +142,7 @@ async fn answer(
             json!({ "jobs": jobs, "stop": std::mem::take(&mut script.stop), "drain": false })
         }
         "extend" => json!({ "leaseSeconds": body["seconds"] }),
+        "report" => json!({ "answers": fake.answers_to(&body) }),
         _ => json!({}),
     };
     Json(answer).into_response()
@@ -341,6 +361,23 @@ async fn an_unanswered_report_is_repeated_and_a_stale_one_is_dropped() {
     assert_eq!(told[0]["retry"], false);
     end(worker).await;
     assert_eq!(fake.bodies("complete").len(), 3);
+}
+
+#[tokio::test]
+async fn a_request_of_reports_that_is_not_answered_is_repeated_as_it_was() {
+    let fake = Fake::start().await;
+    let worker = start(&fake, 8);
+    fake.script("report", 503, "UNAVAILABLE");
+    fake.give("send", json!({ "to": "ada", "copies": 1 }));
+    fake.wait_for("report", 1).await;
+    fake.give("breaks", json!({}));
+    fake.give("refuses", json!({}));
+    fake.wait_for("fail", 2).await;
+    end(worker).await;
+    let reports = fake.bodies("report");
+    assert_eq!(reports[0], reports[1]);
+    // Each job was reported once, alone or with another one.
+    assert_eq!((fake.bodies("complete").len(), fake.bodies("fail").len()), (1, 2));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 
 use std::{
     borrow::Cow,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::SeqCst},
@@ -16,8 +16,8 @@ use std::{
 };
 
 use async_graphql::{
-    ContextSelectionSet, OutputType, Positioned, ServerResult, Value, parser::types::Field,
-    registry::Registry,
+    ContextSelectionSet, OutputType, Positioned, ServerResult, Value, async_trait::async_trait,
+    parser::types::Field, registry::Registry,
 };
 use futures::task::AtomicWaker;
 
@@ -27,6 +27,7 @@ const TURNS: usize = 32;
 /// An item of a list.
 pub(crate) struct Calm<T>(pub(crate) T);
 
+#[async_trait]
 impl<T: OutputType> OutputType for Calm<T> {
     fn type_name() -> Cow<'static, str> {
         T::type_name()
@@ -45,7 +46,7 @@ impl<T: OutputType> OutputType for Calm<T> {
         ctx: &ContextSelectionSet<'_>,
         field: &Positioned<Field>,
     ) -> ServerResult<Value> {
-        let mut item = pin!(self.0.resolve(ctx, field));
+        let mut item = self.0.resolve(ctx, field);
         let bell = Arc::new(Bell::default());
         std::future::poll_fn(move |cx| bell.poll(item.as_mut(), cx)).await
     }
@@ -73,7 +74,7 @@ impl Wake for Bell {
 }
 
 impl Bell {
-    fn poll<F: Future>(
+    fn poll<F: Future + ?Sized>(
         self: &Arc<Self>,
         mut item: Pin<&mut F>,
         cx: &mut Context<'_>,

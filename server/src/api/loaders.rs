@@ -12,7 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use async_graphql::dataloader::{DataLoader, Loader};
+use async_graphql::{
+    async_trait::async_trait,
+    dataloader::{DataLoader, Loader},
+};
 use chrono::TimeDelta;
 use entity::{
     Timestamp, alert_channel, alert_rule, backfill, calendar, concurrency_group, fire,
@@ -62,6 +65,7 @@ macro_rules! loaders {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) struct $key(pub(crate) Uuid);
 
+        #[async_trait]
         impl Loader<$key> for Rows {
             type Value = $value;
             type Error = Arc<StoreError>;
@@ -248,6 +252,7 @@ macro_rules! first_of_many {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) struct $key(pub(crate) Uuid, pub(crate) u64);
 
+        #[async_trait]
         impl Loader<$key> for Rows {
             type Value = Vec<$row>;
             type Error = Arc<StoreError>;
@@ -285,6 +290,7 @@ type KeyedRows<V> = Result<Vec<(Uuid, V)>, StoreError>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WorkflowVersion(pub(crate) Uuid, pub(crate) i32);
 
+#[async_trait]
 impl Loader<WorkflowVersion> for Rows {
     type Value = serde_json::Value;
     type Error = Arc<StoreError>;
@@ -310,6 +316,7 @@ pub(crate) struct StatsRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FiguresOf(pub(crate) Uuid, pub(crate) StatsRange);
 
+#[async_trait]
 impl Loader<FiguresOf> for Rows {
     type Value = RunFigures;
     type Error = Arc<StoreError>;

@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::LazyLock};
 
 use async_graphql::{
-    ContextSelectionSet, OutputType, Positioned, ServerResult, Value, parser::types::Field,
-    registry::Registry,
+    ContextSelectionSet, OutputType, Positioned, ServerResult, Value, async_trait::async_trait,
+    parser::types::Field, registry::Registry,
 };
 
 /// The names as a GraphQL list, built once for all requests.
@@ -17,6 +17,7 @@ pub(crate) struct ZoneNames;
 
 type Names = Vec<String>;
 
+#[async_trait]
 impl OutputType for ZoneNames {
     fn type_name() -> Cow<'static, str> {
         <Names as OutputType>::type_name()

@@ -22,7 +22,7 @@ use crate::{
             WorkerError, check_protocol,
         },
     },
-    store::workers::jobs::JobClaim,
+    store::workers::jobs::{JobClaim, JobEnd},
 };
 
 /// Maximum size of a body: enough for a result of 256 KiB with escaped texts, or for a heartbeat
@@ -128,6 +128,35 @@ fn yes() -> bool {
     true
 }
 
+/// How a job ended: with a message it failed, without one it succeeded.
+#[derive(Deserialize)]
+struct JobReport {
+    id: Uuid,
+    token: String,
+    #[serde(default)]
+    output: Value,
+    message: Option<String>,
+    #[serde(default = "yes")]
+    retry: bool,
+}
+
+impl JobReport {
+    fn into_end(self, worker: Uuid) -> (JobClaim, JobEnd) {
+        let claim = JobClaim { worker, id: self.id, token: self.token };
+        match self.message {
+            Some(message) => (claim, JobEnd::Failed(message, !self.retry)),
+            None => (claim, JobEnd::Completed(self.output)),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReportBody {
+    worker_id: Uuid,
+    ends: Vec<JobReport>,
+}
+
 #[derive(Deserialize)]
 struct Extend {
     seconds: i64,
@@ -150,11 +179,13 @@ pub(super) async fn word(
 ) -> Response {
     let viewer = asking.viewer.filter(|viewer| viewer.kind == ViewerKind::Token);
     let Some(viewer) = viewer else {
-        return told(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "send a bearer token", None);
+        let refused =
+            Refused::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "send a bearer token");
+        return refused.into_response();
     };
     match answered(&web, &viewer, &word, body, &place).await {
         Ok(answer) => Json(answer).into_response(),
-        Err(error) => refused(&error),
+        Err(error) => Refused::from(&error).into_response(),
     }
 }
 
@@ -216,16 +247,23 @@ async fn answered(
         "complete" => {
             let asked: OfJob<Complete> = read(&body)?;
             let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
-            commands.complete_job(who, asked.worker_id, &claim, asked.said.output).await?;
+            let end = JobEnd::Completed(asked.said.output);
+            commands.end_job(who, asked.worker_id, &claim, end).await?;
             Ok(json!({}))
         }
         "fail" => {
             let asked: OfJob<Fail> = read(&body)?;
             let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
-            commands
-                .fail_job(who, asked.worker_id, &claim, asked.said.message, !asked.said.retry)
-                .await?;
+            let end = JobEnd::Failed(asked.said.message, !asked.said.retry);
+            commands.end_job(who, asked.worker_id, &claim, end).await?;
             Ok(json!({}))
+        }
+        "report" => {
+            let ReportBody { worker_id, ends } = read(&body)?;
+            let ends = ends.into_iter().map(|end| end.into_end(worker_id)).collect();
+            let answers = commands.end_jobs(who, worker_id, ends).await?;
+            let answers: Vec<Value> = answers.iter().map(answer_to_end).collect();
+            Ok(json!({ "answers": answers }))
         }
         "extend" => {
             let asked: OfJob<Extend> = read(&body)?;
@@ -263,62 +301,100 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, WorkerError> {
     })
 }
 
-fn refused(error: &WorkerError) -> Response {
-    let text = error.to_string();
-    match error {
-        WorkerError::Bad(bad) => {
-            told(StatusCode::BAD_REQUEST, "BAD_USER_INPUT", &text, Some(&bad.field))
+/// The answer to one of several reports: the status and the body that it would get alone.
+fn answer_to_end(ended: &Result<(), WorkerError>) -> Value {
+    match ended {
+        Ok(()) => json!({ "status": StatusCode::OK.as_u16() }),
+        Err(error) => {
+            let refused = Refused::from(error);
+            json!({ "status": refused.status.as_u16(), "error": refused.to_json() })
         }
-        WorkerError::Protocol { .. } => {
-            told(StatusCode::UPGRADE_REQUIRED, "PROTOCOL", &text, Some("protocol"))
-        }
-        WorkerError::Unknown => told(StatusCode::NOT_FOUND, "NOT_FOUND", &text, None),
-        WorkerError::Stale => told(StatusCode::CONFLICT, "STALE", &text, None),
-        WorkerError::TooMany(_) | WorkerError::TooManyOfToken(_) => {
-            later(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", &text)
-        }
-        WorkerError::Command(error) => of_command(error),
     }
 }
 
-fn of_command(error: &CommandError) -> Response {
-    let text = error.to_string();
-    match error {
-        CommandError::NotFound { .. } => told(StatusCode::NOT_FOUND, "NOT_FOUND", &text, None),
-        CommandError::Unauthenticated => {
-            told(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", &text, None)
+/// A refusal of a request, as its caller reads it.
+struct Refused {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    field: Option<String>,
+}
+
+impl Refused {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), field: None }
+    }
+
+    fn in_field(self, field: &str) -> Self {
+        Self { field: Some(field.to_owned()), ..self }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({ "code": self.code, "message": self.message, "field": self.field })
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let mut answer = (self.status, Json(json!({ "error": self.to_json() }))).into_response();
+        if [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&self.status) {
+            answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
         }
-        CommandError::PasswordChangeRequired => {
-            told(StatusCode::FORBIDDEN, api::PASSWORD_CHANGE_REQUIRED, &text, None)
-        }
-        CommandError::Forbidden { .. }
-        | CommandError::Denied { .. }
-        | CommandError::OtherQueue { .. } => told(StatusCode::FORBIDDEN, "FORBIDDEN", &text, None),
-        other @ (CommandError::BadInput(_)
-        | CommandError::Conflict { .. }
-        | CommandError::Quota { .. }
-        | CommandError::TooOften(_)
-        | CommandError::Busy
-        | CommandError::Unreadable { .. }
-        | CommandError::Store(_)
-        | CommandError::Engine(_)) => match other.unavailable() {
-            Some(why) => later(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", why),
-            None => {
-                let defect = refusal::Refusal::internal(other).into_response();
-                let text = "the server could not answer; its log says why";
-                told(defect.status(), "INTERNAL", text, None)
+        answer
+    }
+}
+
+impl From<&WorkerError> for Refused {
+    fn from(error: &WorkerError) -> Self {
+        let text = error.to_string();
+        match error {
+            WorkerError::Bad(bad) => {
+                Self::new(StatusCode::BAD_REQUEST, "BAD_USER_INPUT", text).in_field(&bad.field)
             }
-        },
+            WorkerError::Protocol { .. } => {
+                Self::new(StatusCode::UPGRADE_REQUIRED, "PROTOCOL", text).in_field("protocol")
+            }
+            WorkerError::Unknown => Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", text),
+            WorkerError::Stale => Self::new(StatusCode::CONFLICT, "STALE", text),
+            WorkerError::TooMany(_) | WorkerError::TooManyOfToken(_) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", text)
+            }
+            WorkerError::Command(error) => Self::from(error),
+        }
     }
 }
 
-fn later(status: StatusCode, code: &str, text: &str) -> Response {
-    let mut answer = told(status, code, text, None);
-    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
-    answer
-}
-
-fn told(status: StatusCode, code: &str, message: &str, field: Option<&str>) -> Response {
-    let error = json!({ "code": code, "message": message, "field": field });
-    (status, Json(json!({ "error": error }))).into_response()
+impl From<&CommandError> for Refused {
+    fn from(error: &CommandError) -> Self {
+        let text = error.to_string();
+        match error {
+            CommandError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", text),
+            CommandError::Unauthenticated => {
+                Self::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", text)
+            }
+            CommandError::PasswordChangeRequired => {
+                Self::new(StatusCode::FORBIDDEN, api::PASSWORD_CHANGE_REQUIRED, text)
+            }
+            CommandError::Forbidden { .. }
+            | CommandError::Denied { .. }
+            | CommandError::OtherQueue { .. } => {
+                Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", text)
+            }
+            other @ (CommandError::BadInput(_)
+            | CommandError::Conflict { .. }
+            | CommandError::Quota { .. }
+            | CommandError::TooOften(_)
+            | CommandError::Busy
+            | CommandError::Unreadable { .. }
+            | CommandError::Store(_)
+            | CommandError::Engine(_)) => match other.unavailable() {
+                Some(why) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", why),
+                None => {
+                    let defect = refusal::Refusal::internal(other).into_response();
+                    let text = "the server could not answer; its log says why";
+                    Self::new(defect.status(), "INTERNAL", text)
+                }
+            },
+        }
+    }
 }

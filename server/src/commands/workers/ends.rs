@@ -32,9 +32,12 @@ pub(in crate::commands) enum ReportAnswer {
 }
 
 impl Commands {
-    /// Ends a job as its worker reports, together with other jobs that are reported at the same
-    /// time.
-    pub(super) async fn end_job(&self, claim: &JobClaim, end: JobEnd) -> Result<(), WorkerError> {
+    /// Records how a job ended, together with other jobs that are reported at the same time.
+    pub(super) async fn record_end(
+        &self,
+        claim: &JobClaim,
+        end: JobEnd,
+    ) -> Result<(), WorkerError> {
         let commands = self.clone();
         let bytes = match &end {
             JobEnd::Completed(output) => json_size(output),

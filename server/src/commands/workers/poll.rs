@@ -21,7 +21,8 @@ use crate::{
 
 /// Maximum number of jobs in one answer.
 const MAX_JOBS: u64 = 100;
-/// Minimum time between two reads of the tables, however often they change.
+/// Minimum time between two reads of the tables, however often they change. Only jobs that this
+/// node creates are read at once.
 const PACE: Duration = Duration::from_millis(10);
 /// The interval of reads without a wake-up, because another node's write may not wake this one.
 const POLL: Duration = Duration::from_secs(1);
@@ -98,6 +99,7 @@ impl Commands {
         // Uses real time, not the application's clock, because a caller is waiting.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
+        let mut created = self.store.changes().jobs();
         let until = pacer.instant() + Duration::from_secs(wait_seconds);
         let mut worker = self.worker(who, id).await?;
         self.heard(&worker).await?;
@@ -111,6 +113,7 @@ impl Commands {
         let waiting = self.board.waits(id);
         let mut checked = pacer.instant();
         loop {
+            created.borrow_and_update();
             let change = *changes.borrow_and_update();
             if checked.elapsed() >= BEAT {
                 // Meanwhile, the worker may have left, and its token may have lost rights.
@@ -135,13 +138,20 @@ impl Commands {
                 self.board.tells(id, &stop);
                 return Ok(Polled { jobs, stop, drain });
             }
-            pacer.sleep(PACE.min(left)).await;
+            let changed = async {
+                pacer.sleep(PACE.min(left)).await;
+                tokio::select! {
+                    // Cannot fail: the store keeps the sender alive.
+                    _ = changes.changed() => {}
+                    () = pacer.sleep(POLL.min(left)) => {}
+                }
+            };
             tokio::select! {
                 // Cannot fail: the store keeps the sender alive.
-                _ = changes.changed() => {}
+                _ = created.changed() => {}
+                () = changed => {}
                 () = draining.cancelled() => {}
                 () = waiting.over.cancelled() => return Ok(Polled::default()),
-                () = pacer.sleep(POLL.min(left)) => {}
             }
         }
     }

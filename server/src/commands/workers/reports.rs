@@ -1,7 +1,7 @@
 //! Workers' requests about the jobs that they hold: heartbeats, log lines, extensions and ends.
 
 use entity::job;
-use serde_json::Value;
+use futures::future::join_all;
 use uuid::Uuid;
 
 use super::{MAX_NAMED, WorkerError, bad};
@@ -34,6 +34,8 @@ const MAX_STORED_BYTES: i64 = 64 * 1024 * 1024;
 /// The last stored line of a job that has reached the limit.
 const FULL: &str = "the worker has printed 64 MiB or 1,000,000 lines: what follows is only counted";
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+/// Maximum number of jobs whose ends one request reports.
+const MAX_ENDS: usize = 100;
 
 /// The answer to a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,41 +127,37 @@ impl Commands {
         Ok(self.store.commit(tx).await?)
     }
 
-    /// Completes a job with this output.
-    pub async fn complete_job(
+    /// Ends a job as its worker reports.
+    pub async fn end_job(
         &self,
         who: &Viewer,
         id: Uuid,
         claim: &JobClaim,
-        output: Value,
+        end: JobEnd,
     ) -> Result<(), WorkerError> {
-        if let Err(problem) = check_output(&output) {
-            return Err(bad("output", "", problem, "return less, or say where it is"));
-        }
+        let end = checked_end(end)?;
         self.known_worker(who, id).await?;
-        self.end_job(claim, JobEnd::Completed(output)).await
+        self.record_end(claim, end).await
     }
 
-    /// Fails a job with an error; the error also says whether another attempt would fail as well.
-    pub async fn fail_job(
+    /// Ends up to a hundred jobs of one worker. The answers are in the order of the reports, and
+    /// each is the one that the report would get alone.
+    pub async fn end_jobs(
         &self,
         who: &Viewer,
         id: Uuid,
-        claim: &JobClaim,
-        message: String,
-        is_final: bool,
-    ) -> Result<(), WorkerError> {
-        let size = message.len();
-        if size > MAX_MESSAGE_BYTES {
-            let problem = format!("has {size} bytes; the limit is {MAX_MESSAGE_BYTES}");
-            return Err(bad("message", "", problem, "shorten it, and log the rest"));
-        }
-        let message = message.replace('\0', " ");
-        if message.trim().is_empty() {
-            return Err(bad("message", "", "is empty", "say what went wrong"));
+        ends: Vec<(JobClaim, JobEnd)>,
+    ) -> Result<Vec<Result<(), WorkerError>>, WorkerError> {
+        if ends.len() > MAX_ENDS {
+            let problem = format!("names {} jobs", ends.len());
+            return Err(bad("ends", "", problem, "report at most 100 in one request"));
         }
         self.known_worker(who, id).await?;
-        self.end_job(claim, JobEnd::Failed(message, is_final)).await
+        let ended = ends.into_iter().map(async |(claim, end)| {
+            let end = checked_end(end)?;
+            self.record_end(&claim, end).await
+        });
+        Ok(join_all(ended).await)
     }
 
     /// Extends a job's lease for a worker that cannot send heartbeats meanwhile.
@@ -183,6 +181,28 @@ impl Commands {
             return Err(WorkerError::Stale);
         }
         Ok(self.store.commit_unseen(tx).await?)
+    }
+}
+
+/// The end as it is stored, if it is within the limits.
+fn checked_end(end: JobEnd) -> Result<JobEnd, WorkerError> {
+    match end {
+        JobEnd::Completed(output) => match check_output(&output) {
+            Ok(()) => Ok(JobEnd::Completed(output)),
+            Err(problem) => Err(bad("output", "", problem, "return less, or say where it is")),
+        },
+        JobEnd::Failed(message, is_final) => {
+            let size = message.len();
+            if size > MAX_MESSAGE_BYTES {
+                let problem = format!("has {size} bytes; the limit is {MAX_MESSAGE_BYTES}");
+                return Err(bad("message", "", problem, "shorten it, and log the rest"));
+            }
+            let message = message.replace('\0', " ");
+            if message.trim().is_empty() {
+                return Err(bad("message", "", "is empty", "say what went wrong"));
+            }
+            Ok(JobEnd::Failed(message, is_final))
+        }
     }
 }
 
@@ -230,6 +250,7 @@ fn bytes_of(lines: &[(bool, String)]) -> i64 {
 #[cfg(test)]
 mod tests {
     use entity::{Timestamp, job::State};
+    use serde_json::Value;
 
     use super::*;
 

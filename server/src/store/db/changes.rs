@@ -57,6 +57,8 @@ pub struct Changes {
     any: watch::Sender<u64>,
     /// Signals writes by this process.
     own: watch::Sender<u64>,
+    /// Signals that this process has created jobs for workers.
+    jobs: watch::Sender<u64>,
 }
 
 impl Changes {
@@ -64,6 +66,11 @@ impl Changes {
     pub fn wake(&self) {
         bump(&self.any);
         bump(&self.own);
+    }
+
+    /// Called when this process has created jobs, after [`Self::wake`].
+    pub(in crate::store) fn wake_workers(&self) {
+        bump(&self.jobs);
     }
 
     /// Called when another node reports a write: wakes all followers.
@@ -75,6 +82,11 @@ impl Changes {
     /// Callers must follow before they read, so that no write in between is missed.
     pub fn follow(&self) -> watch::Receiver<u64> {
         self.any.subscribe()
+    }
+
+    /// Follows the creation of jobs by this process.
+    pub fn jobs(&self) -> watch::Receiver<u64> {
+        self.jobs.subscribe()
     }
 
     /// Follows the writes of this process.

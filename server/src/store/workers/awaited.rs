@@ -87,6 +87,7 @@ impl Store {
         let statement = self.inserted(jobs);
         if again.is_empty() && self.dialect().is_postgres() {
             self.write_rows(statement).await?;
+            self.changes().wake_workers();
             return Ok(());
         }
         let tx = self.begin().await?;
@@ -112,7 +113,9 @@ impl Store {
             update.filter(Column::EndedAt.is_null()).exec(&tx).await?;
         }
         tx.query_all_raw(statement).await?;
-        self.commit(tx).await
+        self.commit(tx).await?;
+        self.changes().wake_workers();
+        Ok(())
     }
 
     fn inserted(&self, jobs: &[NewJob]) -> Statement {

@@ -18,7 +18,10 @@ use carillon::{
     },
     engine::Signals,
     model::Task,
-    store::{Edge, Faults, StoreError, workers::jobs::JobClaim},
+    store::{
+        Edge, Faults, StoreError,
+        workers::jobs::{JobClaim, JobEnd},
+    },
     target::{Executor, Policy, Target, Worker},
 };
 use entity::{
@@ -101,7 +104,8 @@ impl Queue {
 
     async fn complete(&self, worker: Uuid, job: &PolledJob) -> Result<(), WorkerError> {
         let claim = claim(worker, job);
-        self.commands.complete_job(&program(), worker, &claim, json!({})).await
+        let end = JobEnd::Completed(json!({}));
+        self.commands.end_job(&program(), worker, &claim, end).await
     }
 
     /// Sends a heartbeat that names the job; returns whether the job is lost.

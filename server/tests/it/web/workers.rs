@@ -17,6 +17,7 @@ on_both!(
     a_failure_is_tried_again_unless_the_worker_knows_better,
     a_job_is_one_workers_however_many_pull,
     reports_at_once_count_each_for_itself,
+    reports_in_one_request_are_answered_each_for_itself,
     a_cancelled_run_is_stopped_and_late_words_change_nothing,
     jobs_that_a_worker_leaves_behind_are_lost_and_tried_again,
     the_highest_priority_goes_first_and_no_more_than_the_queue_allows,
@@ -377,6 +378,59 @@ async fn reports_at_once_count_each_for_itself(database: TestDatabase) {
         assert_eq!((&ended["state"], &ended["error"]), (&expected.0, &expected.1), "{ended}");
         let output = &ended["tasks"][0]["attempts"][0]["output"];
         assert_eq!(output["value"], expected.2, "{ended}");
+    }
+}
+
+/// An entry that is refused has no effect on the others, and a repeated one gets the same answer.
+async fn reports_in_one_request_are_answered_each_for_itself(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 10).await;
+    let mut jobs = Vec::new();
+    for name in ["good", "bad", "large", "forged"] {
+        desk.run(name, task(json!({}))).await;
+        jobs.push(desk.job(&worker).await);
+    }
+    let end = |index: usize, mut said: Value| {
+        said["id"] = jobs[index]["id"].clone();
+        said["token"] = jobs[index]["token"].clone();
+        said
+    };
+    let mut forged = end(3, json!({ "output": 4 }));
+    forged["token"] = json!("carjob_forged");
+    let ends = json!([
+        end(0, json!({ "output": 1 })),
+        end(1, json!({ "message": "no", "retry": false })),
+        end(2, json!({ "output": "x".repeat(300_000) })),
+        forged,
+        end(0, json!({ "output": 1 })),
+        end(2, json!({ "message": " " })),
+    ]);
+    let answer = desk.ok("report", json!({ "workerId": worker, "ends": ends })).await;
+    let answers: Vec<(u64, &str, &str)> = answer["answers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let text = |field: &str| one["error"][field].as_str().unwrap_or_default();
+            (one["status"].as_u64().unwrap(), text("code"), text("field"))
+        })
+        .collect();
+    let expected = [
+        (200, "", ""),
+        (200, "", ""),
+        (400, "BAD_USER_INPUT", "output"),
+        (409, "STALE", ""),
+        (200, "", ""),
+        (400, "BAD_USER_INPUT", "message"),
+    ];
+    assert_eq!(answers, expected, "{answer}");
+    let ended = desk.ended(&jobs[0]["run"]["id"]).await;
+    assert_eq!(ended["tasks"][0]["attempts"][0]["output"]["value"], 1, "{ended}");
+    assert_eq!(desk.ended(&jobs[1]["run"]["id"]).await["error"], "no");
+    // The two that were refused are still the worker's.
+    for (index, output) in [(2, 3), (3, 4)] {
+        desk.ok("complete", of(&worker, &jobs[index], json!({ "output": output }))).await;
+        assert_eq!(desk.ended(&jobs[index]["run"]["id"]).await["state"], "SUCCEEDED");
     }
 }
 

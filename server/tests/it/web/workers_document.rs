@@ -65,6 +65,10 @@ fn filled(request: &Value, worker: &Value, job: &Value) -> Value {
             "id" | "token" => *value = job[field.as_str()].clone(),
             "jobs" if value[0].is_string() => *value = json!([job["id"]]),
             "jobs" => *value = json!([{ "id": job["id"], "token": job["token"] }]),
+            "ends" => {
+                value[0]["id"] = job["id"].clone();
+                value[0]["token"] = job["token"].clone();
+            }
             // The poll must not wait for a job.
             "waitSeconds" => *value = json!(0),
             _ => {}
@@ -110,7 +114,7 @@ async fn each_word_takes_the_fields_that_the_document_shows_and_answers_as_it_sh
         }
         let answer = desk.ok(&word, request).await;
         assert_eq!(fields(&answer), fields(&told), "{word}");
-        if !["complete", "fail", "leave"].contains(&word.as_str()) {
+        if !["complete", "fail", "report", "leave"].contains(&word.as_str()) {
             desk.ok("complete", of(&worker, &job, json!({ "output": {} }))).await;
         }
     }
@@ -197,6 +201,7 @@ fn sized(word: &str, field: &str, size: usize) -> Value {
         (_, "queues" | "tags") => list(|index| json!(format!("q{index}"))),
         ("heartbeat", "jobs") => list(|_| json!({ "id": Uuid::now_v7(), "token": "carjob_x" })),
         (_, "jobs") => list(|_| json!(Uuid::now_v7())),
+        (_, "ends") => list(|_| json!({ "id": Uuid::now_v7(), "token": "carjob_x" })),
         (_, "lines") => list(|_| json!({ "text": "x" })),
         // As JSON, the rest of the object takes eight bytes.
         (_, "output") => json!({ "t": "x".repeat(size - 8) }),
