@@ -18,7 +18,7 @@ use super::{
 use crate::{
     commands::{Call, CommandError, NewSecret, Rotated},
     store::{deleted_namespaces::known_name, namespaces, secrets},
-    vault::Key,
+    vault::EncryptionKey,
 };
 
 /// Manage secret values, which tasks use and which cannot be read back
@@ -73,7 +73,7 @@ enum Action {
 impl Secret {
     pub(super) async fn run(self) -> Result<(), CliError> {
         if matches!(self.action, Action::NewKey) {
-            let key = Key::random().map_err(|error| io::Error::other(error.to_string()));
+            let key = EncryptionKey::random().map_err(|error| io::Error::other(error.to_string()));
             return output::line(key.map_err(CliError::io("make a key"))?.expose_secret());
         }
         let office = Office::open(&self.place).await?;

@@ -111,7 +111,7 @@ pub use secrets::{
     vault::NewSecret,
 };
 pub use test_call::{TestCall, TestCalled};
-pub use workflows::Work;
+pub use workflows::ScheduleWork;
 pub use workflows::standalone::{NewWorkflow, WorkflowEdit};
 
 use uuid::Uuid;

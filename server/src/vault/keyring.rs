@@ -4,14 +4,14 @@ use sea_orm::ConnectionTrait;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use super::{Key, SecretScope};
+use super::{EncryptionKey, SecretScope};
 use crate::store::{Store, StoreError, alerts, secrets};
 
 /// The keys that decrypt secrets on this server; the first of them encrypts. Without a key, there
 /// are no secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Vault {
-    keys: Arc<[Key]>,
+    keys: Arc<[EncryptionKey]>,
 }
 
 /// An encrypted secret, as stored in the database.
@@ -71,7 +71,7 @@ pub enum VaultError {
 
 impl Vault {
     /// `current` encrypts and decrypts; `previous` decrypts values that are not re-encrypted yet.
-    pub fn new(current: Key, previous: Option<Key>) -> Self {
+    pub fn new(current: EncryptionKey, previous: Option<EncryptionKey>) -> Self {
         Self { keys: std::iter::once(current).chain(previous).collect() }
     }
 
@@ -160,7 +160,7 @@ impl Vault {
     }
 
     fn lacks(&self, place: SecretScope<'_>, key_id: &str) -> VaultError {
-        let ids: Vec<&str> = self.keys.iter().map(Key::id).collect();
+        let ids: Vec<&str> = self.keys.iter().map(EncryptionKey::id).collect();
         let here = if ids.is_empty() { "none".to_owned() } else { ids.join(" and ") };
         let (what, mending) = (place.what(), place.mending());
         VaultError::OtherKey { what, key_id: key_id.to_owned(), here, mending }

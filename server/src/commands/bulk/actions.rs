@@ -9,8 +9,8 @@ use super::BulkRequest;
 use crate::{
     access::{Editor, Operator},
     commands::{
-        AutomaticEnd, ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit, Which, Work,
-        schedules::skip,
+        AutomaticEnd, ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit, ScheduleWork,
+        Which, schedules::skip,
     },
     model::check,
     search::List,
@@ -203,7 +203,7 @@ impl Commands {
                 id,
                 expected_version: row.version,
                 apply: Box::new(move |spec| made.apply(spec)),
-                work: change.workflow.clone().map(Work::Workflow),
+                work: change.workflow.clone().map(ScheduleWork::Workflow),
                 reason: reason.map(str::to_owned),
             };
             match self.update_schedule(right, edit, call).await {

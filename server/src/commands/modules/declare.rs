@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     commands::{
-        BadInput, CommandError, Commands, NewSchedule, UnsetSecret, Work,
+        BadInput, CommandError, Commands, NewSchedule, ScheduleWork, UnsetSecret,
         audit::Entry,
         calendars::spec_of,
         schedules::update::{ChangeNote, StoredSchedule},
@@ -118,7 +118,7 @@ impl Commands {
         site: &DeploymentContext<'_>,
         name: &str,
         entry: ScheduleEntry,
-        work: Work,
+        work: ScheduleWork,
         own: Option<ObjectChange>,
     ) -> Result<ObjectChange, CommandError> {
         let (paused, none) = (entry.paused, Judgement::default());
@@ -157,8 +157,8 @@ impl Commands {
         let runs = workflows::by_ids(site.tx, &[row.workflow_id]).await?.pop();
         before.workflow = runs.map(|workflow| workflow.name);
         after.workflow = match &work {
-            Work::Workflow(name) => Some(name.clone()),
-            Work::Task(_) | Work::Past { .. } => None,
+            ScheduleWork::Workflow(name) => Some(name.clone()),
+            ScheduleWork::Task(_) | ScheduleWork::Past { .. } => None,
         };
         let mut fields = between(&declared::schedule(before), &declared::schedule(after));
         let note = ChangeNote::default();

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     access::{Editor, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Work,
+        BadInput, Call, CommandError, Commands, ScheduleWork,
         alerts::Aftermath,
         audit::Entry,
         schedules::foreseen::ForeseenTiming,
@@ -230,9 +230,9 @@ impl Commands {
                     }
                     let (at, definition) = (At::Task("task"), task.definition());
                     let own = self.declare_workflow(site, &field, &name, at, definition).await?;
-                    (Some(own), Work::Workflow(name.clone()))
+                    (Some(own), ScheduleWork::Workflow(name.clone()))
                 }
-                (None, Some(workflow)) => (None, Work::Workflow(workflow)),
+                (None, Some(workflow)) => (None, ScheduleWork::Workflow(workflow)),
                 (Some(_), Some(_)) | (None, None) => {
                     let help = "give one of 'workflow' and 'task'";
                     let problem = "does not say what to run, or says it twice";

@@ -49,7 +49,7 @@ use self::{
 };
 use super::{
     Call, CommandError, Commands, UnsetSecret, versions,
-    workflows::{Work, changed_meanwhile},
+    workflows::{ScheduleWork, changed_meanwhile},
 };
 use crate::{
     access::{Editor, Permit},
@@ -65,7 +65,7 @@ pub struct NewSchedule {
     /// The schedule's definition.
     pub spec: Spec,
     /// The workflow or task that the schedule runs.
-    pub work: Work,
+    pub work: ScheduleWork,
     /// Whether the schedule starts paused.
     pub paused: bool,
 }
@@ -79,7 +79,7 @@ pub struct Edit {
     /// Changes the current definition into the requested one.
     pub apply: ApplyEdit,
     /// The workflow or task that the schedule runs from now on, if that changes.
-    pub work: Option<Work>,
+    pub work: Option<ScheduleWork>,
     /// The reason, for the audit log.
     pub reason: Option<String>,
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     access::{Editor, Permit, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Saved, Work, stored, versions,
+        BadInput, Call, CommandError, Commands, Saved, ScheduleWork, stored, versions,
         workflows::{Judgement, Resolved},
     },
     model::{Definition, check, spec::Spec},
@@ -93,7 +93,9 @@ impl Commands {
         };
         let kept = schedules::version(read, id, to_version).await?;
         let work = kept.and_then(|kept| past_work(&kept.snapshot));
-        let Some(Work::Past { name, version }) = work else { return Ok(Judgement::default()) };
+        let Some(ScheduleWork::Past { name, version }) = work else {
+            return Ok(Judgement::default());
+        };
         let workflow = match workflows::by_name(read, row.namespace_id, &name).await? {
             // A rename of the schedule also renames its own workflow, so the workflow may have
             // another name now. The transaction restores the old name before it looks for the
@@ -160,9 +162,9 @@ fn as_it_is(row: workflow::Model) -> Resolved {
 }
 
 /// The workflow that the schedule ran according to a snapshot.
-fn past_work(snapshot: &serde_json::Value) -> Option<Work> {
+fn past_work(snapshot: &serde_json::Value) -> Option<ScheduleWork> {
     let workflow = &snapshot["workflow"];
     let name = workflow["name"].as_str()?.to_owned();
     let version = workflow["version"].as_i64().and_then(|version| i32::try_from(version).ok())?;
-    Some(Work::Past { name, version })
+    Some(ScheduleWork::Past { name, version })
 }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     access::Viewer,
     commands::{
-        BadInput, CommandError, Commands, Saved, UnsetSecret, Work,
+        BadInput, CommandError, Commands, Saved, ScheduleWork, UnsetSecret,
         audit::Entry,
         versions,
         workflows::{Judgement, Resolved},
@@ -135,7 +135,7 @@ impl Commands {
         who: &Viewer,
         stored: StoredSchedule<'_>,
         spec: &Spec,
-        work: Option<Work>,
+        work: Option<ScheduleWork>,
         judgement: &Judgement,
         timing: Option<&ForeseenTiming>,
         note: ChangeNote<'_>,
@@ -204,7 +204,7 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         Revision { row, spec, .. }: &Revision<'_>,
-        work: Option<Work>,
+        work: Option<ScheduleWork>,
         judgement: &Judgement,
     ) -> Result<Works, CommandError> {
         let before = self.current_workflow(tx, row).await?;

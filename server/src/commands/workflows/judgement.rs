@@ -10,7 +10,7 @@ use entity::schedule;
 use uuid::Uuid;
 
 use super::{
-    At, Work, bad_definition,
+    At, ScheduleWork, bad_definition,
     checks::{in_task, refusals, retain},
 };
 use crate::{
@@ -124,7 +124,7 @@ impl Commands {
         &self,
         right: &Editor,
         namespace: &str,
-        work: &Work,
+        work: &ScheduleWork,
     ) -> Result<Judgement, CommandError> {
         let forms = forms_of(work, None);
         if forms.is_empty() {
@@ -140,9 +140,9 @@ impl Commands {
         &self,
         permit: Permit<'_>,
         id: Uuid,
-        work: Option<&Work>,
+        work: Option<&ScheduleWork>,
     ) -> Result<Judgement, CommandError> {
-        let Some(work) = work.filter(|work| matches!(work, Work::Task(_))) else {
+        let Some(work) = work.filter(|work| matches!(work, ScheduleWork::Task(_))) else {
             return Ok(Judgement::default());
         };
         let read = self.store.read();
@@ -199,10 +199,13 @@ fn judged(executor: &Executor, mut definition: Definition) -> JudgedDefinition {
 
 /// The forms in which a schedule's own task may be stored; none if the schedule has no task of its
 /// own. The transaction decides whether the task replaces `old` or is new.
-pub(in crate::commands) fn forms_of(work: &Work, old: Option<&Definition>) -> Vec<Definition> {
+pub(in crate::commands) fn forms_of(
+    work: &ScheduleWork,
+    old: Option<&Definition>,
+) -> Vec<Definition> {
     let task = match work {
-        Work::Task(task) => task,
-        Work::Workflow(_) | Work::Past { .. } => return vec![],
+        ScheduleWork::Task(task) => task,
+        ScheduleWork::Workflow(_) | ScheduleWork::Past { .. } => return vec![],
     };
     let definition = Definition::single((**task).clone());
     let new = restored(&definition, None);

@@ -32,7 +32,7 @@ use crate::{
 
 /// The work of a schedule: a workflow or a task.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Work {
+pub enum ScheduleWork {
     /// An existing workflow, by name.
     Workflow(String),
     /// An inline task: a workflow with the schedule's name.
@@ -84,20 +84,20 @@ impl Commands {
         namespace: Uuid,
         schedule: &str,
         current: Option<&schedule::Model>,
-        work: Work,
+        work: ScheduleWork,
         judgement: &Judgement,
     ) -> Result<Resolved, CommandError> {
         let task = match work {
-            Work::Workflow(name) => {
+            ScheduleWork::Workflow(name) => {
                 let found = workflows::by_name(tx, namespace, &name).await?;
                 let found = found.ok_or_else(|| workflow_missing(&name))?;
                 return Ok(Resolved::as_it_is(found.id, name, found.version));
             }
-            Work::Past { name, version } => {
+            ScheduleWork::Past { name, version } => {
                 let past = self.resolve_past(tx, who, namespace, current, name, version, judgement);
                 return past.await;
             }
-            Work::Task(task) => task,
+            ScheduleWork::Task(task) => task,
         };
         let existing = workflows::by_name(tx, namespace, schedule).await?;
         let mut definition = Definition::single(*task);

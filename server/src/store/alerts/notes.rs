@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::pending::told_or;
 use crate::store::{
     DatabaseTransaction, Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, page::page_descending, within::Within},
+    db::{bulk::BulkValues, page::page_descending, within::Within},
 };
 
 /// An update of an open alert.
@@ -96,7 +96,7 @@ pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, Strin
     }
     let mut known = HashSet::new();
     for rows in rows.chunks(CHUNK) {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("rule_id", rows.iter().map(|row| row.rule_id))
             .text("occurrence", rows.iter().map(|row| row.occurrence.clone()))
             .statement(
@@ -167,7 +167,7 @@ pub async fn go_on(
         store.dialect().stamp("alert")
     );
     for going in going.chunks(CHUNK) {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", going.iter().map(|one| one.id))
             .int("last_at", going.iter().map(|one| one.last_at.0))
             .int("count", going.iter().map(|one| one.count))
@@ -185,7 +185,7 @@ pub async fn go_on(
 pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
     for over in over.chunks(CHUNK) {
         let ended = || {
-            Bulk::default()
+            BulkValues::default()
                 .uuid("id", over.iter().map(|one| one.id))
                 .int("ended_at", over.iter().map(|one| one.ended_at.0))
                 .int("tell_at", over.iter().map(|one| one.tell_at.map(|at| at.0)))

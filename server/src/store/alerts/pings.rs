@@ -12,7 +12,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::feeds::{self, Feed};
-use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::BulkValues};
 
 /// A run of a schedule with a ping, from the feed of runs.
 /// The last row of a batch is always included, because it shows how far the feed was read.
@@ -181,7 +181,7 @@ pub async fn note_if_at(
         return Ok(false);
     }
     for news in news.chunks(500) {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("schedule_id", news.iter().map(|one| one.schedule_id))
             .text("event", news.iter().map(|one| one.event.to_value()))
             .uuid("run_id", news.iter().map(|one| one.run_id))

@@ -15,7 +15,10 @@ use uuid::Uuid;
 
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, names::name_contains, page::page_by_name, within::Within},
+    db::{
+        bulk::BulkValues, lookups::lookups, names::name_contains, page::page_by_name,
+        within::Within,
+    },
 };
 
 lookups!("calendar", kept: by_name, by_ids, of_module, lock);
@@ -271,7 +274,7 @@ pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>
              AND k.value IN (SELECT word FROM v) \
            GROUP BY k.value"
     );
-    let statement = Bulk::default()
+    let statement = BulkValues::default()
         .uuid("id", ids.iter().copied())
         .text("word", ids.iter().map(Uuid::to_string))
         .statement(store.dialect(), &sql, vec![]);

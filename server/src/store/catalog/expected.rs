@@ -5,7 +5,7 @@
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
-use crate::store::{Dialect, StoreError, db::bulk::Bulk, ledger::zone_rules};
+use crate::store::{Dialect, StoreError, db::bulk::BulkValues, ledger::zone_rules};
 
 /// The objects that names referred to, and the rules by which the cursor was computed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,9 +44,9 @@ pub async fn holds<C: ConnectionTrait>(
 }
 
 /// The assumptions as a table, for [`broken`].
-pub(in crate::store) fn table(expected: &[Expected]) -> Bulk {
+pub(in crate::store) fn table(expected: &[Expected]) -> BulkValues {
     let workflows = || expected.iter().map(|one| one.workflow.as_ref());
-    Bulk::default()
+    BulkValues::default()
         .text("zone_data", expected.iter().map(|one| one.zone_data.clone()))
         .text("namespace", expected.iter().map(|one| one.namespace.clone()))
         .uuid("namespace_id", expected.iter().map(|one| one.namespace_id))

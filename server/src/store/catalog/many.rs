@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::expected::{self, Expected};
 use crate::store::{
     Dialect, StoreError,
-    db::bulk::{Bulk, MAX_ROWS},
+    db::bulk::{BulkValues, MAX_ROWS},
 };
 
 /// How the rows of objects are added.
@@ -143,7 +143,7 @@ struct Insert {
     names: String,
     /// The expressions for the values of these columns.
     wanted: String,
-    rows: Bulk,
+    rows: BulkValues,
 }
 
 impl Insert {
@@ -152,7 +152,7 @@ impl Insert {
         stamp: Option<(&str, &str)>,
     ) -> Result<Self, StoreError> {
         let table = table::<A>();
-        let mut bulk = Bulk::default();
+        let mut bulk = BulkValues::default();
         let (mut names, mut wanted) = (Vec::new(), Vec::new());
         for column in <A::Entity as EntityTrait>::Column::iter() {
             let name = column.as_str();
@@ -211,7 +211,7 @@ pub(in crate::store) async fn written<C: ConnectionTrait>(
 }
 
 /// Adds a column. Its values determine its type, because even nulls have a type in the driver.
-fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, StoreError> {
+fn add(bulk: BulkValues, name: &'static str, values: Vec<Value>) -> Result<BulkValues, StoreError> {
     let odd = |value: &Value| {
         StoreError::from(DbErr::Type(format!("{name}: {value:?} cannot be written in bulk")))
     };

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups},
+    db::{bulk::BulkValues, lookups::lookups},
 };
 
 lookups!("schedule", kept: by_ids, of_module, lock);
@@ -340,7 +340,7 @@ pub async fn by_paths(
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = Bulk::default()
+    let rows = BulkValues::default()
         .text("namespace", paths.iter().map(|(namespace, _)| (*namespace).to_owned()))
         .text("name", paths.iter().map(|(_, name)| (*name).to_owned()));
     let sql = "SELECT s.id, n.name AS namespace, s.name FROM v \

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::bulk::{Bulk, returned_ids},
+    db::bulk::{BulkValues, returned_ids},
 };
 
 /// Which node holds a service's lease.
@@ -313,7 +313,7 @@ impl Store {
             "UPDATE node SET changed = {} WHERE id IN (SELECT id FROM v)",
             self.dialect().stamp("node")
         );
-        let nodes = Bulk::default().uuid("id", nodes.iter().copied());
+        let nodes = BulkValues::default().uuid("id", nodes.iter().copied());
         tx.execute_raw(nodes.statement(self.dialect(), &sql, vec![])).await?;
         self.commit(tx).await
     }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::bulk::{Bulk, returned_ids},
+    db::bulk::{BulkValues, returned_ids},
 };
 
 /// A doubt whether a node is still alive.
@@ -99,7 +99,7 @@ impl Store {
                  OR (v.unanswered = 1 AND node.doubted_at IS NOT NULL)) \
              RETURNING node.id"
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("silent", silent.iter().map(|other| other.node))
             .int("since", silent.iter().map(|other| other.since.0))
             .int("watched", silent.iter().map(|other| i64::from(other.is_watched)))

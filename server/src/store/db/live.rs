@@ -18,7 +18,7 @@ use entity::Timestamp;
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::days::{DAY_MS, Days, first_key, made_at};
+use super::days::{DAY_MS, DayRange, first_key, made_at};
 use crate::store::{Store, StoreError};
 
 /// The largest distance of new rows from the present, in milliseconds.
@@ -90,7 +90,7 @@ impl LiveDays {
     pub(crate) fn of_runs(&self, column: &'static str, now: Timestamp) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let InstantRange { first, last } = spans.runs.around(now.0);
-        Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
+        DayRange::of_keys(column, [first, last].map(first_key).into_iter()).condition()
     }
 
     /// The condition that a fire with the instant in `column` can be pending at `now`.
@@ -105,7 +105,7 @@ impl LiveDays {
         let caught_up = InstantRange { first: caught_up.saturating_sub(MARGIN), last: caught_up };
         let InstantRange { first, last } = spans.fires.with(caught_up).around(now.0);
         let instants = [first, last].map(Timestamp);
-        Days::of_instants(column, instants.into_iter()).condition()
+        DayRange::of_instants(column, instants.into_iter()).condition()
     }
 
     fn replace(&self, found: Option<ScannedRanges>) {

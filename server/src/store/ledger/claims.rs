@@ -15,9 +15,9 @@ use super::candidates::Candidate;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MAX_ROWS, returned_ids},
+        bulk::{BulkValues, MAX_ROWS, returned_ids},
         by_place::by_place,
-        days::Days,
+        days::DayRange,
         live::Since,
     },
 };
@@ -213,7 +213,7 @@ impl Store {
             self.dialect().live_runs("run.id", now),
             self.dialect().pending_fires("fire.scheduled_at", now, since)
         );
-        let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
             self.dialect(),
             &sql,
             vec![],
@@ -278,7 +278,7 @@ impl Store {
              FROM v WHERE true \
              ON CONFLICT (schedule_id, scheduled_at) DO NOTHING"
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .uuid("namespace_id", fires.iter().map(|fire| fire.namespace_id))
             .uuid("schedule_id", fires.iter().map(|fire| fire.schedule_id))
@@ -301,10 +301,10 @@ impl Store {
             return Ok(fires.iter().map(|fire| fire.id).collect());
         }
         // The keys are new, so only this statement can have written a row with one of them.
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
-            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .days(DayRange::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(
                 self.dialect(),
                 "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
@@ -335,7 +335,7 @@ impl Store {
             self.dialect().stamp("schedule")
         );
         let ms = |at: Option<Timestamp>| at.map(|at| at.0);
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", advances.iter().map(|advance| advance.schedule_id))
             .int("next_scheduled_at", advances.iter().map(|advance| ms(advance.next_scheduled_at)))
             .int("next_fire_at", advances.iter().map(|advance| ms(advance.next_fire_at)))

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, days::Days},
+    db::{bulk::BulkValues, days::DayRange},
 };
 
 /// A running attempt that its node will not finish.
@@ -192,8 +192,9 @@ impl Store {
         if intents.is_empty() {
             return Ok(());
         }
-        let days = Days::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
-        let statement = Bulk::default().uuid("id", intents.iter().map(|i| i.id)).days(days).statement(
+        let days =
+            DayRange::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
+        let statement = BulkValues::default().uuid("id", intents.iter().map(|i| i.id)).days(days).statement(
             self.dialect(),
             "UPDATE fire SET recovery_attempts = fire.recovery_attempts + 1, recovery_at = {1}, \
                claimed_by = {0} FROM v WHERE fire.id = v.id {days}",
@@ -274,10 +275,10 @@ impl Store {
         let sql = "UPDATE run SET is_recovery = true, context = v.context, \
                recovery_attempts = run.recovery_attempts + 1, epoch = run.epoch + 1 \
              FROM v WHERE run.id = v.id {days}";
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", runs.iter().map(|(id, _)| *id))
             .json("context", runs.iter().map(|(_, context)| context.clone()))
-            .days(Days::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
+            .days(DayRange::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
             .statement(self.dialect(), sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())
@@ -293,12 +294,12 @@ impl Store {
         if fires.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
             .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
             .text("detail", fires.iter().map(|fire| fire.detail.clone()))
-            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .days(DayRange::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(
                 self.dialect(),
                 "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \

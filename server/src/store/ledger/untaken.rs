@@ -9,8 +9,8 @@ use uuid::Uuid;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MAX_ROWS},
-        days::Days,
+        bulk::{BulkValues, MAX_ROWS},
+        days::DayRange,
     },
 };
 
@@ -149,7 +149,7 @@ impl Store {
              ORDER BY run.id LIMIT {{1}} {lock}",
             self.dialect().live_runs("run.id", now),
         );
-        Bulk::default()
+        BulkValues::default()
             .uuid("workflow_id", allowed.iter().map(|allowed| allowed.workflow_id))
             .int("version", allowed.iter().map(|allowed| i64::from(allowed.version)))
             .int("limit_ms", allowed.iter().map(|allowed| allowed.limit_ms))
@@ -170,10 +170,10 @@ impl Store {
             self.dialect().stamp("run")
         );
         for some in runs.chunks(MAX_ROWS) {
-            let statement = Bulk::default()
+            let statement = BulkValues::default()
                 .uuid("id", some.iter().map(|(id, _)| *id))
                 .text("error", some.iter().map(|(_, error)| error.clone()))
-                .days(Days::of_keys("run.id", some.iter().map(|(id, _)| *id)))
+                .days(DayRange::of_keys("run.id", some.iter().map(|(id, _)| *id)))
                 .statement(self.dialect(), &sql, vec![now.0.into()]);
             tx.execute_raw(statement).await?;
         }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, rows::KeyRow, within::Within},
+    db::{bulk::BulkValues, rows::KeyRow, within::Within},
     reads::{schedules, search::Sought},
 };
 
@@ -140,7 +140,7 @@ impl Store {
             self.dialect().stamp("schedule")
         );
         let values = vec![window.starts_at.0.into(), window.id.into()];
-        let statement = Bulk::default().uuid("marked", locked.into_iter()).statement(
+        let statement = BulkValues::default().uuid("marked", locked.into_iter()).statement(
             self.dialect(),
             &sql,
             values,

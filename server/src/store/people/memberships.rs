@@ -7,7 +7,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, PageWindow, Store, StoreError, db::bulk::Bulk};
+use crate::store::{Page, PageWindow, Store, StoreError, db::bulk::BulkValues};
 
 /// The memberships of a user.
 pub async fn of_user<C: ConnectionTrait>(
@@ -27,7 +27,7 @@ pub async fn first_of_users(
     if users.is_empty() {
         return Ok(vec![]);
     }
-    let statement = Bulk::default().uuid("id", users.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", users.iter().copied()).statement(
         store.dialect(),
         "SELECT * FROM (SELECT membership.*, row_number() OVER ( \
              PARTITION BY membership.user_id ORDER BY membership.namespace_id) AS place \

@@ -21,7 +21,7 @@ use uuid::{Builder, Uuid};
 
 pub use super::recovered::{over, over_since};
 use super::{runs::ended_badly, skipped::SKIPPED_FOR_LOAD, within::Within};
-use crate::store::{Store, StoreError, db::bulk::Bulk};
+use crate::store::{Store, StoreError, db::bulk::BulkValues};
 
 /// Maximum number of runs, and of fires, that are examined: the newest ones.
 pub const MAX_LOOKED_AT: u64 = 2_000;
@@ -328,7 +328,7 @@ async fn expected(
            FROM (SELECT fire.count FROM fire WHERE fire.schedule_id = v.id \
              AND fire.scheduled_at >= {{0}} LIMIT {MAX_EXPECTED} + 1) due) AS expected FROM v"
     );
-    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
         store.dialect(),
         &sql,
         vec![since.0.into()],

@@ -9,7 +9,7 @@ use super::{
     problems::{ProblemGroup, What},
     skipped::{has_resumed_since, resuming},
 };
-use crate::store::{Store, StoreError, db::bulk::Bulk};
+use crate::store::{Store, StoreError, db::bulk::BulkValues};
 
 /// The indexes of the problems that are over: a later run of the schedule has succeeded, a later
 /// fire of it has started, or it starts its fires again without skipping any.
@@ -47,7 +47,7 @@ async fn over_by(
     }
     let mut found = HashSet::new();
     if !runs.is_empty() {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .int("place", runs.iter().map(|one| one.0))
             .uuid("id", runs.iter().map(|one| one.1))
             .uuid("last", runs.iter().map(|one| one.2))
@@ -62,7 +62,7 @@ async fn over_by(
     }
     if !fires.is_empty() {
         let started = Verdict::Started;
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .int("place", fires.iter().map(|one| one.0))
             .uuid("id", fires.iter().map(|one| one.1))
             .int("last", fires.iter().map(|one| one.2))
@@ -78,7 +78,7 @@ async fn over_by(
     }
     if !skipped.is_empty() {
         let sql = format!("SELECT v.place AS place FROM v WHERE {has_resumed}");
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .int("place", skipped.iter().map(|one| one.0))
             .uuid("schedule_id", skipped.iter().map(|one| one.1))
             .int("last_at", skipped.iter().map(|one| one.2))

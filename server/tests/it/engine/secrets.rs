@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use carillon::{
     model::Definition,
     target::{Command, Secret, Target},
-    vault::{Key, SecretScope, Vault},
+    vault::{EncryptionKey, SecretScope, Vault},
 };
 use entity::{run, secret};
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
@@ -29,7 +29,7 @@ on_both!(
 const VALUE: &str = "p@ss/wörd 7?&";
 
 pub(super) fn vault(key: &str) -> Vault {
-    Vault::new(Key::read(&key.repeat(32)).unwrap(), None)
+    Vault::new(EncryptionKey::read(&key.repeat(32)).unwrap(), None)
 }
 
 async fn keep(world: &World, vault: &Vault, name: &str) {

@@ -28,7 +28,7 @@ use crate::{
     access::{Editor, Viewer},
     batcher::{Batcher, json_size},
     commands::{
-        BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        BadInput, CommandError, Commands, NewSchedule, Saved, ScheduleWork,
         schedules::foreseen::TimingFacts,
         workflows::{Judgement, Resolved},
     },
@@ -109,11 +109,11 @@ impl Commands {
             return None;
         }
         let workflow = match work {
-            Work::Workflow(name) => &**name,
+            ScheduleWork::Workflow(name) => &**name,
             // No workflow has an empty name. Whether a workflow has the schedule's name is checked
             // when the schedule is written.
-            Work::Task(_) => "",
-            Work::Past { .. } => return None,
+            ScheduleWork::Task(_) => "",
+            ScheduleWork::Past { .. } => return None,
         };
         // If the namespace or workflow is not found, the transaction for this schedule alone
         // reports why.
@@ -143,16 +143,16 @@ impl Commands {
         let facts = TimingFacts::of(timetable.map_err(BadInput::timing)?, self.clock.now());
         let namespace = place.namespace_id;
         let work = match work {
-            Work::Workflow(name) => {
+            ScheduleWork::Workflow(name) => {
                 let found = place.workflow_id.zip(place.version);
                 let (id, version) = found.ok_or(NotTogether::Alone)?;
                 (Resolved::as_it_is(id, name, version), None)
             }
-            Work::Task(task) => {
+            ScheduleWork::Task(task) => {
                 let (read, name) = (self.store.read(), &spec.name);
                 self.own_work(read, who, namespace, name, *task, judgement).await?
             }
-            Work::Past { .. } => return Err(NotTogether::Alone),
+            ScheduleWork::Past { .. } => return Err(NotTogether::Alone),
         };
         let (index, module, calendars, group) = (0, None, None, None);
         let parts = ScheduleParts {
@@ -267,11 +267,11 @@ impl Commands {
 /// The lookups that a schedule is composed from.
 fn expected_of(new: &NewSchedule, place: &NamespaceWorkflow) -> Expected {
     let workflow = match &new.work {
-        Work::Workflow(name) => place
+        ScheduleWork::Workflow(name) => place
             .workflow_id
             .zip(place.version)
             .map(|(id, version)| ExpectedWorkflow { id, name: name.clone(), version }),
-        Work::Task(_) | Work::Past { .. } => None,
+        ScheduleWork::Task(_) | ScheduleWork::Past { .. } => None,
     };
     Expected {
         zone_data: timetable::zone_data().version,

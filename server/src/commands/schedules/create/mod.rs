@@ -28,7 +28,7 @@ use self::compose::{Composed, OwnWork, ScheduleParts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
-        BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        BadInput, CommandError, Commands, NewSchedule, Saved, ScheduleWork,
         error::schedule_name_taken,
         schedules::foreseen::ForeseenTiming,
         workflows::{self, Judgement, Resolved},
@@ -103,7 +103,7 @@ impl Commands {
     ) -> Result<Vec<Saved>, RefusedSchedule> {
         let right_zones = self.has_right_zones(site.tx).await;
         right_zones.map_err(|error| RefusedSchedule::at(0, error))?;
-        let own = all.iter().filter(|(_, new)| matches!(new.work, Work::Task(_)));
+        let own = all.iter().filter(|(_, new)| matches!(new.work, ScheduleWork::Task(_)));
         let names = own.map(|(namespace, new)| (*namespace, &*new.spec.name));
         let taken = self.taken_names(site.tx, names).await;
         let taken = taken.map_err(|error| RefusedSchedule::at(0, error))?;
@@ -114,7 +114,7 @@ impl Commands {
         for (index, (namespace, new)) in all.into_iter().enumerate() {
             let key = (namespace, new.spec.name.clone());
             let is_taken = taken.contains(&key);
-            if is_taken && matches!(new.work, Work::Task(_)) {
+            if is_taken && matches!(new.work, ScheduleWork::Task(_)) {
                 // The owner of the existing workflow is read from the tables, so the earlier rows
                 // must be written first.
                 let before = std::mem::take(&mut waiting);
@@ -206,25 +206,25 @@ impl Commands {
         CreationContext { tx, who, .. }: CreationContext<'_>,
         namespace: Uuid,
         schedule: &str,
-        work: Work,
+        work: ScheduleWork,
         judgement: &Judgement,
         is_taken: bool,
         known: &mut ResolvedNames,
     ) -> Result<OwnWork, CommandError> {
         let task = match work {
-            Work::Task(task) if !is_taken => task,
-            Work::Workflow(name) => {
+            ScheduleWork::Task(task) if !is_taken => task,
+            ScheduleWork::Workflow(name) => {
                 let key = (namespace, name);
                 if let Some(found) = known.workflows.get(&key) {
                     return Ok((found.clone(), None));
                 }
-                let named = Work::Workflow(key.1.clone());
+                let named = ScheduleWork::Workflow(key.1.clone());
                 let found = self.resolve(tx, who, namespace, schedule, None, named, judgement);
                 let found = found.await?;
                 known.workflows.insert(key, found.clone());
                 return Ok((found, None));
             }
-            work @ (Work::Task(_) | Work::Past { .. }) => {
+            work @ (ScheduleWork::Task(_) | ScheduleWork::Past { .. }) => {
                 let found = self.resolve(tx, who, namespace, schedule, None, work, judgement);
                 let found = found.await?;
                 return Ok((found, None));

@@ -13,7 +13,7 @@ use carillon::{
     store::reads::feed::end_of_runs,
     target::{Executor, Mailer, Policy},
     telemetry::Metrics,
-    vault::{Key, Vault},
+    vault::{EncryptionKey, Vault},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -68,8 +68,8 @@ pub(super) fn vault(key: &str) -> Vault {
     Vault::new(self::key(key), None)
 }
 
-pub(super) fn key(key: &str) -> Key {
-    Key::read(&key.repeat(32)).unwrap()
+pub(super) fn key(key: &str) -> EncryptionKey {
+    EncryptionKey::read(&key.repeat(32)).unwrap()
 }
 
 pub(super) fn editor() -> Editor {

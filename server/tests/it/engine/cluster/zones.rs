@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use carillon::{
-    commands::{Call, NewSchedule, Work},
+    commands::{Call, NewSchedule, ScheduleWork},
     engine::{Signals, cluster::NodeReadiness},
     model::Spec,
     store::nodes::Joining,
@@ -96,7 +96,7 @@ async fn by_other_zone_data_than_that_of_all_nothing_is_placed(database: TestDat
     let new = || NewSchedule {
         namespace: "test".to_owned(),
         spec: Spec { name: "new".to_owned(), ..Spec::of(&due) },
-        work: Work::Task(Box::new(noop())),
+        work: ScheduleWork::Task(Box::new(noop())),
         paused: false,
     };
     let editor = editing::ada().editor().unwrap();
