@@ -19,7 +19,7 @@ use crate::{
     model::{Definition, Task, check},
     random::new_id,
     store::{schedules, workflows as rows},
-    target::{Invocation, Line, Outcome, Target, TemplateNames},
+    target::{AttemptOutcome, Invocation, Line, Target, TemplateNames},
     vault::{Mask, SecretNamespace, VaultError},
 };
 
@@ -49,7 +49,7 @@ pub struct TestCall {
 #[derive(Debug)]
 pub struct TestCalled {
     /// The outcome, with secrets masked.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// How long the call took.
     pub took: Duration,
     /// The lines that the target wrote, with secrets masked.
@@ -155,7 +155,7 @@ impl Commands {
     ) -> Result<TestCalled, CommandError> {
         let began = self.clock.instant();
         let failed = |message: String| TestCalled {
-            outcome: Outcome::Failed { message, output: Value::Null },
+            outcome: AttemptOutcome::Failed { message, output: Value::Null },
             took: self.clock.instant().duration_since(began),
             lines: vec![],
         };

@@ -40,7 +40,7 @@ use crate::{
     config::NodeRole,
     store::{Store, holds::Settlement},
     target::Executor,
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// A running engine. It runs until [`Engine::shutdown`] is called.
@@ -117,7 +117,7 @@ impl Engine {
         executor: Arc<Executor>,
         timings: Arc<timetable::Cache>,
         signals: Signals,
-        metrics: Metrics,
+        metrics: Instruments,
     ) -> Result<Self, EngineError> {
         let parts = CoreParts { store, clock, executor, timings, signals, settings, metrics };
         let JoinedNode { core, to_settle, to_step, to_write } = join(parts).await?;

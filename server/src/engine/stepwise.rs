@@ -35,7 +35,7 @@ use crate::{
     clock::Clock,
     store::{Store, holds::Settlement},
     target::Executor,
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// The state that a node's services share.
@@ -55,7 +55,7 @@ impl Stepwise {
         executor: Arc<Executor>,
         timings: Arc<timetable::Cache>,
         signals: Signals,
-        metrics: Metrics,
+        metrics: Instruments,
     ) -> Result<(Self, Vec<StepwiseService>), EngineError> {
         let parts = CoreParts { store, clock, executor, timings, signals, settings, metrics };
         let JoinedNode { core, to_settle, to_step, to_write } = join(parts).await?;

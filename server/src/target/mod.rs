@@ -65,18 +65,18 @@ pub use error::TargetError;
 pub use executor::Executor;
 pub(crate) use http::MAX_REDIRECTS;
 pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
-pub use invocation::{Invocation, Line, Outcome, Stream};
-pub use log::Log;
+pub use invocation::{AttemptOutcome, Invocation, Line, Stream};
+pub use log::AttemptLog;
 pub use mail::{Blame, Letter, MailError, Mailer, check_address};
 pub use origin::Origin;
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use publish::{
-    Broker, BrokerConnection, BrokerReport, ContentMode, Event, Kafka, Nats, Publish, Rabbitmq,
-    Redis, Sasl, Sqs,
+    Broker, BrokerConnection, BrokerReport, CloudEvent, ContentMode, Kafka, Nats, Publish,
+    Rabbitmq, Redis, Sasl, Sqs,
 };
 pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
-pub use secret::Secret;
+pub use secret::SecretText;
 pub(crate) use tail::{MAX_TAIL_BYTES, MAX_TAIL_LINES, Tail};
 pub use template::{TemplateNames, TemplateScope, TemplateUse, Unfilled};
 pub(crate) use template::{is_filled_from_elsewhere, is_reference};

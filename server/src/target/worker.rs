@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Invocation, Outcome, TargetError, log::Log, result};
+use super::{AttemptOutcome, Invocation, TargetError, log::AttemptLog, result};
 
 /// Maximum length of the name of a queue, a task or a tag.
 const MAX_NAME: usize = 64;
@@ -42,9 +42,9 @@ pub trait Jobs: Send + Sync + fmt::Debug {
         &'a self,
         definition: &'a Worker,
         invocation: &'a Invocation,
-        log: &'a Log<'a>,
+        log: &'a AttemptLog<'a>,
         stop: &'a CancellationToken,
-    ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+    ) -> Pin<Box<dyn Future<Output = AttemptOutcome> + Send + 'a>>;
 }
 
 /// Whether a text may be the name of a queue.
@@ -71,7 +71,7 @@ pub fn check_output(output: &Value) -> Result<(), String> {
 
 /// The outcome of an attempt whose job a worker completed. If the output is an object, it is the
 /// task's result for its run.
-pub fn completed(worker: &str, output: Value) -> Outcome {
+pub fn completed(worker: &str, output: Value) -> AttemptOutcome {
     let mut seen = json!({ "worker": worker });
     let kept = match output {
         Value::Null => Ok(()),
@@ -82,8 +82,8 @@ pub fn completed(worker: &str, output: Value) -> Outcome {
         }
     };
     match kept {
-        Ok(()) => Outcome::Succeeded { output: seen },
-        Err(message) => Outcome::Failed { message, output: seen },
+        Ok(()) => AttemptOutcome::Succeeded { output: seen },
+        Err(message) => AttemptOutcome::Failed { message, output: seen },
     }
 }
 

@@ -53,7 +53,7 @@ pub enum SignIn {
 /// Names in this file have no unit: Prometheus shows `carillon.fire_lateness` as
 /// `carillon_fire_lateness_seconds`, whether it scrapes the metric or receives it over OTLP.
 #[derive(Clone)]
-pub struct Metrics {
+pub struct Instruments {
     fires: Counter<u64>,
     fire_lateness: Histogram<f64>,
     claim_batch: Histogram<u64>,
@@ -87,7 +87,7 @@ pub struct Metrics {
     traces: Traces,
 }
 
-impl Metrics {
+impl Instruments {
     /// Instruments that nothing reads, for tests and tools.
     pub fn unread(clock: Clock) -> Self {
         use opentelemetry::metrics::MeterProvider;
@@ -355,8 +355,8 @@ impl Metrics {
     }
 }
 
-impl fmt::Debug for Metrics {
+impl fmt::Debug for Instruments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Metrics")
+        f.write_str("Instruments")
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     config::Config,
     engine::{cluster::Cluster, maintenance::health::Check},
     store::{Store, StoreError},
-    telemetry::{Metrics, Sampled, Telemetry},
+    telemetry::{Instruments, Sampled, Telemetry},
 };
 
 /// Maximum number of concurrent exports of the audit log: of all callers, and of each. An export
@@ -173,7 +173,7 @@ impl Web {
         limits: ConnectionLimits,
         stop: CancellationToken,
     ) -> Front {
-        self.counted_front(router, limits, stop, Metrics::unread(self.clock.clone()))
+        self.counted_front(router, limits, stop, Instruments::unread(self.clock.clone()))
     }
 
     fn counted_front(
@@ -181,7 +181,7 @@ impl Web {
         router: Router,
         limits: ConnectionLimits,
         stop: CancellationToken,
-        metrics: Metrics,
+        metrics: Instruments,
     ) -> Front {
         Front::new(router, limits, self.clock.clone(), metrics)
             .with_proxies(self.config.trusted_proxies.clone())

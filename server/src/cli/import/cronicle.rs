@@ -182,7 +182,7 @@ fn http(params: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
         let name = name.trim();
         // Cronicle's own user agent is dropped.
         (!name.eq_ignore_ascii_case("user-agent"))
-            .then(|| (name.to_owned(), crate::target::Secret::new(plain(value.trim()))))
+            .then(|| (name.to_owned(), crate::target::SecretText::new(plain(value.trim()))))
     });
     for key in ["success_match", "error_match", "ssl_cert_bypass"] {
         if text(params, key).is_some() || is_on(params, key) {

@@ -15,7 +15,7 @@ use crate::{
     engine::alerting::alerts::{ChannelConfig, Hidden, MAX_LOSING, Receiver},
     model::{CHANNEL_SECRETS, check, naming},
     search::{List, Search, SearchError},
-    target::{Executor, Http, Secret, Target, TargetError, check_address},
+    target::{Executor, Http, SecretText, Target, TargetError, check_address},
     vault::MASK,
 };
 
@@ -33,11 +33,11 @@ const WEEK: i64 = 7 * 24 * 60 * 60;
 #[derive(Clone, Debug, Default)]
 pub struct ChannelInput {
     /// The address: for all kinds but `email`. `pagerduty` and `opsgenie` have a default.
-    pub url: Option<Secret>,
+    pub url: Option<SecretText>,
     /// The secret that signs messages, for `webhook`; empty for none.
-    pub signing_secret: Option<Secret>,
+    pub signing_secret: Option<SecretText>,
     /// The service's key, for `pagerduty` and `opsgenie`.
-    pub key: Option<Secret>,
+    pub key: Option<SecretText>,
     /// The recipients, for `email`.
     pub to: Option<Vec<String>>,
 }
@@ -153,7 +153,7 @@ fn hidden(
     if receiver.has_key() {
         check_key(receiver, key.as_ref())?;
     }
-    let usual = || receiver.usual_url().map(Secret::new);
+    let usual = || receiver.usual_url().map(SecretText::new);
     let url = input.url.or(url_before).or_else(usual).ok_or_else(|| {
         BadInput::new("url", "", "is missing", "give the address that messages are sent to")
     })?;
@@ -170,7 +170,7 @@ const MAX_KEY: usize = 200;
 
 /// A key must be a word of letters, digits and hyphens, or the name of a secret, so that it cannot
 /// end the header or inject anything else.
-fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
+fn check_key(receiver: Receiver, key: Option<&SecretText>) -> Result<(), BadInput> {
     let help = if receiver == Receiver::Pagerduty {
         "give the integration key of a service (Events API v2)"
     } else {
@@ -188,7 +188,7 @@ fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
 }
 
 /// Scheme, host and port: the only part of an address that is shown.
-fn origin(url: &Secret) -> String {
+fn origin(url: &SecretText) -> String {
     let url = Url::parse(url.expose());
     url.map_or_else(|_| "(no URL)".to_owned(), |url| url.origin().ascii_serialization())
 }
@@ -263,7 +263,7 @@ pub(super) fn shown(way: &ChannelConfig) -> Value {
 
 /// An address as it may be shown: its destination, and the secrets that it names. If it names none,
 /// everything from the path on is secret, unless the receiver requires a separate key.
-pub(in crate::commands) fn shown_address(receiver: Receiver, url: &Secret) -> String {
+pub(in crate::commands) fn shown_address(receiver: Receiver, url: &SecretText) -> String {
     if receiver.has_key() || names_secret(url) {
         masked_url(url.expose())
     } else {
@@ -272,12 +272,12 @@ pub(in crate::commands) fn shown_address(receiver: Receiver, url: &Secret) -> St
 }
 
 /// A key as it may be shown: the name of a secret, or a mask.
-pub(in crate::commands) fn shown_key(key: &Secret) -> &str {
+pub(in crate::commands) fn shown_key(key: &SecretText) -> &str {
     if is_reference(key.expose()) { key.expose() } else { MASK }
 }
 
 /// Whether an address refers to a secret by name.
-pub(in crate::commands) fn names_secret(url: &Secret) -> bool {
+pub(in crate::commands) fn names_secret(url: &SecretText) -> bool {
     !Target::Http(Http::post(url.expose())).secret_names().is_empty()
 }
 

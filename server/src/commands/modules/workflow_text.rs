@@ -14,7 +14,7 @@ use crate::{
     },
     model::{Definition, check, naming},
     store::workflows,
-    target::{Secret, Target},
+    target::{SecretText, Target},
 };
 
 /// Maximum number of problems that are listed.
@@ -130,8 +130,8 @@ fn other_name(edited: &Edited, name: &str) -> Option<BadInput> {
 fn complete(mut definition: Definition) -> Definition {
     for task in &mut definition.tasks {
         if let Target::Http(http) = &mut task.target {
-            http.signing_secret.get_or_insert_with(|| Secret::new(""));
-            http.client_certificate.get_or_insert_with(|| Secret::new(""));
+            http.signing_secret.get_or_insert_with(|| SecretText::new(""));
+            http.client_certificate.get_or_insert_with(|| SecretText::new(""));
             http.expected_body.get_or_insert_default();
             // The marker for "keep" is not a valid number of redirects.
             http.max_redirects = http.max_redirects.min(KEPT_REDIRECTS - 1);

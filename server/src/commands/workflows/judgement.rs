@@ -238,12 +238,12 @@ mod tests {
     use super::*;
     use crate::{
         model::Task,
-        target::{Http, Secret, Target},
+        target::{Http, SecretText, Target},
     };
 
     fn definition(url: &str) -> Definition {
         let mut http = Http::post(url);
-        http.headers.insert("Authorization".to_owned(), Secret::new("{{ secrets.key }}"));
+        http.headers.insert("Authorization".to_owned(), SecretText::new("{{ secrets.key }}"));
         let task = Task {
             name: "task".to_owned(),
             target: Target::Http(http),

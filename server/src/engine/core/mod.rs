@@ -44,7 +44,7 @@ use crate::{
         holds::{RunLease, Settlement},
     },
     target::Executor,
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 pub(super) use backfill_watch::BackfillWatch;
@@ -63,7 +63,7 @@ pub(super) struct Core {
     pub(super) timings: Arc<timetable::Cache>,
     pub(super) signals: Signals,
     pub(super) settings: EngineSettings,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: Instruments,
     pub(super) definitions: Definitions,
     pub(super) calendars: Arc<Calendars>,
     /// The other nodes, and whether this node may schedule.
@@ -303,7 +303,7 @@ pub(super) struct CoreParts {
     pub(super) timings: Arc<timetable::Cache>,
     pub(super) signals: Signals,
     pub(super) settings: EngineSettings,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: Instruments,
 }
 
 /// The channels to the tasks that write.

@@ -27,7 +27,7 @@ use crate::{
         logs::{Chunk, NewChunk},
     },
     target::{Invocation, Line, Stream, Tail},
-    telemetry::Metrics,
+    telemetry::Instruments,
     vault::Mask,
 };
 
@@ -84,7 +84,7 @@ pub(in crate::engine) struct LogLimits<'a> {
     /// The store that contains the run's earlier lines.
     pub(in crate::engine) store: &'a Store,
     /// The metrics that count omitted lines.
-    pub(in crate::engine) metrics: &'a Metrics,
+    pub(in crate::engine) metrics: &'a Instruments,
     /// The clock of the agreed time, which decides when a day begins.
     pub(in crate::engine) agreed: &'a Clock,
 }

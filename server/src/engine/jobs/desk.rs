@@ -21,7 +21,7 @@ use crate::{
         Store, StoreError,
         workers::awaited::{self, NewJob},
     },
-    target::{Invocation, Jobs, Log, MAX_TAIL_BYTES, Outcome, Stream, Tail, Worker},
+    target::{AttemptLog, AttemptOutcome, Invocation, Jobs, MAX_TAIL_BYTES, Stream, Tail, Worker},
 };
 
 /// How long after the end of a job the copying of its last lines may take.
@@ -88,9 +88,9 @@ impl Desk {
         &self,
         definition: &Worker,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         stop: &CancellationToken,
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<AttemptOutcome, StoreError> {
         let now = self.clock.now();
         let id = new_id(now);
         // This value exists before the job, so that any end of this attempt also abandons the job.
@@ -157,10 +157,10 @@ impl Desk {
         id: Uuid,
         definition: &Worker,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         stop: &CancellationToken,
         news: &mut watch::Receiver<News>,
-    ) -> Outcome {
+    ) -> AttemptOutcome {
         let (mut lines, mut taken, mut is_long) = (0, false, false);
         let mut is_expired = false;
         let mut ending = None::<EarlyEnd>;
@@ -242,7 +242,7 @@ impl Desk {
 
     /// Copies a page of the job's lines with these numbers into the attempt's log. Returns the
     /// number of the last line that was copied: as an error if the lines cannot be read now.
-    async fn relay(&self, id: Uuid, numbers: Range<i64>, log: &Log<'_>) -> Result<i64, i64> {
+    async fn relay(&self, id: Uuid, numbers: Range<i64>, log: &AttemptLog<'_>) -> Result<i64, i64> {
         let mut after = numbers.start;
         match awaited::lines_between(self.store.read(), id, after, numbers.end).await {
             Ok(rows) => {
@@ -263,7 +263,13 @@ impl Desk {
 
     /// Copies all remaining lines after the job's end, within a time limit:
     /// the outcome of a job must not wait for its output.
-    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, is_long: bool, log: &Log<'_>) {
+    async fn relay_rest(
+        &self,
+        id: Uuid,
+        mut lines: Range<i64>,
+        is_long: bool,
+        log: &AttemptLog<'_>,
+    ) {
         let rest = async {
             while !lines.is_empty() {
                 match self.relay(id, lines.clone(), log).await {
@@ -302,7 +308,7 @@ impl Desk {
 
     /// Copies the end of a long output into the attempt's log,
     /// after a mark in place of the lines that were removed.
-    async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {
+    async fn relay_tail(&self, id: Uuid, log: &AttemptLog<'_>) {
         let kept = loop {
             match awaited::tail_of_job(self.store.read(), id).await {
                 Ok(Some(kept)) => break kept,
@@ -334,12 +340,12 @@ impl Jobs for Desk {
         &'a self,
         definition: &'a Worker,
         invocation: &'a Invocation,
-        log: &'a Log<'a>,
+        log: &'a AttemptLog<'a>,
         stop: &'a CancellationToken,
-    ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
+    ) -> Pin<Box<dyn Future<Output = AttemptOutcome> + Send + 'a>> {
         Box::pin(async move {
             let attempt = self.attempt(definition, invocation, log, stop).await;
-            attempt.unwrap_or_else(|error| Outcome::Failed {
+            attempt.unwrap_or_else(|error| AttemptOutcome::Failed {
                 message: format!("failed to hand it to a worker: {error}"),
                 output: json!({}),
             })

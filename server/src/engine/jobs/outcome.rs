@@ -4,7 +4,7 @@ use entity::job::State;
 use serde_json::{Value, json};
 
 use super::watcher::News;
-use crate::target::{Invocation, Outcome, Worker, completed};
+use crate::target::{AttemptOutcome, Invocation, Worker, completed};
 
 /// Why a job must end before its worker has ended it.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(super) fn ended(
     ending: Option<EarlyEnd>,
     definition: &Worker,
     invocation: &Invocation,
-) -> Outcome {
+) -> AttemptOutcome {
     let News { state, worker, output, error, is_final, .. } = news;
     let seen = |more: Value| {
         let mut seen = json!({ "worker": worker });
@@ -30,7 +30,7 @@ pub(super) fn ended(
     };
     let who = worker.as_deref().unwrap_or("an unknown worker");
     match ending {
-        Some(EarlyEnd::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
+        Some(EarlyEnd::Cancelled) => return AttemptOutcome::Cancelled { output: seen(json!({})) },
         Some(EarlyEnd::TimedOut) => {
             let limit = invocation.timeout;
             let queue = &definition.queue;
@@ -38,13 +38,13 @@ pub(super) fn ended(
                 Some(worker) => format!("the worker {worker} did not end it within {limit:?}"),
                 None => format!("no worker of the queue {queue} took it within {limit:?}"),
             };
-            return Outcome::TimedOut { message, output: seen(json!({})) };
+            return AttemptOutcome::TimedOut { message, output: seen(json!({})) };
         }
         None => {}
     }
     match state {
         Some(State::Succeeded) => completed(who, output.unwrap_or_default()),
-        Some(State::Failed) => Outcome::Failed {
+        Some(State::Failed) => AttemptOutcome::Failed {
             message: error.unwrap_or_default(),
             output: seen(json!({ "retry": !is_final })),
         },
@@ -54,10 +54,11 @@ pub(super) fn ended(
                 .as_ref()
                 .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));
             let message = format!("{who} was lost: it left, or was silent for too long");
-            Outcome::Failed { message, output: seen(json!({})) }
+            AttemptOutcome::Failed { message, output: seen(json!({})) }
         }
-        Some(State::Cancelled | State::Waiting | State::Held) | None => {
-            Outcome::Failed { message: "its job was withdrawn".to_owned(), output: seen(json!({})) }
-        }
+        Some(State::Cancelled | State::Waiting | State::Held) | None => AttemptOutcome::Failed {
+            message: "its job was withdrawn".to_owned(),
+            output: seen(json!({})),
+        },
     }
 }

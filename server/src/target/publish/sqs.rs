@@ -58,14 +58,14 @@ mod tests {
 
     use super::*;
     use crate::target::{
-        egress::{Egress, Resolver, for_namespace, namespace},
+        egress::{EgressGuard, Resolver, for_namespace, namespace},
         tls,
     };
 
     #[tokio::test]
     async fn names_are_looked_up_for_the_namespace_of_the_attempt() {
         let (tell, mut told) = mpsc::unbounded_channel();
-        let resolver = Resolver::asking(Egress::new(false), move |_| {
+        let resolver = Resolver::asking(EgressGuard::new(false), move |_| {
             let _ = tell.send(namespace());
             let found: io::Result<Vec<SocketAddr>> = Err(io::Error::other("nobody answers"));
             Box::pin(std::future::ready(found))

@@ -90,7 +90,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::target::{Http, Invocation, Secret};
+    use crate::target::{Http, Invocation, SecretText};
 
     fn invocation(namespace: &str, timeout: Duration) -> Invocation {
         Invocation {
@@ -116,7 +116,7 @@ mod tests {
     async fn filling_in_ends_with_the_timeout_and_takes_the_places_of_its_namespace_alone() {
         let (pool, clock) = (TemplatePool::default(), Clock::system());
         let mut http = Http::post("https://example.org/");
-        http.headers.insert("X".to_owned(), Secret::new("{{ task }}"));
+        http.headers.insert("X".to_owned(), SecretText::new("{{ task }}"));
         let target = Target::Http(http);
         let fill = async |namespace: &str, timeout| {
             let invocation = invocation(namespace, timeout);

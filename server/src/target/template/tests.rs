@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
-use crate::target::{Command, Http, Invocation, Secret};
+use crate::target::{Command, Http, Invocation, SecretText};
 
 fn invocation() -> Invocation {
     Invocation {
@@ -139,7 +139,7 @@ fn a_small_template_makes_no_large_text_and_takes_no_long_time() {
 #[test]
 fn every_text_that_may_be_a_template_is_filled_in_and_no_other() {
     let mut http = Http::post("https://example.org/{{ context.region | urlencode }}");
-    http.headers.insert("X-Rows".to_owned(), Secret::new("{{ tasks.extract.output.rows }}"));
+    http.headers.insert("X-Rows".to_owned(), SecretText::new("{{ tasks.extract.output.rows }}"));
     http.body = Some(json!({ "a": ["{{ attempt }}", 1, "{{ task }}"], "{{ key }}": true }));
     let Ok(Target::Http(http)) = filled(&Target::Http(http)) else { panic!("not filled in") };
     assert_eq!(http.url, "https://example.org/eu%20west");
@@ -149,7 +149,7 @@ fn every_text_that_may_be_a_template_is_filled_in_and_no_other() {
     let command = Command {
         program: Some("{{ task }}".to_owned()),
         args: vec!["--day={{ scheduled_at[:10] }}".to_owned(), "plain".to_owned()],
-        env: [("REGION".to_owned(), Secret::new("{{ context.region }}"))].into(),
+        env: [("REGION".to_owned(), SecretText::new("{{ context.region }}"))].into(),
         directory: Some("/var/{{ namespace }}".to_owned()),
         ..Command::default()
     };
@@ -190,7 +190,7 @@ fn a_secret_is_asked_for_by_its_name() {
     assert!(made("{{ secrets.nope }}").unwrap_err().contains("`secrets.nope` is undefined"));
     let names = |body: &str| {
         let mut http = Http::post("https://example.org/{{ secrets.b }}");
-        http.headers.insert("X".to_owned(), Secret::new("{{ secrets.c ~ secrets.b }}"));
+        http.headers.insert("X".to_owned(), SecretText::new("{{ secrets.c ~ secrets.b }}"));
         http.body = Some(json!({ "text": [body] }));
         Target::Http(http).secret_names()
     };

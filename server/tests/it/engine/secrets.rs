@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use carillon::{
     model::Definition,
-    target::{Command, Secret, Target},
+    target::{Command, SecretText, Target},
     vault::{EncryptionKey, SecretScope, Vault},
 };
 use entity::{run, secret};
@@ -63,7 +63,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let mut asked = gate.step("ask", &["tell"]);
     let Target::Http(http) = &mut asked.target else { panic!("a step is a request") };
     http.body = Some(json!({ "password": "{{ secrets.smtp }}" }));
-    http.headers.insert("X-Key".to_owned(), Secret::new("{{ secrets.smtp | urlencode }}"));
+    http.headers.insert("X-Key".to_owned(), SecretText::new("{{ secrets.smtp | urlencode }}"));
     // The task prints its secret in many encodings, and returns it to later tasks.
     let script = r#"
         printf '%s\n' "as it is: $PASS"; printf '%s' "user:$PASS" | base64 -w0; echo
@@ -74,8 +74,8 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let shell = |status: &str| Command {
         script: Some(script.to_owned()),
         env: [
-            ("PASS".to_owned(), Secret::new("{{ secrets.smtp }}")),
-            ("STATUS".to_owned(), Secret::new(status)),
+            ("PASS".to_owned(), SecretText::new("{{ secrets.smtp }}")),
+            ("STATUS".to_owned(), SecretText::new(status)),
         ]
         .into(),
         ..Command::default()
@@ -123,7 +123,7 @@ async fn an_error_keeps_no_part_of_a_long_secret(database: TestDatabase) {
     for name in ["long", "huge"] {
         let command = Command {
             script: Some("printf 'refused: %s\\n' \"$KEY\" >&2; exit 3".to_owned()),
-            env: [("KEY".to_owned(), Secret::new(format!("{{{{ secrets.{name} }}}}")))].into(),
+            env: [("KEY".to_owned(), SecretText::new(format!("{{{{ secrets.{name} }}}}")))].into(),
             ..Command::default()
         };
         runs.push(world.due_now(task(Target::Command(command)), |_| {}).await);

@@ -8,7 +8,7 @@ use carillon::{
     engine::{Engine, maintenance::health, places::PlaceHolder},
     model::{Definition, Task},
     store::reads::health::HealthScope,
-    target::{Command, Http, Secret, Target},
+    target::{Command, Http, SecretText, Target},
 };
 use entity::{namespace, run, schedule};
 use sea_orm::{
@@ -208,7 +208,7 @@ async fn runs_of_several_tasks_have_one_share_of_the_places(database: TestDataba
 fn script(text: &str, hangs: bool) -> Task {
     let mut command = Command { script: Some(text.to_owned()), ..Command::default() };
     if hangs {
-        command.env.insert("HANG".to_owned(), Secret::new("yes"));
+        command.env.insert("HANG".to_owned(), SecretText::new("yes"));
     }
     task(Target::Command(command))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use carillon::{
     model::{Definition, Task},
-    target::{Command, Http, Secret, Target},
+    target::{Command, Http, SecretText, Target},
 };
 use chrono::TimeDelta;
 use entity::{run, task_run::State};
@@ -155,7 +155,7 @@ async fn what_a_template_fills_in_is_one_header_and_one_place_in_an_address(
     let engine = world.engine().await;
     let mut in_header = gate.task();
     let Target::Http(http) = &mut in_header.target else { panic!("it is a request") };
-    http.headers = [("X-Region".to_owned(), Secret::new("{{ context.region }}"))].into();
+    http.headers = [("X-Region".to_owned(), SecretText::new("{{ context.region }}"))].into();
     for region in ["eu\r\nX-Evil: 1", "eu\nX-Evil: 1", "eu\r\n\r\nGET / HTTP/1.1", "eu\u{7f}"] {
         let context = json!({ "region": region });
         let schedule = world.due_now(in_header.clone(), |row| row.context = context).await;

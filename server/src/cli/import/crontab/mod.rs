@@ -20,7 +20,7 @@ use super::{
 use crate::{
     commands::modules::file::{MisfireEntry, ScheduleEntry, TaskEntry},
     model::Task,
-    target::{Command, Secret, Target},
+    target::{Command, SecretText, Target},
 };
 
 /// Facts about a crontab file that the file does not state.
@@ -195,11 +195,11 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
             )),
             "HOME" => {
                 target.directory = Some(plain(value));
-                target.env.insert(name.clone(), Secret::new(plain(value)));
+                target.env.insert(name.clone(), SecretText::new(plain(value)));
             }
             "LOGNAME" | "USER" => {}
             _ => {
-                target.env.insert(name.clone(), Secret::new(plain(value)));
+                target.env.insert(name.clone(), SecretText::new(plain(value)));
             }
         }
     }

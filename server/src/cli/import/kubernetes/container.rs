@@ -2,7 +2,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     cli::import::plain::plain,
-    target::{Command, Secret},
+    target::{Command, SecretText},
 };
 
 /// The command of the first container.
@@ -42,7 +42,7 @@ pub(super) fn command(
         match variable.get("value") {
             Some(Value::String(value)) => {
                 let value = expanded(value, &target);
-                target.env.insert(name.to_owned(), Secret::new(plain(&value)));
+                target.env.insert(name.to_owned(), SecretText::new(plain(&value)));
             }
             Some(_) | None => changes.push(format!(
                 "the variable {name} is not set: its value comes from elsewhere (valueFrom)"
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn known_variables_are_filled_in() {
-        let env = [("A".to_owned(), Secret::new("1"))].into();
+        let env = [("A".to_owned(), SecretText::new("1"))].into();
         let target = Command { env, ..Command::default() };
         assert_eq!(expanded("x$(A)$(B)$$(A)$", &target), "x1$(B)$(A)$");
     }

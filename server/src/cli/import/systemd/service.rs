@@ -7,7 +7,7 @@ use crate::{
     cli::import::{gathered::ImportedWorkflow, plain::plain},
     commands::modules::file::{ScheduleEntry, TaskEntry, WorkflowEntry},
     model::{Definition, Task, When},
-    target::{Command, Secret, Target},
+    target::{Command, SecretText, Target},
 };
 
 /// Timeout of imported services: the longest that Carillon supports, because a service may run for
@@ -149,7 +149,7 @@ pub(super) fn specified(unit: &Unit, text: &str, changes: &mut Vec<String>) -> S
 /// Substitutes `${NAME}` within a word, and `$NAME` as a whole word, which may become several.
 fn substituted(
     word: &str,
-    env: &BTreeMap<String, Secret>,
+    env: &BTreeMap<String, SecretText>,
     made: &mut Vec<String>,
     changes: &mut Vec<String>,
 ) {
@@ -191,7 +191,7 @@ fn substituted(
 fn environment(
     service: &Unit,
     changes: &mut Vec<String>,
-) -> Result<BTreeMap<String, Secret>, String> {
+) -> Result<BTreeMap<String, SecretText>, String> {
     let mut env = BTreeMap::new();
     for line in service.values("Service", "Environment") {
         let words =
@@ -199,7 +199,7 @@ fn environment(
         for word in words {
             let word = specified(service, &word, changes);
             if let Some((name, value)) = word.split_once('=') {
-                env.insert(name.to_owned(), Secret::new(plain(value)));
+                env.insert(name.to_owned(), SecretText::new(plain(value)));
             }
         }
     }

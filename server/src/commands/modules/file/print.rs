@@ -45,7 +45,7 @@ mod tests {
     use crate::{
         commands::modules::file::{ScheduleEntry, TaskEntry},
         model::Task,
-        target::{Command, Secret, Target},
+        target::{Command, SecretText, Target},
     };
 
     fn with(texts: &[&str]) -> File {
@@ -53,7 +53,7 @@ mod tests {
         for (index, text) in texts.iter().enumerate() {
             let mut entry = ScheduleEntry::new(vec!["@daily".to_owned()]);
             entry.note = (*text).to_owned();
-            let env = [("VALUE".to_owned(), Secret::new(*text))].into();
+            let env = [("VALUE".to_owned(), SecretText::new(*text))].into();
             let script = Some((*text).to_owned());
             let command = Command { script, env, ..Command::default() };
             entry.task = Some(TaskEntry::of(&Task::new("main", Target::Command(command))));

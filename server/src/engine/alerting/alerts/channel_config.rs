@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::form::ChannelCall;
 use crate::{
-    target::{Http, Secret, Target},
+    target::{Http, SecretText, Target},
     vault::{self, SecretScope, Vault, VaultError},
 };
 
@@ -14,13 +14,13 @@ use crate::{
 pub struct Hidden {
     /// The receiver's URL. Anyone who knows it may write to the receiver.
     /// After the host, the URL may contain references to secrets.
-    pub url: Secret,
+    pub url: SecretText,
     /// The key of the Standard Webhooks signature, or a reference to the secret that contains it.
-    pub signing_secret: Option<Secret>,
+    pub signing_secret: Option<SecretText>,
     /// The key that identifies the sender to PagerDuty and Opsgenie,
     /// or a reference to the secret that contains it.
     #[serde(default)]
-    pub key: Option<Secret>,
+    pub key: Option<SecretText>,
 }
 
 /// Receivers of messages sent by HTTP, each with a format of its own.
@@ -145,11 +145,11 @@ impl Hidden {
             signing_secret: self.signing_secret.clone(),
             ..Http::post(self.url.expose())
         };
-        let key = self.key.as_ref().map(Secret::expose).unwrap_or_default();
+        let key = self.key.as_ref().map(SecretText::expose).unwrap_or_default();
         match receiver {
             Receiver::Pagerduty => http.body = Some(json!({ "routing_key": key })),
             Receiver::Opsgenie => {
-                let value = Secret::new(format!("GenieKey {key}"));
+                let value = SecretText::new(format!("GenieKey {key}"));
                 http.headers.insert("authorization".to_owned(), value);
             }
             Receiver::Webhook | Receiver::Slack | Receiver::Teams => {}

@@ -10,7 +10,7 @@ use entity::{
 use uuid::Uuid;
 
 use super::{
-    Event,
+    AlertEvent,
     clocks::Touched,
     row::{begun, happened},
     rule::{Active, Rule},
@@ -342,7 +342,7 @@ pub(super) fn recovery(
     rule: Option<&Rule>,
     now: DateTime<Utc>,
 ) -> Option<Timestamp> {
-    let rule = rule.filter(|rule| rule.tells(Event::Recovered))?;
+    let rule = rule.filter(|rule| rule.tells(AlertEvent::Recovered))?;
     // If a schedule has both a failure alert and a losing alert, only one recovery is reported.
     let is_second = alert.kind == Kind::Losing && rule.notes(Kind::Failed);
     (alert.told_at.is_some() && !is_second).then(|| now.into())

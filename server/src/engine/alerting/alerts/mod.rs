@@ -58,7 +58,7 @@ pub use self::{
     notification_sender::NotificationSenderReport,
     preview::{Foretold, RulePreview},
     quiet_hours::Quiet,
-    rule::{Event, MAX_LOSING, Rule, RuleError},
+    rule::{AlertEvent, MAX_LOSING, Rule, RuleError},
     service::AlertsReport,
 };
 pub(in crate::engine) use self::{notification_sender::NotificationSender, service::Alerts};

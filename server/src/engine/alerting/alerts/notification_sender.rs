@@ -26,7 +26,7 @@ use crate::{
         channels,
         outbox::{self, DeliveryOutcome},
     },
-    target::{Blame, Invocation, Letter, MailError, Mailer, Outcome, Target, TemplateNames},
+    target::{AttemptOutcome, Blame, Invocation, Letter, MailError, Mailer, Target, TemplateNames},
     vault::{Mask, SecretNamespace, VaultError},
 };
 
@@ -265,9 +265,11 @@ impl NotificationSender {
         let stop = CancellationToken::new();
         let outcome = self.core.executor.execute(&target, &invocation, lines, stop).await;
         match Mask::of(secrets.values()).outcome(outcome) {
-            Outcome::Succeeded { .. } => Ok(()),
-            Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } => Err(message),
-            Outcome::Cancelled { .. } => Err("it was stopped".to_owned()),
+            AttemptOutcome::Succeeded { .. } => Ok(()),
+            AttemptOutcome::Failed { message, .. } | AttemptOutcome::TimedOut { message, .. } => {
+                Err(message)
+            }
+            AttemptOutcome::Cancelled { .. } => Err("it was stopped".to_owned()),
         }
     }
 

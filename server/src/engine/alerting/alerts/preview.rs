@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     replay::{self, Past},
-    rule::{Active, Event, Rule},
+    rule::{Active, AlertEvent, Rule},
     scope::{Scopes, by_namespace},
 };
 use crate::{
@@ -59,18 +59,19 @@ impl RulePreview {
         let from = now - TimeDelta::try_days(days).unwrap_or_default();
         let since = from.into();
         let tells = |event| rule.tells(event);
-        let fails = tells(Event::Failed) || tells(Event::Losing) || tells(Event::Recovered);
+        let fails =
+            tells(AlertEvent::Failed) || tells(AlertEvent::Losing) || tells(AlertEvent::Recovered);
         let mut past = Past::default();
         if fails {
             past.failures = past::failures(store, namespace, since, MAX_ROWS + 1).await?;
         }
-        if tells(Event::Late) {
+        if tells(AlertEvent::Late) {
             past.late = past::late(store, namespace, since, MAX_ROWS + 1).await?;
         }
-        if tells(Event::Missed) {
+        if tells(AlertEvent::Missed) {
             past.missed = past::missed(store, namespace, since, MAX_ROWS + 1).await?;
         }
-        if tells(Event::Skipped) {
+        if tells(AlertEvent::Skipped) {
             past.skipped = past::skipped(store, namespace, since, MAX_ROWS + 1).await?;
         }
         let is_over = |rows: usize| u64::try_from(rows).is_ok_and(|rows| rows > MAX_ROWS);

@@ -13,7 +13,8 @@ use crate::{
 /// The events that a rule can report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {
+#[schemars(rename = "Event")]
+pub enum AlertEvent {
     /// A schedule's runs have begun to fail.
     Failed,
     /// An alert that was reported is over.
@@ -44,7 +45,7 @@ pub const MAX_LOSING: i64 = LONGEST_STREAK;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// The events that the rule reports.
-    pub on: Vec<Event>,
+    pub on: Vec<AlertEvent>,
     /// The schedules that the rule covers, in the search language; empty for all schedules.
     pub search: String,
     /// The channels to which the rule sends messages.
@@ -130,7 +131,7 @@ impl Rule {
     }
 
     /// Whether the rule reports an event.
-    pub fn tells(&self, event: Event) -> bool {
+    pub fn tells(&self, event: AlertEvent) -> bool {
         self.on.contains(&event)
     }
 
@@ -144,8 +145,8 @@ impl Rule {
     pub(super) fn notes(&self, kind: Kind) -> bool {
         match kind {
             Kind::Failed => {
-                let is_alone = !self.tells(Event::Losing) && self.tells(Event::Recovered);
-                self.tells(Event::Failed) || is_alone
+                let is_alone = !self.tells(AlertEvent::Losing) && self.tells(AlertEvent::Recovered);
+                self.tells(AlertEvent::Failed) || is_alone
             }
             Kind::Losing
             | Kind::Missed
@@ -160,17 +161,17 @@ impl Rule {
 }
 
 /// The event that is reported when an alert of this kind begins.
-pub(super) fn event_of(kind: Kind) -> Event {
+pub(super) fn event_of(kind: Kind) -> AlertEvent {
     match kind {
-        Kind::Failed => Event::Failed,
-        Kind::Losing => Event::Losing,
-        Kind::Missed => Event::Missed,
-        Kind::Skipped => Event::Skipped,
-        Kind::Late => Event::Late,
-        Kind::Stalled => Event::Stalled,
-        Kind::Slow => Event::Slow,
-        Kind::ClockChange => Event::ClockChange,
-        Kind::NodeLost => Event::NodeLost,
+        Kind::Failed => AlertEvent::Failed,
+        Kind::Losing => AlertEvent::Losing,
+        Kind::Missed => AlertEvent::Missed,
+        Kind::Skipped => AlertEvent::Skipped,
+        Kind::Late => AlertEvent::Late,
+        Kind::Stalled => AlertEvent::Stalled,
+        Kind::Slow => AlertEvent::Slow,
+        Kind::ClockChange => AlertEvent::ClockChange,
+        Kind::NodeLost => AlertEvent::NodeLost,
     }
 }
 

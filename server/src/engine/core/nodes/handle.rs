@@ -17,7 +17,7 @@ use super::{
     issues::Issue,
     offset::{Reading, is_right},
     ring::Share,
-    steps::Steps,
+    steps::ClockSteps,
     terms::Terms,
     witness::HeartbeatObserver,
 };
@@ -46,7 +46,7 @@ struct Inner {
     executor: Option<Arc<Executor>>,
     seen: RwLock<FleetView>,
     reading: Mutex<Option<Reading>>,
-    steps: Mutex<Steps>,
+    steps: Mutex<ClockSteps>,
     witness: Mutex<HeartbeatObserver>,
     terms: Mutex<Terms>,
     refused: Mutex<Vec<Uuid>>,

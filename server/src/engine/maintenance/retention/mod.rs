@@ -41,7 +41,7 @@ use crate::{
         days::{DAY_MS, first_key},
         retention::{Family, Leftover},
     },
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// The results of a retention round.
@@ -112,7 +112,7 @@ pub async fn run_once(
     settings: &Retention,
     store: &Store,
     clock: &Clock,
-    metrics: &Metrics,
+    metrics: &Instruments,
     now: DateTime<Utc>,
     manner: RoundOptions,
 ) -> Result<RetentionReport, EngineError> {

@@ -18,7 +18,7 @@ use crate::{
         leases::{Fence, LeaseState},
         retention::{Dropped, Family, FireKey, Leftover, PartKey, RetentionRule, RunPart},
     },
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// The inputs and state of one round.
@@ -27,7 +27,7 @@ pub(super) struct RetentionRound<'a> {
     pub(super) settings: &'a Retention,
     pub(super) store: &'a Store,
     pub(super) clock: &'a Clock,
-    pub(super) metrics: &'a Metrics,
+    pub(super) metrics: &'a Instruments,
     pub(super) now: DateTime<Utc>,
     pub(super) manner: RoundOptions,
     /// When the lease was last taken.

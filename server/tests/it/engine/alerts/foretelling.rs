@@ -1,7 +1,7 @@
 //! The preview of a rule over the past reports the same alerts as the rule did.
 
 use carillon::engine::alerting::alerts::{
-    Event::{Failed, Late, Losing, Missed, Recovered, Skipped},
+    AlertEvent::{Failed, Late, Losing, Missed, Recovered, Skipped},
     Quiet, Rule, RulePreview,
 };
 use entity::{Timestamp, fire, run};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use carillon::{
     commands::Call,
     engine::alerting::alerts::{
-        Event::{Failed, Missed, Recovered},
+        AlertEvent::{Failed, Missed, Recovered},
         Quiet, Rule,
     },
     store::{PageWindow, alerts::notes, reads::within::Within},

@@ -8,11 +8,11 @@ use carillon::{
     },
     engine::{
         Signals, Stepwise, StepwiseService,
-        alerting::alerts::{Event, Rule},
+        alerting::alerts::{AlertEvent, Rule},
     },
     store::reads::feed::end_of_runs,
     target::{Executor, Mailer, Policy},
-    telemetry::Metrics,
+    telemetry::Instruments,
     vault::{EncryptionKey, Vault},
 };
 use chrono::TimeDelta;
@@ -45,7 +45,7 @@ pub(super) struct Node {
 }
 
 /// A rule that reports these events at once, to a channel.
-pub(super) fn rule(on: &[Event], channel: Uuid) -> Rule {
+pub(super) fn rule(on: &[AlertEvent], channel: Uuid) -> Rule {
     Rule {
         on: on.to_vec(),
         search: String::new(),
@@ -175,7 +175,7 @@ impl Watch {
             self.executor(),
             Arc::new(timetable::Cache::new(10)),
             Signals::default(),
-            Metrics::unread(self.clock.clock()),
+            Instruments::unread(self.clock.clock()),
         )
         .await
         .unwrap();

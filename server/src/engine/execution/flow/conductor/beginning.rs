@@ -12,7 +12,7 @@ use crate::{
         attempt::{self, Assignment},
         logs,
     },
-    target::{Invocation, Outcome},
+    target::{AttemptOutcome, Invocation},
 };
 
 impl Conductor {
@@ -54,7 +54,7 @@ impl Conductor {
                 outcome
             };
             let outcome = core.clock.timeout(limit, work).await;
-            let outcome = outcome.unwrap_or_else(|_| Outcome::TimedOut {
+            let outcome = outcome.unwrap_or_else(|_| AttemptOutcome::TimedOut {
                 message: "it exceeded its timeout and its grace period".to_owned(),
                 output: Value::Null,
             });

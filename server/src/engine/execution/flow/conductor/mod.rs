@@ -42,7 +42,7 @@ use crate::{
     },
     model::definition::CompiledDefinition,
     store::{flows::EndedTask, holds::RunLease},
-    target::{Invocation, Outcome, result_of},
+    target::{AttemptOutcome, Invocation, result_of},
 };
 
 /// Starts the run.
@@ -86,7 +86,7 @@ struct TaskAttempts {
 struct EndedAttempt {
     /// The index of the attempt's task.
     index: usize,
-    outcome: Outcome,
+    outcome: AttemptOutcome,
 }
 
 struct Conductor {
@@ -371,22 +371,22 @@ impl Conductor {
 /// The outcome of an attempt.
 /// `late` means that the run's time limit had passed when it was stopped.
 fn judged(
-    outcome: Outcome,
+    outcome: AttemptOutcome,
     why: Option<StopReason>,
     late: bool,
 ) -> (task_run::State, Option<String>, Option<Value>) {
     use task_run::State::{Cancelled, Failed, Lost, Succeeded, TimedOut};
     match outcome {
-        Outcome::Succeeded { output } => (Succeeded, None, Some(output)),
-        Outcome::Failed { message, output } => (Failed, Some(message), Some(output)),
-        Outcome::TimedOut { message, output } => (TimedOut, Some(message), Some(output)),
-        Outcome::Cancelled { output } if why == Some(StopReason::Released) => {
+        AttemptOutcome::Succeeded { output } => (Succeeded, None, Some(output)),
+        AttemptOutcome::Failed { message, output } => (Failed, Some(message), Some(output)),
+        AttemptOutcome::TimedOut { message, output } => (TimedOut, Some(message), Some(output)),
+        AttemptOutcome::Cancelled { output } if why == Some(StopReason::Released) => {
             (Lost, Some("the node shut down".to_owned()), Some(output))
         }
-        Outcome::Cancelled { output } if late => {
+        AttemptOutcome::Cancelled { output } if late => {
             let error = "it was stopped: the time of the whole run was over".to_owned();
             (TimedOut, Some(error), Some(output))
         }
-        Outcome::Cancelled { output } => (Cancelled, None, Some(output)),
+        AttemptOutcome::Cancelled { output } => (Cancelled, None, Some(output)),
     }
 }
