@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     commands::bulk::query,
-    search::List,
+    search::SearchedList,
     store::{
         calendars,
         reads::{self, search::Sought, within::Within},
@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn sought(
     cx: &Context<'_>,
     within: &Within,
-    list: List,
+    list: SearchedList,
     text: Option<String>,
 ) -> Result<Option<Sought>> {
     let clock = &cx.commands().clock;
@@ -32,7 +32,7 @@ pub(super) fn sought(
 
 /// Parses a search for schedules in several namespaces, if there is one.
 pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result<Option<Sought>> {
-    let (clock, list) = (&cx.commands().clock, List::Schedules);
+    let (clock, list) = (&cx.commands().clock, SearchedList::Schedules);
     let sought = |text: String| query::sought(clock, list, &text, false);
     Ok(text.map(sought).transpose()?)
 }
@@ -75,7 +75,7 @@ impl ScheduleFilter {
             let named = calendars::keys_named(cx.store().read(), within, &name).await?;
             filter.calendars = Some(named);
         }
-        filter.search = sought(cx, within, List::Schedules, search)?;
+        filter.search = sought(cx, within, SearchedList::Schedules, search)?;
         Ok(filter)
     }
 }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     commands::BadInput,
     model::ledger_check::{CheckedRange, LedgerComparison, ScheduleLife},
-    search::List,
+    search::SearchedList,
     store::reads::{
         ledger_check::{self as ledger, AccountingRow},
         schedules,
@@ -89,7 +89,7 @@ impl CheckingLedger {
         let range = range_of(from, until, now)?;
         let window = Paging::forward(Some(first), after).window(name_key)?;
         let within = within(cx, namespace.as_deref()).await?;
-        let search = sought(cx, &within, List::Schedules, search)?;
+        let search = sought(cx, &within, SearchedList::Schedules, search)?;
         let filter = schedules::Filter { search, deleted, ..schedules::Filter::default() };
         // The schedules are read before their rows: see `ScheduleLife::of`.
         let page = schedules::page(cx.store(), &within, &filter, false, &window).await?;

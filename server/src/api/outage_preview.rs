@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     commands::{BadInput, CommandError, schedules::outage_preview::is_paused_for},
-    search::List,
+    search::SearchedList,
     store::{
         Page,
         reads::{
@@ -91,7 +91,7 @@ impl ReadingOutages {
             (None, search) => {
                 let namespace = namespace_id(cx, &namespace).await?;
                 let within = Within::One(namespace);
-                let search = sought(cx, &within, List::Schedules, search)?;
+                let search = sought(cx, &within, SearchedList::Schedules, search)?;
                 let filter = schedules::Filter { search, ..schedules::Filter::default() };
                 let window = Paging::forward(Some(first), after).window(name_key)?;
                 let page = schedules::page(cx.store(), &within, &filter, false, &window).await?;

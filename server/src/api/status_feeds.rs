@@ -12,7 +12,7 @@ use super::{
     answer_cache::AnswerCache,
     context::ContextExt,
     error::{ApiError, Result},
-    health::{Health, Watched},
+    health::{Health, HealthWatch},
     metrics::{Metrics, MetricsCache, figures},
     query::namespace_id,
     scalar::Instant,
@@ -84,7 +84,7 @@ impl Watching {
         since: Option<String>,
     ) -> Result<Events<HealthEvent>> {
         cx.viewer()?;
-        let watched = Watched::of(cx, namespace).await?;
+        let watched = HealthWatch::of(cx, namespace).await?;
         let last = since.map(fingerprint).transpose()?;
         let kept = cx.data_unchecked::<std::sync::Arc<HealthCache>>().clone();
         let pause = kept.moment();

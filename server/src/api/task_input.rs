@@ -260,7 +260,7 @@ pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
 fn target(input: TargetInput) -> Result<target::Target, BadInput> {
     Ok(match input {
         TargetInput::Http(input) => target::Target::Http(http(input)?),
-        TargetInput::Command(input) => target::Target::Command(target::Command {
+        TargetInput::Command(input) => target::Target::Command(target::CommandTarget {
             program: input.program,
             args: input.args.unwrap_or_default(),
             script: input.script,
@@ -269,7 +269,7 @@ fn target(input: TargetInput) -> Result<target::Target, BadInput> {
             user: input.user,
         }),
         TargetInput::Publish(input) => target::Target::Publish(Box::new(input.try_into()?)),
-        TargetInput::Worker(input) => target::Target::Worker(target::Worker {
+        TargetInput::Worker(input) => target::Target::Worker(target::WorkerTarget {
             queue: input.queue,
             task: input.task,
             input: input.input,

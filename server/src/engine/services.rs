@@ -10,7 +10,7 @@ use super::{
     BackfillReport, DispatcherReport, EngineError, EngineSettings, PlannerReport, PulseReport,
     RecoveryReport, Signals,
     alerting::{
-        alerts::{Alerts, NotificationSender},
+        alerts::{AlertRecorder, NotificationSender},
         pings::{Pings, wake_on_changes},
     },
     cluster::{
@@ -28,7 +28,7 @@ use super::{
         stats::{Stats, StatsReport},
     },
     planning::{
-        backfill::Backfill,
+        backfill::BackfillRunner,
         planner::Planner,
         windows::Windows,
         zones::{self, Zones},
@@ -141,11 +141,11 @@ impl Engine {
         if core.store.dialect().is_postgres() {
             start.service(LiveRangeRefresher::new(core.clone()), Wake::Never);
         }
-        let backfill = Backfill { core: core.clone() };
+        let backfill = BackfillRunner { core: core.clone() };
         let backfill = start.service_if(schedules, backfill, Wake::Backfill);
         start.service_if(schedules, Windows::new(core.clone()), Wake::Maintenance);
         start.service_if(schedules, Zones { core: core.clone() }, Wake::Never);
-        start.service_if(schedules, Alerts::new(core.clone()), Wake::Never);
+        start.service_if(schedules, AlertRecorder::new(core.clone()), Wake::Never);
         start.service_if(
             schedules,
             NotificationSender::new(core.clone()),

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{
     EngineError, EngineSettings, Signals,
     alerting::{
-        alerts::{Alerts, NotificationSender},
+        alerts::{AlertRecorder, NotificationSender},
         pings::Pings,
     },
     cluster::{
@@ -27,7 +27,7 @@ use super::{
     core::{Core, CoreParts, LogMessage, StopReason},
     execution::{dispatcher::Dispatcher, flow, recovery::Recovery, settler},
     maintenance::{HistoryQuotas, Refresh, retention::Keeper, stats::Stats},
-    planning::{backfill::Backfill, planner::Planner, windows::Windows, zones::Zones},
+    planning::{backfill::BackfillRunner, planner::Planner, windows::Windows, zones::Zones},
     service::{Service, caught},
     services::{JoinedNode, join},
 };
@@ -67,7 +67,7 @@ impl Stepwise {
             StepwiseService::of(Pulse::new(core.clone())),
             StepwiseService::of(Recovery::new(core.clone())),
             StepwiseService::of(Canceller { core: core.clone() }),
-            StepwiseService::of(Backfill { core: core.clone() }),
+            StepwiseService::of(BackfillRunner { core: core.clone() }),
             StepwiseService::of(Stats::new(core.clone())),
             StepwiseService::of(Windows::new(core.clone())),
             StepwiseService::of(Zones { core: core.clone() }),
@@ -86,7 +86,7 @@ impl Stepwise {
     /// The services that send alerts, which the caller must drive. No other service waits for them.
     pub fn alerting(&self) -> [StepwiseService; 2] {
         [
-            StepwiseService::of(Alerts::new(self.core.clone())),
+            StepwiseService::of(AlertRecorder::new(self.core.clone())),
             StepwiseService::of(NotificationSender::new(self.core.clone())),
         ]
     }
@@ -118,7 +118,7 @@ impl Stepwise {
             (Planner::NAME, signals.planner()),
             (Dispatcher::NAME, signals.dispatcher()),
             (Canceller::NAME, signals.canceller()),
-            (Backfill::NAME, signals.backfill()),
+            (BackfillRunner::NAME, signals.backfill()),
             (Windows::NAME, signals.maintenance()),
             (Pulse::NAME, signals.pulse()),
         ]

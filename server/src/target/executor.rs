@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AttemptOutcome, BrokerReport, Command, Invocation, Jobs, Line, Mailer, Policy, Target,
+    AttemptOutcome, BrokerReport, CommandTarget, Invocation, Jobs, Line, Mailer, Policy, Target,
     TargetError, TemplateNames, TemplateScope, Unfilled, command::Runner, egress::for_namespace,
     http::Sender, log::AttemptLog, publish::Publisher, template::TemplatePool,
 };
@@ -139,7 +139,7 @@ impl Executor {
     /// Fails if a program cannot be started here, as far as its definition shows. Unlike
     /// [`Executor::check`], it reads no templates: for programs that are started as they are
     /// written.
-    pub fn check_command(&self, definition: &Command) -> Result<(), TargetError> {
+    pub fn check_command(&self, definition: &CommandTarget) -> Result<(), TargetError> {
         self.runner()?.check(definition)
     }
 

@@ -59,7 +59,7 @@ mod tls;
 mod worker;
 
 pub(crate) use command::start_programs;
-pub use command::{Command, UserError, drop_dumpable, may_switch_user, programs_user};
+pub use command::{CommandTarget, UserError, drop_dumpable, may_switch_user, programs_user};
 pub use definition::{Noop, Target};
 pub use error::TargetError;
 pub use executor::Executor;
@@ -80,4 +80,4 @@ pub use secret::SecretText;
 pub(crate) use tail::{MAX_TAIL_BYTES, MAX_TAIL_LINES, Tail};
 pub use template::{TemplateNames, TemplateScope, TemplateUse, Unfilled};
 pub(crate) use template::{is_filled_from_elsewhere, is_reference};
-pub use worker::{Jobs, Worker, check_output, completed, is_queue_name, is_worker_tag};
+pub use worker::{Jobs, WorkerTarget, check_output, completed, is_queue_name, is_worker_tag};

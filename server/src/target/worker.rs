@@ -20,7 +20,8 @@ const MAX_TAGS: usize = 16;
 /// `{"worker": {"queue": "emails", "task": "send"}}`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Worker {
+#[schemars(rename = "Worker")]
+pub struct WorkerTarget {
     /// The queue from which workers pull it: 1 to 64 of a-z 0-9 . _ -
     pub queue: String,
     /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
@@ -40,7 +41,7 @@ pub trait Jobs: Send + Sync + fmt::Debug {
     /// the worker change nothing.
     fn carry_out<'a>(
         &'a self,
-        definition: &'a Worker,
+        definition: &'a WorkerTarget,
         invocation: &'a Invocation,
         log: &'a AttemptLog<'a>,
         stop: &'a CancellationToken,
@@ -97,7 +98,7 @@ fn check_size(input: &Value) -> Result<(), TargetError> {
     Err(TargetError::invalid("worker.input", problem, help))
 }
 
-impl Worker {
+impl WorkerTarget {
     /// Fails if the task cannot be carried out as written.
     pub(super) fn check(&self) -> Result<(), TargetError> {
         let name = "write 1 to 64 of a-z 0-9 . _ -";

@@ -10,8 +10,8 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use uuid::Uuid;
 
 use super::{
-    BrokerCounts, ConnectionRefusal, Sampled, Traces, brokers::Brokers, connections::Connections,
-    fleet::FleetFigures, labels::Labels, rates::MinuteRates,
+    BrokerCounts, ConnectionRefusal, Sampled, Traces, brokers::Brokers,
+    connections::OpenConnections, fleet::FleetFigures, labels::Labels, rates::MinuteRates,
 };
 use crate::clock::Clock;
 
@@ -79,7 +79,7 @@ pub struct Instruments {
     retention_chunk_duration: Histogram<f64>,
     history_cut_rows: Counter<u64>,
     log_lines_left_out: Counter<u64>,
-    connections: Connections,
+    connections: OpenConnections,
     brokers: Arc<Brokers>,
     minute: Arc<MinuteRates>,
     fleet: Arc<FleetFigures>,
@@ -194,7 +194,7 @@ impl Instruments {
                 "carillon.log_lines_left_out",
                 "Log lines that were not kept, by the quota that was used up.",
             ),
-            connections: Connections::of(meter),
+            connections: OpenConnections::of(meter),
             brokers: Brokers::observed(meter),
             minute,
             fleet: FleetFigures::observed(meter),

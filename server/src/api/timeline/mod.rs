@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     commands::BadInput,
-    search::List,
+    search::SearchedList,
     store::{
         Page,
         reads::{
@@ -184,7 +184,7 @@ fn range(cx: &Context<'_>, from: Instant, to: Instant) -> Result<TimelineRange> 
 }
 
 fn filter(cx: &Context<'_>, within: &Within, search: Option<String>) -> Result<schedules::Filter> {
-    let search = sought(cx, within, List::Schedules, search)?;
+    let search = sought(cx, within, SearchedList::Schedules, search)?;
     Ok(schedules::Filter { search, ..schedules::Filter::default() })
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
-    target::{Command, Http, Method, Target},
+    target::{CommandTarget, Http, Method, Target},
 };
 
 /// The fields of a timing, with their minimum and maximum values.
@@ -101,7 +101,10 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
                 let program = script.lines().next().unwrap_or_default();
                 changes.push(format!("{program}: the script is run by /bin/sh here"));
             }
-            Target::Command(Command { script: Some(plain(script)), ..Command::default() })
+            Target::Command(CommandTarget {
+                script: Some(plain(script)),
+                ..CommandTarget::default()
+            })
         }
         "urlplug" => Target::Http(http(params, changes)?),
         other => {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     commands::modules::file::{DstEntry, ScheduleEntry},
-    target::{Command, Http, Method, SecretText, Target},
+    target::{CommandTarget, Http, Method, SecretText, Target},
 };
 
 /// Imports the jobs in a file.
@@ -103,7 +103,7 @@ fn times(when: &str, dialect: Option<Dialect>) -> Result<Vec<String>, String> {
     }
 }
 
-fn shell(config: &Value) -> Result<Command, String> {
+fn shell(config: &Value) -> Result<CommandTarget, String> {
     let line = text(config, "command").ok_or("its executor_config has no command")?;
     let env: BTreeMap<String, SecretText> = text(config, "env")
         .into_iter()
@@ -113,7 +113,7 @@ fn shell(config: &Value) -> Result<Command, String> {
         .collect();
     let directory = text(config, "cwd").map(plain);
     // Without a shell, Dkron splits the command at spaces, which a shell does as well.
-    Ok(Command { script: Some(plain(line)), env, directory, ..Command::default() })
+    Ok(CommandTarget { script: Some(plain(line)), env, directory, ..CommandTarget::default() })
 }
 
 fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {

@@ -13,8 +13,8 @@ use crate::{
     cli::CliError,
     clock::Clock,
     target::{
-        AttemptOutcome, Command, CommandPolicy, Executor, Invocation, Line, Policy, Stream, Target,
-        programs_user, result_of,
+        AttemptOutcome, CommandPolicy, CommandTarget, Executor, Invocation, Line, Policy, Stream,
+        Target, programs_user, result_of,
     },
 };
 
@@ -39,7 +39,7 @@ pub(super) struct Agent {
 impl Agent {
     /// An agent for these tasks. Fails if one of them cannot be started as it is defined.
     pub(super) fn new(
-        tasks: BTreeMap<String, Command>,
+        tasks: BTreeMap<String, CommandTarget>,
         kill_grace: Duration,
         ending: CancellationToken,
     ) -> Result<Self, CliError> {

@@ -14,7 +14,7 @@ use crate::{
     },
     engine::alerting::alerts::{ChannelConfig, Hidden, MAX_LOSING, Receiver},
     model::{CHANNEL_SECRETS, check, naming},
-    search::{List, Search, SearchError},
+    search::{Search, SearchError, SearchedList},
     target::{Executor, Http, SecretText, Target, TargetError, check_address},
     vault::MASK,
 };
@@ -295,7 +295,7 @@ pub(crate) fn check_rule(spec: &RuleSpec) -> Result<(), BadInput> {
         let problem = format!("has {} bytes; the limit is 2000", rule.search.len());
         return Err(BadInput::new("search", &rule.search, problem, "shorten it"));
     }
-    Search::parse(List::Schedules, &rule.search).map_err(|error| {
+    Search::parse(SearchedList::Schedules, &rule.search).map_err(|error| {
         let SearchError { position, problem, help } = error;
         let bad = BadInput::new("search", &rule.search, problem, help);
         BadInput { position: Some(position), ..bad }

@@ -13,7 +13,7 @@ use crate::{
         Which, schedules::skip,
     },
     model::check,
-    search::List,
+    search::SearchedList,
     store::schedules as rows,
 };
 
@@ -45,7 +45,7 @@ impl Commands {
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         check::reason("reason", reason)?;
-        let (list, action) = (List::Schedules, "schedule.pause_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.pause_many");
         let order = BulkRequest { which, list, action, reason: Some(reason), call };
         let deed = BulkAction::Pause { right: right.clone(), reason: reason.to_owned(), end };
         self.each(right.permit(), order, deed).await
@@ -59,7 +59,7 @@ impl Commands {
         missed: CatchUp,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let (list, action) = (List::Schedules, "schedule.resume_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.resume_many");
         let order = BulkRequest { which, list, action, reason: None, call };
         let deed = BulkAction::Resume { right: right.clone(), missed };
         self.each(right.permit(), order, deed).await
@@ -73,7 +73,7 @@ impl Commands {
         by_hand: &ByHand,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let (list, action) = (List::Schedules, "schedule.trigger_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.trigger_many");
         let order = BulkRequest { which, list, action, reason: by_hand.reason.as_deref(), call };
         let deed = BulkAction::Trigger { right: right.clone(), by_hand: by_hand.clone() };
         self.each(right.permit(), order, deed).await
@@ -87,7 +87,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let (list, action) = (List::Schedules, "schedule.delete_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.delete_many");
         let order = BulkRequest { which, list, action, reason, call };
         let deed = BulkAction::Delete { right: right.clone(), reason: reason.map(str::to_owned) };
         self.each(right.permit(), order, deed).await
@@ -103,7 +103,7 @@ impl Commands {
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         skip::check_order(count, reason)?;
-        let (list, action) = (List::Schedules, "schedule.skip_next_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.skip_next_many");
         let order = BulkRequest { which, list, action, reason: Some(reason), call };
         let deed = BulkAction::SkipNext { right: right.clone(), count, reason: reason.to_owned() };
         self.each(right.permit(), order, deed).await
@@ -119,7 +119,7 @@ impl Commands {
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         change.check()?;
-        let (list, action) = (List::Schedules, "schedule.update_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.update_many");
         let order = BulkRequest { which, list, action, reason, call };
         let (change, reason) = (Arc::new(change.clone()), reason.map(str::to_owned));
         let deed = BulkAction::Change { right: right.clone(), change, reason };
@@ -134,8 +134,13 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let order =
-            BulkRequest { which, list: List::Runs, action: "run.cancel_many", reason, call };
+        let order = BulkRequest {
+            which,
+            list: SearchedList::Runs,
+            action: "run.cancel_many",
+            reason,
+            call,
+        };
         let deed = BulkAction::Cancel { right: right.clone(), reason: reason.map(str::to_owned) };
         self.each(right.permit(), order, deed).await
     }
@@ -147,8 +152,13 @@ impl Commands {
         which: &Which,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let order =
-            BulkRequest { which, list: List::Runs, action: "run.retry_many", reason: None, call };
+        let order = BulkRequest {
+            which,
+            list: SearchedList::Runs,
+            action: "run.retry_many",
+            reason: None,
+            call,
+        };
         self.each(right.permit(), order, BulkAction::Retry { right: right.clone() }).await
     }
 

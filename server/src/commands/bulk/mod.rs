@@ -45,7 +45,7 @@ use crate::{
     access::{Permit, Viewer},
     clock::Clock,
     model::check,
-    search::List,
+    search::SearchedList,
     store::reads::{runs, schedules, within::Within},
 };
 
@@ -107,7 +107,7 @@ struct BulkProgress {
 #[derive(Clone, Copy)]
 pub(super) struct BulkRequest<'a> {
     pub(super) which: &'a Which,
-    pub(super) list: List,
+    pub(super) list: SearchedList,
     pub(super) action: &'static str,
     pub(super) reason: Option<&'a str>,
     pub(super) call: &'a Call,
@@ -323,24 +323,28 @@ impl Commands {
         &self,
         who: &Viewer,
         namespace: Uuid,
-        list: List,
+        list: SearchedList,
         search: &str,
     ) -> Result<Vec<Uuid>, CommandError> {
         let sought = sought(&self.clock, list, search, who.sees_payloads(namespace))?;
         if sought.search.terms.is_empty() {
             let help = match list {
-                List::Schedules => "say which schedules, as in tag:billing or state:active,paused",
-                List::Runs => "say which runs, as in state:queued,running or workflow:report",
+                SearchedList::Schedules => {
+                    "say which schedules, as in tag:billing or state:active,paused"
+                }
+                SearchedList::Runs => {
+                    "say which runs, as in state:queued,running or workflow:report"
+                }
             };
             return Err(BadInput::new("search", search, "is empty", help).into());
         }
         let (search, within) = (Some(sought), Within::One(namespace));
         Ok(match list {
-            List::Schedules => {
+            SearchedList::Schedules => {
                 let filter = schedules::Filter { search, ..schedules::Filter::default() };
                 schedules::keys(&self.store, &within, &filter, MAX + 1).await?
             }
-            List::Runs => {
+            SearchedList::Runs => {
                 let filter = runs::Filter { search, ..runs::Filter::default() };
                 runs::keys(&self.store, &within, &filter, MAX + 1).await?
             }

@@ -3,7 +3,7 @@
 use crate::{
     clock::Clock,
     commands::{BadInput, CommandError},
-    search::{Criterion, List, Search, SearchError, WordField},
+    search::{Criterion, Search, SearchError, SearchedList, WordField},
     store::reads::search::Sought,
 };
 
@@ -12,7 +12,7 @@ use crate::{
 /// plain words do not match it.
 pub(crate) fn sought(
     clock: &Clock,
-    list: List,
+    list: SearchedList,
     text: &str,
     sees_payloads: bool,
 ) -> Result<Sought, CommandError> {

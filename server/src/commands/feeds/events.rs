@@ -21,7 +21,7 @@ use crate::{
         Spec,
         calendars::{self, CurrentCalendars},
     },
-    search::List,
+    search::SearchedList,
     store::{
         PageWindow, calendars as store_calendars, maintenance,
         reads::{self, within::Within},
@@ -211,7 +211,7 @@ pub(super) async fn shown(
             row.into_iter().filter(|row| row.namespace_id == feed.namespace_id).collect()
         }
         (None, Some(search)) => {
-            let search = sought(&commands.clock, List::Schedules, search, false)?;
+            let search = sought(&commands.clock, SearchedList::Schedules, search, false)?;
             let filter = reads::schedules::Filter { search: Some(search), ..Default::default() };
             let window = PageWindow::first(SCHEDULES);
             reads::schedules::page(store, &within, &filter, false, &window).await?.rows

@@ -12,7 +12,7 @@ use crate::{
     clock::Clock,
     commands::{BadInput, CommandError, bulk::query::sought},
     model::check,
-    search::List,
+    search::SearchedList,
     store::reads::search::Sought,
 };
 
@@ -143,7 +143,7 @@ impl PlannedWindow {
 
     /// The parsed search; `None` for all schedules.
     pub fn sought(&self, clock: &Clock) -> Result<Option<Sought>, CommandError> {
-        let sought = |text: &String| sought(clock, List::Schedules, text, false);
+        let sought = |text: &String| sought(clock, SearchedList::Schedules, text, false);
         self.search.as_ref().map(sought).transpose()
     }
 

@@ -10,7 +10,7 @@ use crate::{
     commands::{BadInput, Call, CommandError, Commands, audit::Entry, bulk::query::sought, feeds},
     model::check,
     random::new_id,
-    search::List,
+    search::SearchedList,
     store::{Constraint, StoreError, feeds as rows, schedules, users},
 };
 
@@ -74,7 +74,7 @@ impl Commands {
             );
         }
         if let Some(search) = &new.search {
-            sought(&self.clock, List::Schedules, search, false)?;
+            sought(&self.clock, SearchedList::Schedules, search, false)?;
         }
         let now = self.clock.now();
         let tx = self.store.begin().await?;

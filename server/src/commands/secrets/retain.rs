@@ -160,7 +160,7 @@ fn unknown(field: String) -> BadInput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{commands::secrets::masked, target::Command};
+    use crate::{commands::secrets::masked, target::CommandTarget};
 
     fn http(url: &str, headers: &[(&str, &str)]) -> Target {
         let mut http = Http::post(url);
@@ -191,7 +191,7 @@ mod tests {
         let command = |script: &str, value: &str| {
             let env = [("SMTP_PASS".to_owned(), SecretText::new(value))].into();
             let script = Some(script.to_owned());
-            Target::Command(Command { script, env, ..Command::default() })
+            Target::Command(CommandTarget { script, env, ..CommandTarget::default() })
         };
         assert_eq!(masked(&command("a", "1")), command("a", MASK));
         let mut same = command("a", MASK);

@@ -21,7 +21,9 @@ use crate::{
         Store, StoreError,
         workers::awaited::{self, NewJob},
     },
-    target::{AttemptLog, AttemptOutcome, Invocation, Jobs, MAX_TAIL_BYTES, Stream, Tail, Worker},
+    target::{
+        AttemptLog, AttemptOutcome, Invocation, Jobs, MAX_TAIL_BYTES, Stream, Tail, WorkerTarget,
+    },
 };
 
 /// How long after the end of a job the copying of its last lines may take.
@@ -86,7 +88,7 @@ impl Desk {
 
     async fn attempt(
         &self,
-        definition: &Worker,
+        definition: &WorkerTarget,
         invocation: &Invocation,
         log: &AttemptLog<'_>,
         stop: &CancellationToken,
@@ -110,7 +112,7 @@ impl Desk {
         Ok(outcome)
     }
 
-    fn job(&self, id: Uuid, definition: &Worker, invocation: &Invocation) -> NewJob {
+    fn job(&self, id: Uuid, definition: &WorkerTarget, invocation: &Invocation) -> NewJob {
         let now = self.clock.now();
         let milliseconds = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         let tags = (!definition.tags.is_empty()).then(|| Strings(definition.tags.clone()));
@@ -155,7 +157,7 @@ impl Desk {
     async fn follow(
         &self,
         id: Uuid,
-        definition: &Worker,
+        definition: &WorkerTarget,
         invocation: &Invocation,
         log: &AttemptLog<'_>,
         stop: &CancellationToken,
@@ -338,7 +340,7 @@ impl Desk {
 impl Jobs for Desk {
     fn carry_out<'a>(
         &'a self,
-        definition: &'a Worker,
+        definition: &'a WorkerTarget,
         invocation: &'a Invocation,
         log: &'a AttemptLog<'a>,
         stop: &'a CancellationToken,

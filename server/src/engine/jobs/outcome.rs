@@ -4,7 +4,7 @@ use entity::job::State;
 use serde_json::{Value, json};
 
 use super::watcher::News;
-use crate::target::{AttemptOutcome, Invocation, Worker, completed};
+use crate::target::{AttemptOutcome, Invocation, WorkerTarget, completed};
 
 /// Why a job must end before its worker has ended it.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ pub(super) enum EarlyEnd {
 pub(super) fn ended(
     news: News,
     ending: Option<EarlyEnd>,
-    definition: &Worker,
+    definition: &WorkerTarget,
     invocation: &Invocation,
 ) -> AttemptOutcome {
     let News { state, worker, output, error, is_final, .. } = news;

@@ -18,8 +18,8 @@ use timetable::retry;
 
 use super::{Condition, Definition, Task, When, validation::DAY_MS};
 use crate::target::{
-    Answers, Broker, BrokerConnection, CloudEvent, Command, ContentMode, Http, Kafka, Method, Nats,
-    Noop, Publish, Rabbitmq, Redis, Sasl, SecretText, Sqs, Target, Worker,
+    Answers, Broker, BrokerConnection, CloudEvent, CommandTarget, ContentMode, Http, Kafka, Method,
+    Nats, Noop, Publish, Rabbitmq, Redis, Sasl, SecretText, Sqs, Target, WorkerTarget,
 };
 
 const TEXTS: &[&str] = &[
@@ -146,7 +146,7 @@ fn target() -> BoxedStrategy<Target> {
         (broker(), event())
             .prop_map(|(to, event)| Target::Publish(Box::new(Publish { to, event }))),
         (text(), text(), option::of(value()), vec(text(), 0..3)).prop_map(
-            |(queue, task, input, tags)| Target::Worker(Worker { queue, task, input, tags })
+            |(queue, task, input, tags)| Target::Worker(WorkerTarget { queue, task, input, tags })
         ),
         text().prop_map(|note| Target::Noop(Noop { note })),
     ]
@@ -178,10 +178,10 @@ fn http() -> BoxedStrategy<Http> {
     any.boxed()
 }
 
-fn command() -> BoxedStrategy<Command> {
+fn command() -> BoxedStrategy<CommandTarget> {
     let program = (option::of(text()), vec(text(), 0..3), option::of(text()));
     let any = (program, secrets(), option::of(text()), option::of(text())).prop_map(
-        |((program, args, script), env, directory, user)| Command {
+        |((program, args, script), env, directory, user)| CommandTarget {
             program,
             args,
             script,

@@ -8,7 +8,8 @@ use crate::target::SecretText;
 /// A program to start on the node: either `program` with `args`, or a `script`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Command {
+#[schemars(rename = "Command")]
+pub struct CommandTarget {
     /// The program: a path, or a name to look up in `PATH`. No shell is involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::definition::Command;
+use super::definition::CommandTarget;
 use crate::target::TargetError;
 
 /// A program to start, from a valid definition.
@@ -16,7 +16,7 @@ const MAX_ARGS: usize = 1024;
 const SHELL: &str = "/bin/sh";
 
 /// Validates a definition, or names the wrong field.
-pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
+pub(super) fn prepare(definition: &CommandTarget) -> Result<Invoked, TargetError> {
     check_texts(definition)?;
     check_env(definition)?;
     match (&definition.program, &definition.script) {
@@ -41,7 +41,7 @@ pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
     }
 }
 
-fn check_texts(definition: &Command) -> Result<(), TargetError> {
+fn check_texts(definition: &CommandTarget) -> Result<(), TargetError> {
     if definition.args.len() > MAX_ARGS {
         let problem = format!("{} arguments are given", definition.args.len());
         let help = format!("at most {MAX_ARGS} are passed on");
@@ -75,7 +75,7 @@ fn check_text(field: &str, text: &str) -> Result<(), TargetError> {
     Ok(())
 }
 
-fn check_env(definition: &Command) -> Result<(), TargetError> {
+fn check_env(definition: &CommandTarget) -> Result<(), TargetError> {
     for (name, value) in &definition.env {
         let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty()
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    fn read(definition: serde_json::Value) -> Command {
+    fn read(definition: serde_json::Value) -> CommandTarget {
         serde_json::from_value(definition).unwrap()
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{
     code_variables::{is_allowed, leads_elsewhere},
-    definition::Command,
+    definition::CommandTarget,
     environment::PATH,
     prepare::Invoked,
 };
@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 8;
 /// The checked file is the file that is started. Names are looked up here, because the system would
 /// use a `PATH` that the task sets.
 pub(super) fn admitted(
-    definition: &Command,
+    definition: &CommandTarget,
     invoked: Invoked,
     policy: &CommandPolicy,
 ) -> Result<Invoked, TargetError> {
@@ -43,7 +43,7 @@ pub(super) fn admitted(
     }
 }
 
-fn refusal(definition: &Command, programs: &[PathBuf]) -> TargetError {
+fn refusal(definition: &CommandTarget, programs: &[PathBuf]) -> TargetError {
     let named = programs.iter().take(MAX_NAMED).map(|path| path.display().to_string());
     let named = named.collect::<Vec<_>>().join(", ");
     let more = if programs.len() > MAX_NAMED { " and others" } else { "" };
@@ -92,7 +92,7 @@ mod tests {
         programs: &[&str],
         variables: &[&str],
     ) -> Result<String, String> {
-        let definition: Command = serde_json::from_value(definition).unwrap();
+        let definition: CommandTarget = serde_json::from_value(definition).unwrap();
         let invoked = prepare(&definition).unwrap();
         let policy = CommandPolicy {
             programs: programs.iter().map(PathBuf::from).collect(),

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     attempt_file::AttemptFile,
     capture::Capture,
-    definition::Command,
+    definition::CommandTarget,
     environment::{MAX_CONTEXT_BYTES, variables},
     exit_status::{EndCause, ProgramEnding},
     folder::AttemptFiles,
@@ -59,7 +59,7 @@ impl Runner {
     }
 
     /// Whether `definition` could be run.
-    pub(in crate::target) fn check(&self, definition: &Command) -> Result<(), TargetError> {
+    pub(in crate::target) fn check(&self, definition: &CommandTarget) -> Result<(), TargetError> {
         self.prepare(definition).map(drop)
     }
 
@@ -78,7 +78,7 @@ impl Runner {
     /// names.
     pub(in crate::target) fn check_namespace(
         &self,
-        definition: &Command,
+        definition: &CommandTarget,
         namespace: &str,
     ) -> Result<(), TargetError> {
         if self.admits(namespace) {
@@ -90,7 +90,7 @@ impl Runner {
         Err(TargetError::invalid("command", problem, help))
     }
 
-    fn prepare(&self, definition: &Command) -> Result<Invoked, TargetError> {
+    fn prepare(&self, definition: &CommandTarget) -> Result<Invoked, TargetError> {
         let invoked = prepare(definition)?;
         user::check(definition, &self.policy, (Uid::effective(), self.may_switch))?;
         programs::admitted(definition, invoked, &self.policy)
@@ -99,7 +99,7 @@ impl Runner {
     /// Runs the program until it ends by itself, the time limit passes or `stop` is cancelled.
     pub(in crate::target) async fn execute(
         &self,
-        definition: &Command,
+        definition: &CommandTarget,
         invocation: &Invocation,
         log: &AttemptLog<'_>,
         stop: &CancellationToken,

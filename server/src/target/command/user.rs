@@ -4,7 +4,7 @@ use std::fs;
 
 use nix::unistd::{Uid, User};
 
-use super::definition::Command;
+use super::definition::CommandTarget;
 use crate::target::{CommandPolicy, TargetError};
 
 /// The users that programs run as if the configuration names none: the first one that exists.
@@ -128,7 +128,7 @@ fn find(name: &str) -> Result<Option<User>, UserError> {
 
 /// Fails unless a task may use the user that it names.
 pub(super) fn check(
-    definition: &Command,
+    definition: &CommandTarget,
     policy: &CommandPolicy,
     (own, may_switch): (Uid, bool),
 ) -> Result<(), TargetError> {
@@ -160,7 +160,7 @@ pub(super) fn check(
 /// Fails unless a task of a namespace may use the user that it names. The user of one namespace is
 /// not allowed in another.
 pub(super) fn check_namespace(
-    definition: &Command,
+    definition: &CommandTarget,
     policy: &CommandPolicy,
     namespace: &str,
 ) -> Result<(), TargetError> {
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_user_of_one_namespace_is_not_for_another() {
-        let named = |user: &str| -> Command {
+        let named = |user: &str| -> CommandTarget {
             serde_json::from_value(json!({ "program": "id", "user": user })).unwrap()
         };
         let policy = CommandPolicy {
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_task_may_name_those_users_that_the_configuration_does() {
-        let named = |user: &str| -> Command {
+        let named = |user: &str| -> CommandTarget {
             serde_json::from_value(json!({ "program": "id", "user": user })).unwrap()
         };
         let users = vec!["deploy".to_owned(), "root".to_owned()];

@@ -19,7 +19,7 @@ use carillon::{
     engine::Signals,
     model::Task,
     store::{Edge, Faults, StoreError, workers::jobs::JobClaim},
-    target::{Executor, Policy, Target, Worker},
+    target::{Executor, Policy, Target, WorkerTarget},
 };
 use entity::{
     job::{self, State},
@@ -141,7 +141,7 @@ impl Queue {
 
 /// A task for workers that is tried twice.
 fn pulled() -> Task {
-    let target = Target::Worker(Worker {
+    let target = Target::Worker(WorkerTarget {
         queue: "emails".to_owned(),
         task: "send".to_owned(),
         input: None,

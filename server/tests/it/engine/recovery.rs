@@ -18,7 +18,7 @@ use carillon::{
         leases::LeaseState,
         nodes::{Beat, BeatOutcome},
     },
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -443,7 +443,7 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     // The lines are too many for the attempt's settlement.
     let script = format!("seq 9999; echo done > {}", fifo.display());
-    let command = Command { script: Some(script), ..Command::default() };
+    let command = CommandTarget { script: Some(script), ..CommandTarget::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let (node, mut steps, is_away) = services_that_may_be_away(&mut world).await;
     steps.get_mut("planner").unwrap().once(clock.now()).await.unwrap();

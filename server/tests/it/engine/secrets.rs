@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use carillon::{
     model::Definition,
-    target::{Command, SecretText, Target},
+    target::{CommandTarget, SecretText, Target},
     vault::{EncryptionKey, SecretScope, Vault},
 };
 use entity::{run, secret};
@@ -71,14 +71,14 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
         printf '{"given": "%s", "b64": "%s"}' "$PASS" "$(printf '%s' "$PASS" | base64 -w0)" \
             > "$CARILLON_OUTPUT"
         exit $STATUS"#;
-    let shell = |status: &str| Command {
+    let shell = |status: &str| CommandTarget {
         script: Some(script.to_owned()),
         env: [
             ("PASS".to_owned(), SecretText::new("{{ secrets.smtp }}")),
             ("STATUS".to_owned(), SecretText::new(status)),
         ]
         .into(),
-        ..Command::default()
+        ..CommandTarget::default()
     };
     let mut tell = task(Target::Command(shell("0")));
     tell.name = "tell".to_owned();
@@ -121,10 +121,10 @@ async fn an_error_keeps_no_part_of_a_long_secret(database: TestDatabase) {
     keep_value(&world, &world.settings.vault.clone(), "huge", &huge).await;
     let mut runs = Vec::new();
     for name in ["long", "huge"] {
-        let command = Command {
+        let command = CommandTarget {
             script: Some("printf 'refused: %s\\n' \"$KEY\" >&2; exit 3".to_owned()),
             env: [("KEY".to_owned(), SecretText::new(format!("{{{{ secrets.{name} }}}}")))].into(),
-            ..Command::default()
+            ..CommandTarget::default()
         };
         runs.push(world.due_now(task(Target::Command(command)), |_| {}).await);
     }

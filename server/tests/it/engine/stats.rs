@@ -18,7 +18,7 @@ use carillon::{
         spread::Spread,
         stats::NamespaceMinute,
     },
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 use chrono::TimeDelta;
 use entity::{Timestamp, fire, run_stat, schedule};
@@ -72,7 +72,8 @@ async fn counted(
 async fn each_run_counts_once_whatever_dies(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
     let schedule = world.schedule("* * * * *", noop(), |_| {}).await.id;
-    let fails = Command { program: Some("/bin/false".to_owned()), ..Command::default() };
+    let fails =
+        CommandTarget { program: Some("/bin/false".to_owned()), ..CommandTarget::default() };
     let failing = world.schedule("*/2 * * * *", task(Target::Command(fails)), |_| {}).await.id;
     for life in 1..=3 {
         let engine = world.engine().await;

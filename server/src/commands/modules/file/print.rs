@@ -45,7 +45,7 @@ mod tests {
     use crate::{
         commands::modules::file::{ScheduleEntry, TaskEntry},
         model::Task,
-        target::{Command, SecretText, Target},
+        target::{CommandTarget, SecretText, Target},
     };
 
     fn with(texts: &[&str]) -> File {
@@ -55,7 +55,7 @@ mod tests {
             entry.note = (*text).to_owned();
             let env = [("VALUE".to_owned(), SecretText::new(*text))].into();
             let script = Some((*text).to_owned());
-            let command = Command { script, env, ..Command::default() };
+            let command = CommandTarget { script, env, ..CommandTarget::default() };
             entry.task = Some(TaskEntry::of(&Task::new("main", Target::Command(command))));
             entry.context = serde_json::json!({ *text: [text, 1, 1.5, true, { "a": text }] });
             file.schedules.insert(format!("s{index}"), entry);

@@ -61,4 +61,4 @@ pub use self::{
     rule::{AlertEvent, MAX_LOSING, Rule, RuleError},
     service::AlertsReport,
 };
-pub(in crate::engine) use self::{notification_sender::NotificationSender, service::Alerts};
+pub(in crate::engine) use self::{notification_sender::NotificationSender, service::AlertRecorder};

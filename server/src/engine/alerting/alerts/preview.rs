@@ -9,7 +9,7 @@ use super::{
     scope::{Scopes, by_namespace},
 };
 use crate::{
-    search::{List, Search},
+    search::{Search, SearchedList},
     store::{Store, StoreError, alerts::past},
 };
 
@@ -112,7 +112,7 @@ fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> Active {
         created_at: since.into(),
         updated_at: since.into(),
     };
-    let search = Search::parse(List::Schedules, &rule.search).ok();
+    let search = Search::parse(SearchedList::Schedules, &rule.search).ok();
     let search = search.filter(|search| !search.terms.is_empty());
     Active { row, rule, search }
 }

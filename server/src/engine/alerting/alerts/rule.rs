@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::Quiet;
 use crate::{
-    search::{List, Search, SearchError},
+    search::{Search, SearchError, SearchedList},
     store::alerts::standing::LONGEST_STREAK,
 };
 
@@ -126,7 +126,7 @@ impl Rule {
     /// Parses a stored rule and its search; the search is `None` for all schedules.
     pub fn read(definition: Value) -> Result<(Self, Option<Search>), RuleError> {
         let rule: Self = serde_json::from_value(definition)?;
-        let search = Search::parse(List::Schedules, &rule.search)?;
+        let search = Search::parse(SearchedList::Schedules, &rule.search)?;
         Ok((rule, (!search.terms.is_empty()).then_some(search)))
     }
 

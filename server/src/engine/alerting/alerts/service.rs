@@ -16,7 +16,7 @@ use crate::{
 
 /// The service that records failures and creates messages about them.
 #[derive(Debug)]
-pub(in crate::engine) struct Alerts {
+pub(in crate::engine) struct AlertRecorder {
     core: Arc<Core>,
     /// When older fires that were not run were last read again.
     looked_back: Option<DateTime<Utc>>,
@@ -48,7 +48,7 @@ const LEASE: &str = "alerts";
 /// The interval at which older fires that were not run are read again.
 const LOOKS_BACK: TimeDelta = TimeDelta::minutes(1);
 
-impl Alerts {
+impl AlertRecorder {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
         Self {
             core,
@@ -61,7 +61,7 @@ impl Alerts {
     }
 }
 
-impl Service for Alerts {
+impl Service for AlertRecorder {
     type Report = AlertsReport;
     const NAME: &'static str = "alerts";
 

@@ -165,14 +165,14 @@ mod tests {
     use timetable::retry;
 
     use super::*;
-    use crate::target::Command;
+    use crate::target::CommandTarget;
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()
     }
 
     fn task() -> Task {
-        let command = Command { script: Some("true".to_owned()), ..Command::default() };
+        let command = CommandTarget { script: Some("true".to_owned()), ..CommandTarget::default() };
         let retry = retry::Policy {
             max_attempts: 3,
             backoff: retry::Backoff::Exponential,

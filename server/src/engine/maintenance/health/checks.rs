@@ -10,7 +10,7 @@ use crate::{
     store::{
         Refusing,
         history_cuts::Cut,
-        reads::{canary::Canary, health::HealthFigures},
+        reads::{canary::EnabledCanary, health::HealthFigures},
         workers::queues::Unserved,
     },
     target::BrokerReport,
@@ -179,7 +179,7 @@ pub(super) fn judge(figures: &HealthFigures, limits: &config::Health) -> Vec<Che
 /// Checks that the canary has succeeded recently.
 /// A canary that was just switched on gets time for its first run.
 pub(super) fn sings(
-    canary: Option<Canary>,
+    canary: Option<EnabledCanary>,
     now: Timestamp,
     limits: &config::Health,
 ) -> Option<Check> {
@@ -264,7 +264,7 @@ mod tests {
     fn a_canary_that_has_fallen_silent_is_missed() {
         let (limits, now) = (config::Health::default(), Timestamp(1_000_000));
         let seen = |since: i64, due_at: Option<i64>| {
-            let canary = Canary {
+            let canary = EnabledCanary {
                 since: Timestamp(since),
                 due_at: due_at.map(Timestamp),
                 finished_at: None,

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::{
     engine::{EngineError, cluster::LeaseTerm, core::Core},
     random::new_id,
-    search::{List, Search},
+    search::{Search, SearchedList},
     store::{
         DatabaseTransaction, audit,
         maintenance::{self, HeldSchedule, PauseText},
@@ -183,7 +183,7 @@ impl Turn<'_> {
         let store = &core.store;
         let search = match &self.window.search {
             None => None,
-            Some(text) => match Search::parse(List::Schedules, text) {
+            Some(text) => match Search::parse(SearchedList::Schedules, text) {
                 Ok(search) => Some(Sought { search, at: self.now.into(), in_errors: false }),
                 Err(error) => {
                     let window_id = self.window.id;
