@@ -29,9 +29,9 @@ use crate::{
 };
 
 #[cfg(not(feature = "sqs"))]
-use super::missing::Queues;
+use super::missing::SqsQueues;
 #[cfg(feature = "sqs")]
-use super::sqs::Queues;
+use super::sqs::SqsQueues;
 
 /// Maximum size of an event, even if a broker accepts more.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -40,7 +40,7 @@ const MAX_BYTES: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(in crate::target) struct Publisher {
     pool: BrokerPool,
-    queues: Queues,
+    queues: SqsQueues,
     clock: Clock,
 }
 
@@ -63,7 +63,7 @@ impl Publisher {
         let dialer = Dialer::new(Resolver::new(egress), egress, tls, clock.clone());
         Ok(Self {
             pool: BrokerPool::new(Arc::new(dialer)),
-            queues: Queues::new(client, clock.clone()),
+            queues: SqsQueues::new(client, clock.clone()),
             clock,
         })
     }

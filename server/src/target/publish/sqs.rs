@@ -24,11 +24,11 @@ use lanes::Lanes;
 
 /// Sends to queues, over the connections of HTTP requests.
 #[derive(Debug)]
-pub(super) struct Queues {
+pub(super) struct SqsQueues {
     lanes: Arc<Lanes>,
 }
 
-impl Queues {
+impl SqsQueues {
     pub(super) fn new(client: Client, clock: Clock) -> Self {
         Self { lanes: Arc::new(Lanes::new(client, clock)) }
     }
@@ -73,7 +73,7 @@ mod tests {
         let tls = tls::config(&Arc::new(RootCertStore::empty())).unwrap().with_no_client_auth();
         let client = Client::builder().tls_backend_preconfigured(tls).no_proxy();
         let client = client.dns_resolver(Arc::new(resolver)).build().unwrap();
-        let queues = Queues::new(client, Clock::system());
+        let queues = SqsQueues::new(client, Clock::system());
         let sqs = json!({
             "queue_url": "https://sqs.test/1/orders", "region": "eu-central-1",
             "access_key_id": "test", "secret_access_key": "sesame",
