@@ -15,7 +15,7 @@ use crate::{
     store::{
         namespaces,
         retention::{Figure, Oldest},
-        schedules,
+        schedules::{self, OwnRetention},
     },
 };
 
@@ -57,7 +57,11 @@ impl NamespaceRetention {
     async fn schedules(&self, cx: &Context<'_>) -> Result<Vec<ScheduleRetention>> {
         let id = namespace_id(cx, &self.namespace).await?;
         let rows = schedules::with_own_retention(cx.store().read(), id, MAX).await?;
-        let own = |(id, name, days)| ScheduleRetention { id, name, days };
+        let own = |row: OwnRetention| ScheduleRetention {
+            id: row.id,
+            name: row.name,
+            days: row.retention_days,
+        };
         Ok(rows.into_iter().map(own).collect())
     }
 }

@@ -5,7 +5,11 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use super::{EncryptionKey, SecretScope};
-use crate::store::{Store, StoreError, alerts, secrets};
+use crate::store::{
+    Store, StoreError,
+    alerts::sealed::{self, SealedChannel},
+    secrets,
+};
 
 /// The keys that decrypt secrets on this server; the first of them encrypts. Without a key, there
 /// are no secrets.
@@ -111,14 +115,13 @@ impl Vault {
         &self,
         connection: &C,
     ) -> Result<(), VaultError> {
-        self.opens_channels(&alerts::sealed::samples(connection).await?)
+        self.opens_channels(&sealed::samples(connection).await?)
     }
 
-    /// Fails unless this server has a key for each of these samples. Each is a key in use, with an
-    /// alert channel that it encrypts.
-    pub fn opens_channels(&self, samples: &[(String, Uuid, String)]) -> Result<(), VaultError> {
-        match samples.iter().find(|(key_id, ..)| !self.has(key_id)) {
-            Some((key_id, id, name)) => {
+    /// Fails unless this server has the key of each of these alert channels.
+    pub fn opens_channels(&self, samples: &[SealedChannel]) -> Result<(), VaultError> {
+        match samples.iter().find(|sample| !self.has(&sample.key_id)) {
+            Some(SealedChannel { key_id, id, name }) => {
                 Err(self.lacks(SecretScope::Channel { id: *id, name }, key_id))
             }
             None => Ok(()),

@@ -62,7 +62,7 @@ pub async fn events(
     let current = commands.calendars.current(commands.store.read(), &named, calendars::NOW).await?;
     let ids: Vec<Uuid> = named.into_iter().collect();
     let changed = store_calendars::versions(commands.store.read(), &ids).await?;
-    let changed = changed.into_iter().map(|(id, _, at)| (id, at.utc())).collect();
+    let changed = changed.into_iter().map(|one| (one.id, one.updated_at.utc())).collect();
     let cache = commands.cache.clone();
     let work = move || {
         let suppressed = SuppressedDays::new(&current, &changed);

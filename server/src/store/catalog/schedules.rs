@@ -326,17 +326,22 @@ pub async fn undelete<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The schedules with these namespaces and names that are not deleted: key, namespace and name.
+/// A schedule, with its name and its namespace's.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct SchedulePath {
+    /// The schedule.
+    pub id: Uuid,
+    /// The namespace's name.
+    pub namespace: String,
+    /// The schedule's name.
+    pub name: String,
+}
+
+/// The schedules with these namespaces and names that are not deleted.
 pub async fn by_paths(
     store: &Store,
     paths: &[(&str, &str)],
-) -> Result<Vec<(Uuid, String, String)>, StoreError> {
-    #[derive(FromQueryResult)]
-    struct SchedulePath {
-        id: Uuid,
-        namespace: String,
-        name: String,
-    }
+) -> Result<Vec<SchedulePath>, StoreError> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
@@ -348,16 +353,26 @@ pub async fn by_paths(
          JOIN schedule s ON s.namespace_id = n.id AND lower(s.name) = lower(v.name) \
            AND s.name = v.name AND s.deleted_at IS NULL";
     let statement = rows.statement(store.dialect(), sql, vec![]);
-    let rows = SchedulePath::find_by_statement(statement).all(store.read()).await?;
-    Ok(rows.into_iter().map(|row| (row.id, row.namespace, row.name)).collect())
+    Ok(SchedulePath::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Schedules that have their own retention and are not deleted, sorted by name: key, name and days.
+/// A schedule with its own retention.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct OwnRetention {
+    /// The schedule.
+    pub id: Uuid,
+    /// The schedule's name.
+    pub name: String,
+    /// The number of days for which settled history is kept.
+    pub retention_days: i32,
+}
+
+/// Schedules that have their own retention and are not deleted, sorted by name.
 pub async fn with_own_retention<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
     most: u64,
-) -> Result<Vec<(Uuid, String, i32)>, StoreError> {
+) -> Result<Vec<OwnRetention>, StoreError> {
     let query = Entity::find()
         .select_only()
         .columns([Column::Id, Column::Name, Column::RetentionDays])
@@ -366,5 +381,5 @@ pub async fn with_own_retention<C: ConnectionTrait>(
         .filter(Column::RetentionDays.is_not_null())
         .order_by_asc(Column::Name)
         .limit(most);
-    Ok(query.into_tuple().all(connection).await?)
+    Ok(query.into_model::<OwnRetention>().all(connection).await?)
 }

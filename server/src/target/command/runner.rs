@@ -92,7 +92,7 @@ impl Runner {
 
     fn prepare(&self, definition: &CommandTarget) -> Result<Invoked, TargetError> {
         let invoked = prepare(definition)?;
-        user::check(definition, &self.policy, (Uid::effective(), self.may_switch))?;
+        user::check(definition, &self.policy, Uid::effective(), self.may_switch)?;
         programs::admitted(definition, invoked, &self.policy)
     }
 

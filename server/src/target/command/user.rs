@@ -130,7 +130,8 @@ fn find(name: &str) -> Result<Option<User>, UserError> {
 pub(super) fn check(
     definition: &CommandTarget,
     policy: &CommandPolicy,
-    (own, may_switch): (Uid, bool),
+    own: Uid,
+    may_switch: bool,
 ) -> Result<(), TargetError> {
     const FIELD: &str = "command.user";
     let Some(name) = &definition.user else { return Ok(()) };
@@ -235,7 +236,7 @@ mod tests {
         assert_eq!(policy.user_in("shop"), Some("nobody"));
         let judged = |user: &str, namespace: &str| {
             let command = named(user);
-            let checked = check(&command, &policy, (ROOT, true));
+            let checked = check(&command, &policy, ROOT, true);
             checked.and_then(|()| check_namespace(&command, &policy, namespace))
         };
         for (user, namespace) in
@@ -265,7 +266,7 @@ mod tests {
         let policy =
             CommandPolicy { user: Some("nobody".to_owned()), users, ..CommandPolicy::default() };
         let judged = |user: &str, own, may_switch| {
-            check(&named(user), &policy, (own, may_switch)).map_err(|error| error.to_string())
+            check(&named(user), &policy, own, may_switch).map_err(|error| error.to_string())
         };
         assert_eq!(judged("nobody", ROOT, true), Ok(()));
         assert_eq!(judged("deploy", ROOT, true), Ok(()));

@@ -20,7 +20,7 @@ use super::{definition::Sqs, event::Message, problem::PublishProblem};
 use crate::clock::Clock;
 use call::Queue;
 use entry::BatchEntry;
-use lanes::Lanes;
+use lanes::{Lanes, SqsJob};
 
 /// Sends to queues, over the connections of HTTP requests.
 #[derive(Debug)]
@@ -42,7 +42,8 @@ impl SqsQueues {
     ) -> Result<Value, PublishProblem> {
         let queue = Queue::of(sqs)?;
         let (reply, answer) = oneshot::channel();
-        self.lanes.give(Arc::new(queue), (BatchEntry::of(sqs, message, group), reply));
+        let entry = BatchEntry::of(sqs, message, group);
+        self.lanes.give(Arc::new(queue), SqsJob { entry, reply });
         answer.await.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")))
     }
 }

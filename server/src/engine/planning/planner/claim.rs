@@ -10,7 +10,7 @@ use timetable::{Fire, Timetable, misfire};
 use uuid::Uuid;
 
 use super::{
-    decision::{ClaimContext, ScheduleLoad, decide_within},
+    decision::{ClaimContext, DecidedEntries, ScheduleLoad, decide_within},
     lock::LockedSchedules,
     over_quota,
     timing::{definition, plan_policy},
@@ -178,7 +178,7 @@ async fn write(
             stoppable: clearing.stoppable(),
         };
         let alive = there.alive();
-        let (mut decided, mut demand, cut) =
+        let DecidedEntries { fires: mut decided, mut demand, cut } =
             decide_within(&schedule, plan.entries, there, lateness.as_ref(), moment);
         over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
         let advance = behind(&schedule, &decided, cut, &timetable, plan.next, last);
