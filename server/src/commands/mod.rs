@@ -80,7 +80,7 @@ pub use error::CommandError;
 pub(crate) use error::QUOTA_HELP;
 pub use groups::{GroupEdit, SavedGroup};
 pub use idempotency::Call;
-pub use maintenance::{MaintenanceSpec, PlannedWindow, SavedWindow};
+pub use maintenance::{PlannedWindow, SavedWindow, WindowSpec};
 pub use modules::{
     Deployment, DeploymentSource, Drift, DriftOwner, Drifted, Effect, Exported, FieldChange,
     FileFormat, ObjectChange, PlanAction, ScheduleEffect, TextProblem, WantedExport,

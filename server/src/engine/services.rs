@@ -143,7 +143,7 @@ impl Engine {
         }
         let backfill = BackfillRunner { core: core.clone() };
         let backfill = start.service_if(schedules, backfill, Wake::Backfill);
-        start.service_if(schedules, Windows::new(core.clone()), Wake::Maintenance);
+        start.service_if(schedules, Windows::new(core.clone()), Wake::Windows);
         start.service_if(schedules, Zones { core: core.clone() }, Wake::Never);
         start.service_if(schedules, AlertRecorder::new(core.clone()), Wake::Never);
         start.service_if(

@@ -119,7 +119,7 @@ impl Stepwise {
             (Dispatcher::NAME, signals.dispatcher()),
             (Canceller::NAME, signals.canceller()),
             (BackfillRunner::NAME, signals.backfill()),
-            (Windows::NAME, signals.maintenance()),
+            (Windows::NAME, signals.windows()),
             (Pulse::NAME, signals.pulse()),
         ]
         .into_iter()

@@ -17,7 +17,7 @@ use crate::{
         timing::Timing,
         upcoming::{count, soonest_rows},
     },
-    commands::MaintenanceSpec,
+    commands::WindowSpec,
     store::{
         PageWindow, maintenance,
         reads::{
@@ -86,7 +86,7 @@ impl MaintenancePreview {
 impl MaintenancePreview {
     pub(super) async fn of(
         cx: &Context<'_>,
-        spec: MaintenanceSpec,
+        spec: WindowSpec,
         changed: Option<Uuid>,
     ) -> Result<Self> {
         let namespace = namespace_id(cx, &spec.namespace).await?;

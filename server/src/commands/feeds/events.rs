@@ -72,7 +72,7 @@ pub async fn events(
             is_whole &= paused.len() <= OTHERS;
             found.extend(paused.iter().take(OTHERS).filter_map(|row| pause_of(row, &cache, now)));
             let windows = windows.values().filter(|row| is_ahead(row, now));
-            found.extend(windows.map(FeedWindow::of).map(FeedEvent::Maintenance));
+            found.extend(windows.map(FeedWindow::of).map(FeedEvent::Window));
         }
         found.sort_by_key(|event| (event.begins(), event.id()));
         (found, is_whole)

@@ -28,7 +28,7 @@ use crate::{
     store::{DatabaseTransaction, maintenance},
 };
 
-pub use spec::{MaintenanceSpec, PlannedWindow};
+pub use spec::{PlannedWindow, WindowSpec};
 
 /// Maximum number of windows of a namespace that are not over.
 const MAX_WINDOWS: u64 = 100;
@@ -49,7 +49,7 @@ impl Commands {
     pub async fn plan_maintenance(
         &self,
         right: &Operator,
-        spec: &MaintenanceSpec,
+        spec: &WindowSpec,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<SavedWindow, CommandError> {
@@ -94,7 +94,7 @@ impl Commands {
         let saved = SavedWindow { id };
         self.remember(&tx, who, call, &saved).await?;
         self.store.commit(tx).await?;
-        self.signals.wake_maintenance();
+        self.signals.wake_windows();
         Ok(saved)
     }
 
@@ -104,7 +104,7 @@ impl Commands {
         &self,
         right: &Operator,
         id: Uuid,
-        spec: &MaintenanceSpec,
+        spec: &WindowSpec,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<SavedWindow, CommandError> {
@@ -145,7 +145,7 @@ impl Commands {
         let saved = SavedWindow { id };
         self.remember(&tx, who, call, &saved).await?;
         self.store.commit(tx).await?;
-        self.signals.wake_maintenance();
+        self.signals.wake_windows();
         self.signals.wake_planner();
         Ok(saved)
     }
@@ -187,14 +187,14 @@ impl Commands {
         let saved = SavedWindow { id };
         self.remember(&tx, who, call, &saved).await?;
         self.store.commit(tx).await?;
-        self.signals.wake_maintenance();
+        self.signals.wake_windows();
         Ok(saved)
     }
 
     /// The window that a caller would plan, if it may be planned.
     pub fn check_maintenance(
         &self,
-        spec: &MaintenanceSpec,
+        spec: &WindowSpec,
         current: Option<&Model>,
     ) -> Result<PlannedWindow, CommandError> {
         spec.planned(&self.clock, current)

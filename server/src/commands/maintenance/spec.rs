@@ -27,7 +27,7 @@ const MOMENT: TimeDelta = TimeDelta::seconds(1);
 
 /// A maintenance window as a caller asks for it.
 #[derive(Clone, Debug)]
-pub struct MaintenanceSpec {
+pub struct WindowSpec {
     /// The namespace, by name.
     pub namespace: String,
     /// The work that is planned.
@@ -61,7 +61,7 @@ pub struct PlannedWindow {
     pub missed: CatchUp,
 }
 
-impl MaintenanceSpec {
+impl WindowSpec {
     /// The window that this asks for. An unchanged start of the `current` window stays, even if it
     /// is past.
     pub(super) fn planned(
@@ -193,8 +193,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn spec(starts_at: &str, ends_at: &str) -> MaintenanceSpec {
-        MaintenanceSpec {
+    fn spec(starts_at: &str, ends_at: &str) -> WindowSpec {
+        WindowSpec {
             namespace: "default".to_owned(),
             title: " Database upgrade ".to_owned(),
             ticket: Some("  ".to_owned()),
@@ -205,12 +205,12 @@ mod tests {
         }
     }
 
-    fn planned(spec: &MaintenanceSpec) -> Result<PlannedWindow, CommandError> {
+    fn planned(spec: &WindowSpec) -> Result<PlannedWindow, CommandError> {
         spec.planned(&ManualClock::new(at("2026-03-01T12:00:00Z")).clock(), None)
     }
 
     /// The field that is refused, and why.
-    fn refused(spec: &MaintenanceSpec) -> (String, String) {
+    fn refused(spec: &WindowSpec) -> (String, String) {
         let error = planned(spec).unwrap_err();
         let CommandError::BadInput(bad) = error else { panic!("{error}") };
         (bad.field, bad.problem)
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_window_is_bounded() {
         let usual = spec("2026-03-02T12:00:00Z", "2026-03-02T14:00:00Z");
-        let change = |change: fn(&mut MaintenanceSpec)| {
+        let change = |change: fn(&mut WindowSpec)| {
             let mut spec = usual.clone();
             change(&mut spec);
             refused(&spec).0

@@ -153,7 +153,7 @@ fn rouse(core: &Core, kind: SignalKind) {
         | SignalKind::Dispatcher
         | SignalKind::Canceller
         | SignalKind::Backfill
-        | SignalKind::Maintenance
+        | SignalKind::Windows
         | SignalKind::Pulse => {
             core.signals.wake_here(kind);
         }
