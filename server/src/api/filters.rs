@@ -12,7 +12,7 @@ use crate::{
     search::SearchedList,
     store::{
         calendars,
-        reads::{self, search::Sought, within::Within},
+        reads::{self, search::TimedSearch, within::Within},
     },
 };
 
@@ -23,7 +23,7 @@ pub(super) fn sought(
     within: &Within,
     list: SearchedList,
     text: Option<String>,
-) -> Result<Option<Sought>> {
+) -> Result<Option<TimedSearch>> {
     let clock = &cx.commands().clock;
     let sees_payloads = within.one().is_some_and(|namespace| cx.sees_payloads(namespace));
     let sought = |text: String| query::sought(clock, list, &text, sees_payloads);
@@ -31,7 +31,10 @@ pub(super) fn sought(
 }
 
 /// Parses a search for schedules in several namespaces, if there is one.
-pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result<Option<Sought>> {
+pub(super) fn sought_schedules(
+    cx: &Context<'_>,
+    text: Option<String>,
+) -> Result<Option<TimedSearch>> {
     let (clock, list) = (&cx.commands().clock, SearchedList::Schedules);
     let sought = |text: String| query::sought(clock, list, &text, false);
     Ok(text.map(sought).transpose()?)

@@ -22,7 +22,7 @@ use crate::{
     commands::{AcknowledgedProblem, Acknowledging, BadInput, Call},
     store::{
         alerts::acknowledgements,
-        reads::problems::{self, What},
+        reads::problems::{self, FailureCause},
     },
     vault::MASK,
 };
@@ -244,12 +244,14 @@ impl Problem {
         let id = found.key();
         let mut expected = None;
         let (kind, error, reason, last_run) = match found.what {
-            What::Failing { error, last_run } => {
+            FailureCause::Failing { error, last_run } => {
                 let error = if shown { error } else { MASK.to_owned() };
                 (ProblemKind::Failing, Some(error), None, Some(last_run))
             }
-            What::Losing { reason } => (ProblemKind::LosingFires, None, Some(reason.into()), None),
-            What::Skipping { reason, expected: due } => {
+            FailureCause::Losing { reason } => {
+                (ProblemKind::LosingFires, None, Some(reason.into()), None)
+            }
+            FailureCause::Skipping { reason, expected: due } => {
                 expected = due.map(Into::into);
                 (ProblemKind::SkippingFires, None, Some(reason.into()), None)
             }

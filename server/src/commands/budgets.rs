@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use super::{BadInput, Call, CommandError, Commands, audit::AuditEntry};
 use crate::{
     access::Editor,
     model::check,
@@ -125,7 +125,7 @@ impl Commands {
             updated_at: Set(Timestamp::from(now)),
         };
         health_budgets::put(&tx, row).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "health_budget.set",
             namespace: Some(namespace),
             subject_id: Some(id),
@@ -160,7 +160,7 @@ impl Commands {
         let before = health_budgets::lock(&tx, namespace, tag).await?;
         let before = before.ok_or_else(|| CommandError::not_found("budget of the tag", tag))?;
         health_budgets::remove(&tx, before.id).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "health_budget.remove",
             namespace: Some(namespace),
             subject_id: Some(before.id),

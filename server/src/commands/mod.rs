@@ -74,7 +74,7 @@ pub use backfills::{
     BackfillOptions, FiresPreview, OrderedBackfill, PreviewedFire, RequestedFires,
 };
 pub use budgets::{BudgetLimits, SavedBudget};
-pub use bulk::{BulkRefusal, MAX as MAX_AT_ONCE, ManyDone, Which};
+pub use bulk::{BulkItems, BulkRefusal, MAX as MAX_AT_ONCE, ManyDone};
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::CommandError;
 pub(crate) use error::QUOTA_HELP;
@@ -118,7 +118,7 @@ use uuid::Uuid;
 
 use super::vault::Vault;
 use crate::{
-    access::{Elsewhere, Guesses},
+    access::{GroupGrantLimits, Guesses},
     bulkhead::{self, Bulkhead},
     clock::Clock,
     engine::{
@@ -229,13 +229,13 @@ impl Commands {
     }
 
     /// Sets the provider through which people sign in.
-    pub fn with_provider(self, provider: Elsewhere<'_>) -> Self {
+    pub fn with_provider(self, provider: GroupGrantLimits<'_>) -> Self {
         Self { issuer: provider.issuer.map(Arc::from), groups_last: provider.lasts, ..self }
     }
 
     /// The provider whose groups grant rights here, and how long these rights last.
-    pub(crate) fn elsewhere(&self) -> Elsewhere<'_> {
-        Elsewhere { issuer: self.issuer.as_deref(), lasts: self.groups_last }
+    pub(crate) fn elsewhere(&self) -> GroupGrantLimits<'_> {
+        GroupGrantLimits { issuer: self.issuer.as_deref(), lasts: self.groups_last }
     }
 
     /// Counts guesses at passwords, for all endpoints that accept one.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, audit::Entry, stored};
+use super::{Call, CommandError, Commands, audit::AuditEntry, stored};
 use crate::{
     access::{Operator, Permit, Viewer},
     engine::{execution::handoff::unmark_recovery, kept_tasks},
@@ -207,7 +207,7 @@ impl Commands {
             return Err(no_longer_live(id, run.state));
         }
         let name = subject(&run, self.schedule_of(&tx, &run).await?.as_ref());
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "run.cancel",
             namespace: Some(run.namespace_id),
             subject_id: Some(id),
@@ -240,7 +240,7 @@ impl Commands {
     ) -> Result<Ordered, CommandError> {
         let ordered = Ordered { id: run.id };
         let after = json!({ "run": run.id, "scheduledAt": run.scheduled_at.utc() });
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             namespace: Some(run.namespace_id),
             subject_id: run.schedule_id.or(Some(run.id)),

@@ -13,7 +13,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry, secrets, workflows::At};
+use super::{
+    BadInput, Call, CommandError, Commands, audit::AuditEntry, secrets, workflows::DefinitionPlace,
+};
 use crate::{
     access::Editor,
     model::{Definition, Task, check},
@@ -84,7 +86,7 @@ impl Commands {
         right.permit().over(namespace, "namespace", &name)?;
         let old = self.edited(right, namespace, schedule_id).await?;
         let mut definition = Definition::single(task);
-        let at = At::Task("task");
+        let at = DefinitionPlace::Task("task");
         let judgement = self.judge(namespace, &definition, old.as_ref()).await?;
         judgement.pass(at, &mut definition, old.as_ref())?;
         self.check_namespace(connection, namespace, at, &definition).await?;
@@ -134,12 +136,12 @@ impl Commands {
             return Err(CommandError::conflict(problem, "give another key to call again"));
         }
         let shown = serde_json::to_value(secrets::masked(target)).unwrap_or_default();
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "target.test",
             namespace: Some(namespace),
             subject: name,
             after: Some(json!({ "target": shown })),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &true).await?;

@@ -52,7 +52,7 @@ pub use db::changes::{Changes, Cursor};
 pub use db::dialect::Dialect;
 pub use db::error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
-pub use db::faults::{Edge, Faults};
+pub use db::faults::{FaultPoint, Faults};
 pub use db::open::{MigrationState, Migrations, Options, file_of};
 pub use db::page::{Page, PageWindow};
 pub use db::primary::{DatabaseLink, DatabaseTransaction};
@@ -170,7 +170,7 @@ impl Store {
     }
 
     async fn begin_by(&self, link: &DatabaseLink) -> Result<DatabaseTransaction, StoreError> {
-        self.at(Edge::Begin).await?;
+        self.at(FaultPoint::Begin).await?;
         let options = TransactionOptions {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
             ..TransactionOptions::default()
@@ -200,9 +200,9 @@ impl Store {
         &self,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, StoreError> {
-        self.at(Edge::Begin).await?;
+        self.at(FaultPoint::Begin).await?;
         let rows = self.write.write_rows(statement).await?;
-        self.at(Edge::Committed).await?;
+        self.at(FaultPoint::Committed).await?;
         self.changes.wake();
         Ok(rows)
     }
@@ -234,12 +234,12 @@ impl Store {
         &self,
         transaction: DatabaseTransaction,
     ) -> Result<(), StoreError> {
-        self.at(Edge::Commit).await?;
+        self.at(FaultPoint::Commit).await?;
         transaction.commit().await?;
-        self.at(Edge::Committed).await
+        self.at(FaultPoint::Committed).await
     }
 
-    async fn at(&self, edge: Edge) -> Result<(), StoreError> {
+    async fn at(&self, edge: FaultPoint) -> Result<(), StoreError> {
         match &self.faults {
             None => Ok(()),
             Some(faults) => faults.at(edge).await,

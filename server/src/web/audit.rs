@@ -11,7 +11,7 @@ use futures::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Web, auth::Asking, refusal::Refusal};
+use super::{Web, auth::Requester, refusal::Refusal};
 use crate::{
     bulkhead::BulkheadPlace,
     commands::{
@@ -77,7 +77,7 @@ impl Format {
 /// begins.
 pub(super) async fn export(
     State(web): State<Web>,
-    Extension(asking): Extension<Asking>,
+    Extension(asking): Extension<Requester>,
     wanted: Result<Query<AuditExportQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Query(wanted) = wanted.map_err(|rejection| {
@@ -134,7 +134,7 @@ pub(super) async fn export(
 /// An export in progress. Only one batch of the log is in memory.
 struct Export {
     web: Web,
-    asking: Asking,
+    asking: Requester,
     namespace: Option<String>,
     filter: audit::Filter,
     /// The part of the log that the caller could read at first; it never becomes larger.
@@ -148,7 +148,7 @@ struct Export {
 impl Export {
     /// Reads a batch with the caller's current rights, so that an export does not outlive them.
     async fn read(&mut self, after: Option<Uuid>) -> Result<(), Refusal> {
-        let Asking { credential, address, .. } = &self.asking;
+        let Requester { credential, address, .. } = &self.asking;
         let who = credential.viewer(&self.web, *address).await?;
         let who = who.ok_or_else(|| Refusal::unauthenticated("sign in, or send a token"))?;
         let store = &self.web.store;

@@ -18,7 +18,8 @@ use crate::{
         schedule_policy::{CatchUp, OverlapPolicy},
     },
     commands::{
-        AutomaticEnd, BadInput, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Which,
+        AutomaticEnd, BadInput, BulkItems, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone,
+        ManyEdit,
     },
 };
 
@@ -229,7 +230,7 @@ impl ManyInput {
     }
 }
 
-impl From<ManyInput> for Which {
+impl From<ManyInput> for BulkItems {
     fn from(ManyInput { namespace, search, dry_run, expected_count }: ManyInput) -> Self {
         Self { namespace, search, expected: expected_count.map(Into::into), dry_run }
     }

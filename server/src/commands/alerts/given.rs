@@ -43,7 +43,7 @@ pub struct ChannelInput {
 }
 
 /// The state of a channel before the change.
-pub(super) enum Before {
+pub(super) enum ChannelBefore {
     /// The channel did not exist.
     Nothing,
     Opened(ChannelConfig),
@@ -57,28 +57,30 @@ pub(super) enum Before {
 pub(super) fn way(
     kind: Kind,
     input: ChannelInput,
-    before: Before,
+    before: ChannelBefore,
     executor: &Executor,
 ) -> Result<ChannelConfig, BadInput> {
     let receiver = Receiver::of(kind);
     belongs(receiver, &input)?;
     let Some(receiver) = receiver else {
         let before = match before {
-            Before::Opened(ChannelConfig::Email(to)) => Some(to),
-            Before::Opened(ChannelConfig::Request(..))
-            | Before::Nothing
-            | Before::Locked { .. } => None,
+            ChannelBefore::Opened(ChannelConfig::Email(to)) => Some(to),
+            ChannelBefore::Opened(ChannelConfig::Request(..))
+            | ChannelBefore::Nothing
+            | ChannelBefore::Locked { .. } => None,
         };
         return recipients(input.to.or(before), executor).map(ChannelConfig::Email);
     };
     let before = match before {
-        Before::Opened(ChannelConfig::Request(_, hidden)) => Some(hidden),
-        Before::Locked { signed: true } if input.signing_secret.is_none() => {
+        ChannelBefore::Opened(ChannelConfig::Request(_, hidden)) => Some(hidden),
+        ChannelBefore::Locked { signed: true } if input.signing_secret.is_none() => {
             let problem = "is encrypted with a key that this server does not have";
             let help = "give it again, or give an empty string for none";
             return Err(BadInput::new("signingSecret", "", problem, help));
         }
-        Before::Opened(ChannelConfig::Email(_)) | Before::Nothing | Before::Locked { .. } => None,
+        ChannelBefore::Opened(ChannelConfig::Email(_))
+        | ChannelBefore::Nothing
+        | ChannelBefore::Locked { .. } => None,
     };
     let hidden = hidden(receiver, input, before)?;
     let request = hidden.request(receiver);

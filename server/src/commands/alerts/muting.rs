@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::rules::SavedRule;
 use crate::{
     access::Operator,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     store::alerts::rules,
 };
@@ -55,7 +55,7 @@ impl Commands {
             ..ActiveModel::default()
         };
         rules::update(&tx, id, columns).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: if is_muted { "alert_rule.mute" } else { "alert_rule.unmute" },
             namespace: Some(row.namespace_id),
             subject_id: Some(id),

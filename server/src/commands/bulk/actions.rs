@@ -9,8 +9,8 @@ use super::BulkRequest;
 use crate::{
     access::{Editor, Operator},
     commands::{
-        AutomaticEnd, ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit, ScheduleWork,
-        Which, schedules::skip,
+        AutomaticEnd, BulkItems, ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit,
+        ScheduleWork, schedules::skip,
     },
     model::check,
     search::SearchedList,
@@ -39,7 +39,7 @@ impl Commands {
     pub async fn pause_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         reason: &str,
         end: Option<AutomaticEnd>,
         call: &Call,
@@ -55,7 +55,7 @@ impl Commands {
     pub async fn resume_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         missed: CatchUp,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
@@ -69,7 +69,7 @@ impl Commands {
     pub async fn trigger_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         by_hand: &ByHand,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
@@ -83,7 +83,7 @@ impl Commands {
     pub async fn delete_many(
         &self,
         right: &Editor,
-        which: &Which,
+        which: &BulkItems,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
@@ -97,7 +97,7 @@ impl Commands {
     pub async fn skip_next_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         count: i64,
         reason: &str,
         call: &Call,
@@ -113,7 +113,7 @@ impl Commands {
     pub async fn update_many(
         &self,
         right: &Editor,
-        which: &Which,
+        which: &BulkItems,
         change: &ManyEdit,
         reason: Option<&str>,
         call: &Call,
@@ -130,7 +130,7 @@ impl Commands {
     pub async fn cancel_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
@@ -149,7 +149,7 @@ impl Commands {
     pub async fn retry_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         let order = BulkRequest {

@@ -38,7 +38,7 @@ pub use self::refusals::BulkRefusal;
 use self::refusals::refusal;
 use super::{
     BadInput, Call, CommandError, Commands,
-    audit::Entry,
+    audit::AuditEntry,
     bulk::{actions::BulkAction, query::sought},
 };
 use crate::{
@@ -65,7 +65,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The items that a request is for.
 #[derive(Clone, Debug)]
-pub struct Which {
+pub struct BulkItems {
     /// The namespace, by name.
     pub namespace: String,
     /// The search that finds the items.
@@ -106,7 +106,7 @@ struct BulkProgress {
 /// The action, and how it is audited.
 #[derive(Clone, Copy)]
 pub(super) struct BulkRequest<'a> {
-    pub(super) which: &'a Which,
+    pub(super) which: &'a BulkItems,
     pub(super) list: SearchedList,
     pub(super) action: &'static str,
     pub(super) reason: Option<&'a str>,
@@ -300,7 +300,7 @@ impl Commands {
             // The same request was sent twice at once, and the other call has recorded as much.
             return Ok(other.told);
         }
-        let entry = Entry {
+        let entry = AuditEntry {
             action: begun.action,
             namespace: Some(begun.namespace),
             subject_id: None,
@@ -357,7 +357,7 @@ fn many(ids: &[Uuid]) -> u64 {
 }
 
 /// Refuses a request if it finds too many items, or a number that the caller did not expect.
-fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
+fn fits(which: &BulkItems, matched: u64) -> Result<(), CommandError> {
     if matched > MAX {
         let problem = format!("finds more than {MAX}");
         let help = "narrow it, and send several requests";
@@ -367,7 +367,7 @@ fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
 }
 
 /// Refuses a number of items that the caller did not expect, also for a dry run.
-fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
+fn as_expected(which: &BulkItems, matched: u64) -> Result<(), CommandError> {
     match which.expected {
         Some(expected) if u64::try_from(expected) != Ok(matched) => Err(CommandError::conflict(
             format!("the search finds {matched}, and {expected} were expected"),

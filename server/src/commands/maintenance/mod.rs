@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, audit::Entry};
+use super::{Call, CommandError, Commands, audit::AuditEntry};
 use crate::{
     access::{Operator, Permit},
     engine::planning::windows::pause_text,
@@ -81,7 +81,7 @@ impl Commands {
             ..window.columns()
         };
         maintenance::insert(&tx, row).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "maintenance.plan",
             namespace: Some(namespace_id),
             subject_id: Some(id),
@@ -132,7 +132,7 @@ impl Commands {
             let text = pause_text(&changed);
             self.store.change_pauses(&tx, id, &text, now.into(), PAUSES).await?;
         }
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "maintenance.change",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),
@@ -174,7 +174,7 @@ impl Commands {
             ..ActiveModel::default()
         };
         maintenance::update(&tx, id, columns).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "maintenance.cancel",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),

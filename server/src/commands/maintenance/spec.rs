@@ -13,7 +13,7 @@ use crate::{
     commands::{BadInput, CommandError, bulk::query::sought},
     model::check,
     search::SearchedList,
-    store::reads::search::Sought,
+    store::reads::search::TimedSearch,
 };
 
 /// Maximum number of characters of a title, and of a ticket.
@@ -142,7 +142,7 @@ impl PlannedWindow {
     }
 
     /// The parsed search; `None` for all schedules.
-    pub fn sought(&self, clock: &Clock) -> Result<Option<Sought>, CommandError> {
+    pub fn sought(&self, clock: &Clock) -> Result<Option<TimedSearch>, CommandError> {
         let sought = |text: &String| sought(clock, SearchedList::Schedules, text, false);
         self.search.as_ref().map(sought).transpose()
     }

@@ -13,11 +13,11 @@ use super::{
 use crate::{
     commands::{
         BadInput, CommandError, Commands, NewSchedule, ScheduleWork, UnsetSecret,
-        audit::Entry,
+        audit::AuditEntry,
         calendars::spec_of,
         schedules::update::{ChangeNote, StoredSchedule},
         secrets::{self, watchdog::unmasked},
-        workflows::{At, Judgement},
+        workflows::{DefinitionPlace, Judgement},
     },
     model::Definition,
     store::{
@@ -79,7 +79,7 @@ impl Commands {
         site: &DeploymentContext<'_>,
         field: &str,
         name: &str,
-        at: At<'_>,
+        at: DefinitionPlace<'_>,
         mut definition: Definition,
     ) -> Result<ObjectChange, CommandError> {
         let inside = |error| inside(error, field);
@@ -199,13 +199,13 @@ impl Commands {
             ),
             None if site.adopt => {
                 modules::adopt(site.tx, self.store.dialect(), kind, id, site.module).await?;
-                let entry = Entry {
+                let entry = AuditEntry {
                     action: "module.adopt",
                     namespace: Some(site.namespace),
                     subject_id: Some(id),
                     subject: name,
                     after: Some(serde_json::json!({ "module": site.module })),
-                    ..Entry::default()
+                    ..AuditEntry::default()
                 };
                 self.audit(site.tx, site.who, entry).await?;
                 return Ok(true);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    difference::Pictured,
+    difference::MaskedDefinition,
     file::{CalendarEntry, ChannelEntry, File, RuleEntry, ScheduleEntry, TaskEntry, WorkflowEntry},
 };
 use crate::{
@@ -141,29 +141,29 @@ pub(super) fn own_task(definition: &Definition) -> Option<TaskEntry> {
     (plain == *definition).then(|| TaskEntry::of(task))
 }
 
-pub(super) fn group(max_runs: i64) -> Pictured {
-    Pictured::open(json!({ "limit": max_runs }))
+pub(super) fn group(max_runs: i64) -> MaskedDefinition {
+    MaskedDefinition::open(json!({ "limit": max_runs }))
 }
 
-pub(super) fn calendar(spec: CalendarSpec) -> Pictured {
-    Pictured::open(json_of(&CalendarEntry::of(spec)))
+pub(super) fn calendar(spec: CalendarSpec) -> MaskedDefinition {
+    MaskedDefinition::open(json_of(&CalendarEntry::of(spec)))
 }
 
-pub(super) fn workflow(definition: &Definition) -> Pictured {
+pub(super) fn workflow(definition: &Definition) -> MaskedDefinition {
     let entry = WorkflowEntry::of(definition);
-    Pictured { real: json_of(&entry), shown: json_of(&entry.masked()) }
+    MaskedDefinition { real: json_of(&entry), shown: json_of(&entry.masked()) }
 }
 
-pub(super) fn schedule(entry: ScheduleEntry) -> Pictured {
-    Pictured { real: json_of(&entry), shown: json_of(&entry.masked()) }
+pub(super) fn schedule(entry: ScheduleEntry) -> MaskedDefinition {
+    MaskedDefinition { real: json_of(&entry), shown: json_of(&entry.masked()) }
 }
 
-pub(super) fn channel(entry: &ChannelEntry) -> Pictured {
-    Pictured { real: json_of(entry), shown: json_of(&entry.clone().masked()) }
+pub(super) fn channel(entry: &ChannelEntry) -> MaskedDefinition {
+    MaskedDefinition { real: json_of(entry), shown: json_of(&entry.clone().masked()) }
 }
 
-pub(super) fn rule(entry: RuleEntry) -> Pictured {
-    Pictured::open(json_of(&entry.usual()))
+pub(super) fn rule(entry: RuleEntry) -> MaskedDefinition {
+    MaskedDefinition::open(json_of(&entry.usual()))
 }
 
 /// An entry of a file as JSON; serialization always succeeds.

@@ -17,10 +17,10 @@ use crate::{
     commands::{
         BadInput, Call, CommandError, Commands, ScheduleWork,
         alerts::Aftermath,
-        audit::Entry,
+        audit::AuditEntry,
         schedules::foreseen::ForeseenTiming,
         secrets,
-        workflows::{At, Judgement},
+        workflows::{DefinitionPlace, Judgement},
     },
     engine::planning::prepared::{self, PreparedTimetable},
     model::{Definition, calendars as compiled, check, naming},
@@ -179,12 +179,12 @@ impl Commands {
         if changed.is_empty() {
             return Ok(());
         }
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "module.deploy",
             namespace: Some(namespace),
             subject: &deployment.module,
             after: Some(serde_json::Value::Array(changed)),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         Ok(self.audit(tx, who, entry).await?)
     }
@@ -215,7 +215,7 @@ impl Commands {
         }
         for (name, entry) in file.workflows {
             let field = format!("workflows.{name}");
-            let (at, definition) = (At::Workflow(""), entry.definition());
+            let (at, definition) = (DefinitionPlace::Workflow(""), entry.definition());
             changes.push(self.declare_workflow(site, &field, &name, at, definition).await?);
         }
         self.hold_calendars(site.tx, site.namespace, site.timings.values()).await?;
@@ -228,7 +228,7 @@ impl Commands {
                         let problem = "is the name of a workflow in this file, too";
                         return Err(BadInput::new(field, name, problem, help).into());
                     }
-                    let (at, definition) = (At::Task("task"), task.definition());
+                    let (at, definition) = (DefinitionPlace::Task("task"), task.definition());
                     let own = self.declare_workflow(site, &field, &name, at, definition).await?;
                     (Some(own), ScheduleWork::Workflow(name.clone()))
                 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{
     alerts,
     declared::{self, Declared, own_task},
-    difference::{Pictured, between},
+    difference::{MaskedDefinition, between},
     file::{ChannelEntry, ScheduleEntry},
     plan::FieldChange,
 };
@@ -217,8 +217,8 @@ impl Commands {
 }
 
 /// Includes the context only if the caller may see payloads.
-fn pictured(shown: Value, is_open: bool) -> Pictured {
-    let mut pictured = Pictured::open(shown);
+fn pictured(shown: Value, is_open: bool) -> MaskedDefinition {
+    let mut pictured = MaskedDefinition::open(shown);
     if !is_open && let Some(context) = pictured.shown.get_mut("context") {
         *context = MASK.into();
     }
@@ -229,11 +229,12 @@ fn compared(
     kind: &'static str,
     name: &str,
     declared: &Value,
-    now: Option<(Pictured, DateTime<Utc>)>,
+    now: Option<(MaskedDefinition, DateTime<Utc>)>,
 ) -> Option<Drifted> {
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
     // The stored declaration contains no secrets, so masked values are compared.
-    let fields = between(&Pictured::open(declared.clone()), &Pictured::open(now.shown));
+    let fields =
+        between(&MaskedDefinition::open(declared.clone()), &MaskedDefinition::open(now.shown));
     let (name, side, at) = (name.to_owned(), DriftOwner::Module, Some(at));
     (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
 }

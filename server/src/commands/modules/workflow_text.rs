@@ -10,7 +10,8 @@ use super::file::{Misread, WorkflowText};
 use crate::{
     access::{Editor, Permit},
     commands::{
-        BadInput, CommandError, Commands, NewWorkflow, secrets::KEPT_REDIRECTS, workflows::At,
+        BadInput, CommandError, Commands, NewWorkflow, secrets::KEPT_REDIRECTS,
+        workflows::DefinitionPlace,
     },
     model::{Definition, check, naming},
     store::workflows,
@@ -92,7 +93,7 @@ impl Commands {
         problems.extend(self.problems_of(&mut checked, old, MAX_PROBLEMS - problems.len()));
         if problems.is_empty() {
             let namespace = edited.as_ref().map_or(named, |edited| edited.row.namespace_id);
-            let at = At::Workflow("");
+            let at = DefinitionPlace::Workflow("");
             match self.check_namespace(read, namespace, at, &checked).await {
                 Ok(()) => {}
                 Err(CommandError::BadInput(bad)) => problems.push(bad),

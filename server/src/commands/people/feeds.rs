@@ -7,7 +7,9 @@ use uuid::Uuid;
 
 use crate::{
     access::{Viewer, ViewerKind, check_name, tokens::random},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry, bulk::query::sought, feeds},
+    commands::{
+        BadInput, Call, CommandError, Commands, audit::AuditEntry, bulk::query::sought, feeds,
+    },
     model::check,
     random::new_id,
     search::SearchedList,
@@ -110,7 +112,7 @@ impl Commands {
         };
         let insert = ActiveModel::from(row.clone()).reset_all();
         rows::insert(&tx, insert).await.map_err(|error| name_taken(error, &new.name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "feed.create",
             namespace: Some(namespace),
             subject_id: Some(row.id),
@@ -145,7 +147,7 @@ impl Commands {
             return Err(missing());
         }
         rows::delete(&tx, id).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "feed.revoke",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),

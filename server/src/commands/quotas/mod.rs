@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 pub(super) use self::counter::QuotaCounter;
 use self::counter::{Admitted, QuotaCount};
-use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use super::{BadInput, Call, CommandError, Commands, audit::AuditEntry};
 use crate::{
     access::Owner,
     model::{OwnQuotas, Quotas, check},
@@ -175,7 +175,7 @@ impl Commands {
         let row = row.ok_or_else(|| CommandError::not_found("namespace", namespace))?;
         let set = (own != OwnQuotas::default()).then(|| json!(own));
         namespaces::set_quotas(&tx, row.id, set.clone()).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "namespace.quotas",
             namespace: Some(row.id),
             subject_id: Some(row.id),

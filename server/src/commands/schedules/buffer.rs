@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{
     access::Operator,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     store::{DatabaseTransaction, buffers, schedules},
 };
 
@@ -50,13 +50,13 @@ impl Commands {
         let now = self.clock.now().into();
         let purged = self.store.purge_waiting(&tx, schedule, fires, &who.name, now).await?;
         if !purged.is_empty() {
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "buffer.purge",
                 namespace: Some(row.namespace_id),
                 subject_id: Some(schedule),
                 subject: &row.name,
                 before: Some(json!({ "fires": purged })),
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, who, entry).await?;
             self.touch(&tx, &row).await?;
@@ -90,14 +90,14 @@ impl Commands {
         if after != before {
             let places: Vec<(Uuid, i64)> = after.iter().copied().zip(1..).collect();
             self.store.place_waiting(&tx, schedule, &places).await?;
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "buffer.reorder",
                 namespace: Some(row.namespace_id),
                 subject_id: Some(schedule),
                 subject: &row.name,
                 before: Some(json!({ "fires": before })),
                 after: Some(json!({ "fires": after })),
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, who, entry).await?;
             self.touch(&tx, &row).await?;

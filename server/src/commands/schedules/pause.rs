@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{Saved, cursor, rows::changed_at};
 use crate::{
     access::{Operator, Viewer},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     engine::planning::{
         accounting::{self, PauseProgress},
         prepared::PreparedTimetable,
@@ -199,7 +199,7 @@ impl Commands {
         reason: Option<&str>,
         after: Value,
     ) -> Result<(), CommandError> {
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

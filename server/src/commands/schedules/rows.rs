@@ -9,7 +9,7 @@ use crate::{
     access::Viewer,
     commands::{
         CommandError, Commands,
-        audit::Entry,
+        audit::AuditEntry,
         error::schedule_name_taken,
         workflows::{Resolved, reference},
     },
@@ -45,7 +45,7 @@ impl Commands {
         self.stop_backfills_of(tx, who, row.id).await?;
         let current = self.current_workflow(tx, row).await?;
         let before = self.spec_of(tx, row).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "schedule.delete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

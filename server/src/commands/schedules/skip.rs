@@ -83,7 +83,7 @@ impl Commands {
             fires: 0,
         };
         self.store.advance_cursors(&tx, &[advance]).await?;
-        let entry = audit::Entry {
+        let entry = audit::AuditEntry {
             action: "schedule.skip_next",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),

@@ -20,7 +20,7 @@ use crate::{
     access::Editor,
     commands::{
         BadInput, Call, CommandError, Commands, Saved,
-        audit::Entry,
+        audit::AuditEntry,
         workflows::{Resolved, changed_meanwhile},
     },
     engine::planning::{closing, windows::pause_text},
@@ -90,7 +90,7 @@ impl Commands {
         let (version, keys) = (row.version + 1, keys.as_ref());
         let kept = self.version_row(who, row.id, version, &spec, keys, &workflow, RESTORED);
         schedules::insert_version(&tx, kept).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "schedule.undelete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

@@ -18,7 +18,7 @@ use crate::{
     access::Viewer,
     commands::{
         BadInput, CommandError, Commands, Saved, ScheduleWork, UnsetSecret,
-        audit::Entry,
+        audit::AuditEntry,
         versions,
         workflows::{Judgement, Resolved},
     },
@@ -165,7 +165,7 @@ impl Commands {
         let calendars = revision.calendars.as_ref();
         let kept = self.version_row(who, row.id, version, spec, calendars, &works.after, &told);
         schedules::insert_version(tx, kept).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "schedule.update",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

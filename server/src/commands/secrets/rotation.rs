@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::vault::{refused, sealed};
 use crate::{
     access::Owner,
-    commands::{CommandError, Commands, audit::Entry},
+    commands::{CommandError, Commands, audit::AuditEntry},
     engine::alerting::alerts::ChannelConfig,
     store::{DatabaseTransaction, StoreError, alerts, secrets},
     vault::{Sealed, SecretScope, Vault, VaultError},
@@ -145,10 +145,10 @@ impl Commands {
             }
         }
         if turn.done > 0 {
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "secret.rotate",
                 after: Some(json!({ (Row::WHAT): turn.done, "key": current })),
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, right.who(), entry).await?;
         }

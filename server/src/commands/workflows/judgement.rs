@@ -10,7 +10,7 @@ use entity::schedule;
 use uuid::Uuid;
 
 use super::{
-    At, ScheduleWork, bad_definition,
+    DefinitionPlace, ScheduleWork, bad_definition,
     checks::{in_task, refusals, retain},
 };
 use crate::{
@@ -45,7 +45,7 @@ pub(super) enum DefinitionRefusal {
 
 impl DefinitionRefusal {
     /// The error for a definition in this place of the input.
-    pub(super) fn at(self, at: At<'_>) -> BadInput {
+    pub(super) fn at(self, at: DefinitionPlace<'_>) -> BadInput {
         match self {
             Self::Task(index, bad) => in_task(bad, &at.task(index)),
             Self::Text(bad) => BadInput { field: at.field().to_owned(), ..bad },
@@ -70,7 +70,7 @@ impl Judgement {
     /// changed meanwhile.
     pub(in crate::commands) fn pass(
         &self,
-        at: At<'_>,
+        at: DefinitionPlace<'_>,
         definition: &mut Definition,
         old: Option<&Definition>,
     ) -> Result<&UsedSecrets, CommandError> {
@@ -267,10 +267,10 @@ mod tests {
     fn only_what_was_judged_passes() {
         let mut judged = definition("https://a.test");
         let passed = judgement(&judged, None);
-        assert!(passed.pass(At::Task("task"), &mut judged, None).is_ok());
+        assert!(passed.pass(DefinitionPlace::Task("task"), &mut judged, None).is_ok());
         let mut other = definition("https://b.test");
         for judgement in [passed, Judgement::default()] {
-            let refused = judgement.pass(At::Task("task"), &mut other, None).err();
+            let refused = judgement.pass(DefinitionPlace::Task("task"), &mut other, None).err();
             assert!(matches!(refused, Some(CommandError::Conflict { .. })), "{refused:?}");
         }
     }
@@ -281,9 +281,9 @@ mod tests {
         let bad = BadInput::new("task.target.http.url", "", "is bad", "write another");
         let refused = judgement(&judged, Some(DefinitionRefusal::Task(0, bad)));
         let cases = [
-            (At::Task("task"), "task.target.http.url"),
-            (At::Workflow(""), "tasks[0].target.http.url"),
-            (At::Workflow("workflows.a"), "workflows.a.tasks[0].target.http.url"),
+            (DefinitionPlace::Task("task"), "task.target.http.url"),
+            (DefinitionPlace::Workflow(""), "tasks[0].target.http.url"),
+            (DefinitionPlace::Workflow("workflows.a"), "workflows.a.tasks[0].target.http.url"),
         ];
         for (at, field) in cases {
             let error = refused.pass(at, &mut judged, None).err();
@@ -292,7 +292,7 @@ mod tests {
         }
         let bad = BadInput::new("tasks", "", "is bad", "write another");
         let refused = judgement(&judged, Some(DefinitionRefusal::Text(bad)));
-        let error = refused.pass(At::Workflow("workflows.a"), &mut judged, None).err();
+        let error = refused.pass(DefinitionPlace::Workflow("workflows.a"), &mut judged, None).err();
         let Some(CommandError::BadInput(bad)) = error else { panic!("{error:?}") };
         assert_eq!(bad.field, "workflows.a");
     }

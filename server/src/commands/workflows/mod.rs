@@ -102,8 +102,8 @@ impl Commands {
         let existing = workflows::by_name(tx, namespace, schedule).await?;
         let mut definition = Definition::single(*task);
         let Some(existing) = existing else {
-            let secrets = judgement.pass(At::Task("task"), &mut definition, None)?;
-            self.check_namespace(tx, namespace, At::Task("task"), &definition).await?;
+            let secrets = judgement.pass(DefinitionPlace::Task("task"), &mut definition, None)?;
+            self.check_namespace(tx, namespace, DefinitionPlace::Task("task"), &definition).await?;
             let added = self.add_workflow(tx, who, namespace, schedule, &definition, secrets, None);
             return added.await;
         };
@@ -121,8 +121,9 @@ impl Commands {
         // another schedule of this name left behind.
         let own = current.is_some_and(|row| row.workflow_id == existing.id);
         let old = self.definition_of(tx, &existing).await?;
-        let secrets = judgement.pass(At::Task("task"), &mut definition, own.then_some(&old))?;
-        self.check_namespace(tx, namespace, At::Task("task"), &definition).await?;
+        let secrets =
+            judgement.pass(DefinitionPlace::Task("task"), &mut definition, own.then_some(&old))?;
+        self.check_namespace(tx, namespace, DefinitionPlace::Task("task"), &definition).await?;
         self.revise_workflow(tx, who, &existing, &old, &definition, secrets).await
     }
 
@@ -224,7 +225,7 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let old = self.definition_of(tx, row).await?;
         workflows::delete(tx, row.id, self.clock.now().into()).await?;
-        let entry = super::audit::Entry {
+        let entry = super::audit::AuditEntry {
             action: "workflow.delete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -300,7 +301,7 @@ impl Commands {
         before: Option<&Definition>,
         after: &Definition,
     ) -> Result<audit_event::ActiveModel, CommandError> {
-        let entry = super::audit::Entry {
+        let entry = super::audit::AuditEntry {
             action,
             namespace: Some(namespace),
             subject_id: Some(id),
@@ -329,14 +330,14 @@ fn json_of(definition: &Definition) -> Result<Value, CommandError> {
 
 /// The position of a definition in an input.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum At<'a> {
+pub(super) enum DefinitionPlace<'a> {
     /// A schedule's own task, in the field with this name.
     Task(&'a str),
     /// A workflow, in the field with this name, or in the input itself.
     Workflow(&'a str),
 }
 
-impl<'a> At<'a> {
+impl<'a> DefinitionPlace<'a> {
     fn field(self) -> &'a str {
         match self {
             Self::Workflow("") => "tasks",
@@ -353,16 +354,16 @@ impl<'a> At<'a> {
     }
 }
 
-fn bad_definition(at: At<'_>, problem: DefinitionProblem) -> BadInput {
+fn bad_definition(at: DefinitionPlace<'_>, problem: DefinitionProblem) -> BadInput {
     let place = naming::in_api(&problem.field);
     let bad = BadInput::new(&place, problem.value, problem.problem, problem.help);
     match at {
-        At::Task(field) => {
+        DefinitionPlace::Task(field) => {
             let place = place.strip_prefix("tasks[0].").unwrap_or(&place).to_owned();
             BadInput { field: place, ..bad }.inside(field)
         }
-        At::Workflow("") => bad,
-        At::Workflow(field) => bad.inside(field),
+        DefinitionPlace::Workflow("") => bad,
+        DefinitionPlace::Workflow(field) => bad.inside(field),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::store::{
 
 /// An update of an open alert.
 #[derive(Clone, Debug)]
-pub struct Going {
+pub struct AlertUpdate {
     /// The key of the alert.
     pub id: Uuid,
     /// When the problem last occurred.
@@ -36,7 +36,7 @@ pub struct Going {
 
 /// An alert that is over.
 #[derive(Clone, Copy, Debug)]
-pub struct Over {
+pub struct EndedAlert {
     /// The key of the alert.
     pub id: Uuid,
     /// When the alert ended.
@@ -159,7 +159,7 @@ pub async fn open_all(store: &Store, kinds: &[Kind]) -> Result<Vec<Model>, Store
 pub async fn go_on(
     store: &Store,
     tx: &DatabaseTransaction,
-    going: &[Going],
+    going: &[AlertUpdate],
 ) -> Result<(), StoreError> {
     let sql = format!(
         "UPDATE alert SET last_at = v.last_at, count = v.count, run_id = v.run_id, \
@@ -182,7 +182,11 @@ pub async fn go_on(
 /// Ends alerts. An alert that did not outlast its grace period is withdrawn: only followers see it
 /// from then on, and its event may be recorded again. If the beginning of an alert was to be
 /// reported again after an acknowledgement, only its end is reported.
-pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
+pub async fn end(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    over: &[EndedAlert],
+) -> Result<(), StoreError> {
     for over in over.chunks(CHUNK) {
         let ended = || {
             BulkValues::default()

@@ -6,7 +6,7 @@ use entity::Timestamp;
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::standing::Mended;
+use super::standing::AlertRecovery;
 use crate::store::{
     Store, StoreError,
     db::bulk::{BulkValues, MAX_ROWS},
@@ -86,7 +86,7 @@ pub async fn skipping(
 pub async fn resumed(
     store: &Store,
     alerts: &[(Uuid, Uuid, Timestamp)],
-) -> Result<Vec<Mended>, StoreError> {
+) -> Result<Vec<AlertRecovery>, StoreError> {
     let sql = format!(
         "SELECT v.id, ({}) AS mended_at, EXISTS (SELECT 1 FROM schedule \
              WHERE schedule.id = v.schedule_id AND schedule.deleted_at IS NULL) AS lives \
@@ -100,7 +100,7 @@ pub async fn resumed(
             .uuid("schedule_id", alerts.iter().map(|alert| alert.1))
             .int("last_at", alerts.iter().map(|alert| alert.2.0))
             .statement(store.dialect(), &sql, vec![]);
-        resumed.extend(Mended::find_by_statement(statement).all(store.read()).await?);
+        resumed.extend(AlertRecovery::find_by_statement(statement).all(store.read()).await?);
     }
     Ok(resumed)
 }

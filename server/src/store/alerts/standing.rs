@@ -12,7 +12,7 @@ use crate::store::{
         bulk::{BulkValues, MAX_ROWS},
         rows::KeyRow,
     },
-    reads::{schedules, search::Sought, within::Within},
+    reads::{schedules, search::TimedSearch, within::Within},
     workers::queues,
 };
 
@@ -38,7 +38,7 @@ pub struct StalledSchedule {
 
 /// Whether a schedule whose runs failed, or that skipped fires, has recovered.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
-pub struct Mended {
+pub struct AlertRecovery {
     /// The key of the alert.
     pub id: Uuid,
     /// When a later run of the schedule succeeded, or a later fire started.
@@ -81,7 +81,7 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
 pub async fn mended(
     store: &Store,
     alerts: &[(Uuid, Uuid, Uuid)],
-) -> Result<Vec<Mended>, StoreError> {
+) -> Result<Vec<AlertRecovery>, StoreError> {
     if alerts.is_empty() {
         return Ok(vec![]);
     }
@@ -99,7 +99,7 @@ pub async fn mended(
              FROM v",
             vec![],
         );
-    Ok(Mended::find_by_statement(statement).all(store.read()).await?)
+    Ok(AlertRecovery::find_by_statement(statement).all(store.read()).await?)
 }
 
 /// Work of these namespaces that has waited since `before` or longer: unclaimed schedules,
@@ -296,7 +296,7 @@ pub async fn sought(
     store: &Store,
     namespace: Uuid,
     ids: &[Uuid],
-    search: Option<Sought>,
+    search: Option<TimedSearch>,
 ) -> Result<Vec<(Uuid, String)>, StoreError> {
     let filter = schedules::Filter { search, ..schedules::Filter::default() };
     let query = schedules::matching(store, &Within::One(namespace), &filter)

@@ -26,7 +26,7 @@ pub(in crate::store) struct InsertOptions<'a> {
 }
 
 /// New objects, with the first definition and the audit log entry of each.
-pub(in crate::store) struct Things<A, B, C> {
+pub(in crate::store) struct NewObjects<A, B, C> {
     pub(in crate::store) rows: (Vec<A>, Vec<B>, Vec<C>),
     /// The columns of definitions and of audit entries that contain the key of the object.
     pub(in crate::store) keys: (&'static str, &'static str),
@@ -35,7 +35,7 @@ pub(in crate::store) struct Things<A, B, C> {
     pub(in crate::store) told: Option<&'static str>,
 }
 
-impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
+impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> NewObjects<A, B, C> {
     /// The statements that add the objects. If an object is not added, its definition and its audit
     /// entry are left out, too. All rows of a table set the same columns as its first row.
     /// The statements return the columns in the RETURNING clause of the tail.

@@ -21,7 +21,7 @@ use uuid::Uuid;
 pub use super::schedule_versions::{insert_version, version, versions, versions_of};
 use super::{
     expected::Expected,
-    many::{self, InsertOptions, Things},
+    many::{self, InsertOptions, NewObjects},
 };
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
@@ -186,8 +186,8 @@ fn manner<'a>(stamp: &'a str, tail: &'a str) -> InsertOptions<'a> {
 
 fn things(
     rows: NewScheduleRows,
-) -> Things<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
-    Things { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
+) -> NewObjects<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
+    NewObjects { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
 }
 
 /// Writes the set columns of `row` if the schedule is not deleted and still has `version`.

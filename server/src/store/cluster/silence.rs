@@ -14,7 +14,7 @@ use crate::store::{
 /// A doubt whether a node is still alive.
 /// It is only for nodes whose heartbeats do not go into their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Doubt {
+pub struct NodeDoubt {
     /// The key of the node's life.
     pub node: Uuid,
     /// How long the node has already been silent. This part of its time to answer has passed.
@@ -46,7 +46,7 @@ impl Store {
     /// All nodes lock the rows in the same order, to prevent deadlocks.
     pub async fn doubt_if_silent(
         &self,
-        doubts: &[Doubt],
+        doubts: &[NodeDoubt],
         silence: Duration,
     ) -> Result<u64, StoreError> {
         if doubts.is_empty() {
@@ -60,7 +60,7 @@ impl Store {
         );
         let tx = self.begin_heartbeat().await?;
         let mut doubted = 0;
-        for Doubt { node, heard } in doubts {
+        for NodeDoubt { node, heard } in doubts {
             let values = [(*node).into(), ms(silence).into(), ms(*heard).into()];
             let done = tx.execute_raw(self.dialect().statement(sql.clone(), values)).await?;
             doubted += done.rows_affected();

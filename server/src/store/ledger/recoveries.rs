@@ -18,7 +18,7 @@ use crate::store::{
 
 /// A running attempt that its node will not finish.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Stray {
+pub struct OrphanedAttempt {
     /// The key of the run.
     pub id: Uuid,
     /// The fire that started the run.
@@ -75,7 +75,7 @@ pub struct OverdueAttempt {
 
 /// Which kinds of work need recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Astray {
+pub struct WorkToRecover {
     /// Whether there are nodes whose heartbeat has expired, or runs whose node is gone.
     pub orphans: bool,
     /// Whether there are attempts past their hard deadline.
@@ -96,7 +96,7 @@ const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_
     (run.trigger = 'schedule' AND (s.id IS NULL OR s.deleted_at IS NOT NULL)) AS deleted, \
     (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
 
-impl Astray {
+impl WorkToRecover {
     /// All kinds of work. Used if the check for work to recover failed.
     pub const ANY: Self = Self { orphans: true, overruns: true, intents: true };
 }
@@ -109,7 +109,7 @@ impl Store {
         own: Uuid,
         expiry: Duration,
         before: Timestamp,
-    ) -> Result<Astray, StoreError> {
+    ) -> Result<WorkToRecover, StoreError> {
         #[derive(FromQueryResult)]
         struct StrayCounts {
             orphans: i64,
@@ -139,7 +139,7 @@ impl Store {
         let values = [expiry.into(), own.into(), before.0.into()];
         let row = StrayCounts::find_by_statement(self.dialect().statement(sql, values));
         let row = row.one(self.rounds()).await?;
-        Ok(row.map_or_else(Astray::default, |row| Astray {
+        Ok(row.map_or_else(WorkToRecover::default, |row| WorkToRecover {
             orphans: row.orphans > 0,
             overruns: row.overruns > 0,
             intents: row.intents > 0,
@@ -209,7 +209,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         limit: u64,
-    ) -> Result<Vec<Stray>, StoreError> {
+    ) -> Result<Vec<OrphanedAttempt>, StoreError> {
         let sql = format!(
             "SELECT {STRAY_COLUMNS} FROM run \
              LEFT JOIN schedule s ON s.id = run.schedule_id \
@@ -219,7 +219,7 @@ impl Store {
             self.dialect().skip_locked("run")
         );
         let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
-        Ok(Stray::find_by_statement(statement).all(tx).await?)
+        Ok(OrphanedAttempt::find_by_statement(statement).all(tx).await?)
     }
 
     /// Running attempts past their hard deadline by the database's clock,
@@ -247,7 +247,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         holds: &[RunLease],
-    ) -> Result<Vec<Stray>, StoreError> {
+    ) -> Result<Vec<OrphanedAttempt>, StoreError> {
         if holds.is_empty() {
             return Ok(Vec::new());
         }
@@ -259,7 +259,7 @@ impl Store {
             self.dialect().skip_locked("run")
         );
         let statement = of_holds(holds.iter().copied()).statement(self.dialect(), &sql, vec![]);
-        Ok(Stray::find_by_statement(statement).all(tx).await?)
+        Ok(OrphanedAttempt::find_by_statement(statement).all(tx).await?)
     }
 
     /// Marks runs that this transaction has settled as taken over by recovery, also in their

@@ -6,7 +6,7 @@ use entity::fire::Verdict;
 use sea_orm::{ActiveEnum, FromQueryResult};
 
 use super::{
-    problems::{ProblemGroup, What},
+    problems::{FailureCause, ProblemGroup},
     skipped::{has_resumed_since, resuming},
 };
 use crate::store::{Store, StoreError, db::bulk::BulkValues};
@@ -40,9 +40,13 @@ async fn over_by(
     let (mut runs, mut fires, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for (place, problem) in numbered() {
         match &problem.what {
-            What::Failing { last_run, .. } => runs.push((place, problem.schedule_id, *last_run)),
-            What::Losing { .. } => fires.push((place, problem.schedule_id, problem.last.0)),
-            What::Skipping { .. } => skipped.push((place, problem.schedule_id, problem.last.0)),
+            FailureCause::Failing { last_run, .. } => {
+                runs.push((place, problem.schedule_id, *last_run))
+            }
+            FailureCause::Losing { .. } => fires.push((place, problem.schedule_id, problem.last.0)),
+            FailureCause::Skipping { .. } => {
+                skipped.push((place, problem.schedule_id, problem.last.0))
+            }
         }
     }
     let mut found = HashSet::new();

@@ -18,7 +18,7 @@ use carillon::{
     },
     engine::Signals,
     model::Task,
-    store::{Edge, Faults, StoreError, workers::jobs::JobClaim},
+    store::{FaultPoint, Faults, StoreError, workers::jobs::JobClaim},
     target::{Executor, Policy, Target, WorkerTarget},
 };
 use entity::{
@@ -230,7 +230,7 @@ async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: Tes
     let (is_away, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let (away, count) = (is_away.clone(), refused.clone());
     let edge = move |edge| {
-        if edge != Edge::Begin || !away.load(Ordering::SeqCst) {
+        if edge != FaultPoint::Begin || !away.load(Ordering::SeqCst) {
             return ready(Ok(())).boxed();
         }
         count.fetch_add(1, Ordering::SeqCst);

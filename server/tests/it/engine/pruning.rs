@@ -12,7 +12,7 @@ use carillon::{
     store::{
         DatabaseTransaction,
         live::Since,
-        queue::{Taker, Without},
+        queue::{FullHolders, RunTaker},
     },
 };
 use chrono::TimeDelta;
@@ -186,7 +186,7 @@ async fn live_rows_are_searched_from_their_oldest_day_to_the_next() {
     store.refresh_live_days(now).await.unwrap();
     texts.lock().unwrap().clear();
     let tx = store.begin().await.unwrap();
-    let taker = Taker { node: Uuid::nil(), tags: &[], without: &Without::default() };
+    let taker = RunTaker { node: Uuid::nil(), tags: &[], without: &FullHolders::default() };
     store.lock_waiting_runs(&tx, taker, now, 1).await.unwrap();
     store.backlog(&[], now).await.unwrap();
     store.live_by_schedule(&tx, &[old], now, Since::Margin).await.unwrap();

@@ -14,7 +14,7 @@ use carillon::{
     engine::{Engine, StepwiseService, maintenance::health},
     model::{Quotas, Task},
     store::{
-        Edge, Faults, StoreError,
+        FaultPoint, Faults, StoreError,
         history::{History, WrittenLog},
         reads::{health::HealthScope, within::Within},
     },
@@ -282,7 +282,7 @@ async fn output_whose_commit_had_no_answer_counts_once(database: TestDatabase) {
     let edge = move |edge| {
         let (there, over) = (there.clone(), over.clone());
         let answered = async move {
-            if edge != Edge::Committed || over.load(Ordering::SeqCst) {
+            if edge != FaultPoint::Committed || over.load(Ordering::SeqCst) {
                 return Ok(());
             }
             if there.history_of(namespace, 45, day).await.unwrap().log_bytes == 0 {

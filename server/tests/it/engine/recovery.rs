@@ -13,7 +13,7 @@ use std::{
 use carillon::{
     engine::{Stepwise, StepwiseService},
     store::{
-        Edge, Faults, Store, StoreError,
+        FaultPoint, Faults, Store, StoreError,
         holds::{RunLease, Settlement},
         leases::LeaseState,
         nodes::{Beat, BeatOutcome},
@@ -153,7 +153,7 @@ fn mortal(store: &Store) -> (Store, Arc<AtomicBool>, Arc<Notify>) {
     let (is_armed, died) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
     let (armed, dies) = (is_armed.clone(), died.clone());
     let edge = move |edge| {
-        if edge == Edge::Committed && armed.load(Ordering::SeqCst) {
+        if edge == FaultPoint::Committed && armed.load(Ordering::SeqCst) {
             dies.notify_one();
             return pending().boxed();
         }
@@ -353,7 +353,7 @@ async fn services_that_may_be_away(
     let is_away = Arc::new(AtomicBool::new(false));
     let away = is_away.clone();
     let edge = move |edge| {
-        let fails = edge == Edge::Begin && away.load(Ordering::SeqCst);
+        let fails = edge == FaultPoint::Begin && away.load(Ordering::SeqCst);
         let lost = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
         ready(if fails { Err(lost) } else { Ok(()) }).boxed()
     };

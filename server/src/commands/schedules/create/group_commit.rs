@@ -20,7 +20,7 @@ use entity::schedule::Model;
 use uuid::Uuid;
 
 use super::{
-    Back,
+    ReturnedRows,
     compose::{Composed, ScheduleParts, rows_of},
     usage_of,
 };
@@ -257,7 +257,7 @@ impl Commands {
         all.retain(|one| {
             one.own_work().is_none_or(|(at, name)| !taken.contains(&(at, name.to_owned())))
         });
-        let made = self.write(&tx, all, Back::Rows).await;
+        let made = self.write(&tx, all, ReturnedRows::Rows).await;
         let made = made.map_err(|refused| *refused.error)?;
         store.commit(tx).await?;
         Ok(made)

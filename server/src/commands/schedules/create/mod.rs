@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use entity::schedule::Model;
 use uuid::Uuid;
 
-pub(in crate::commands) use self::compose::Begin;
+pub(in crate::commands) use self::compose::NewIdentity;
 use self::compose::{Composed, OwnWork, ScheduleParts, rows_of};
 use crate::{
     access::Viewer,
@@ -57,7 +57,7 @@ pub(in crate::commands) struct ResolvedNames {
 
 /// What to return about the written schedules.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::commands) enum Back {
+pub(in crate::commands) enum ReturnedRows {
     Nothing,
     Rows,
 }
@@ -118,14 +118,14 @@ impl Commands {
                 // The owner of the existing workflow is read from the tables, so the earlier rows
                 // must be written first.
                 let before = std::mem::take(&mut waiting);
-                self.write(site.tx, before, Back::Nothing).await?;
+                self.write(site.tx, before, ReturnedRows::Nothing).await?;
             }
             let composed = self.compose(site, namespace, index, new, is_taken, &mut known).await;
             let (composed, one) = composed.map_err(|error| RefusedSchedule::at(index, error))?;
             waiting.push(composed);
             saved.push(one);
         }
-        self.write(site.tx, waiting, Back::Nothing).await?;
+        self.write(site.tx, waiting, ReturnedRows::Nothing).await?;
         Ok(saved)
     }
 
@@ -258,7 +258,7 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         all: Vec<Composed>,
-        back: Back,
+        back: ReturnedRows,
     ) -> Result<Vec<Model>, RefusedSchedule> {
         if all.is_empty() {
             return Ok(Vec::new());
@@ -281,11 +281,11 @@ impl Commands {
             all_are_there(&brought, &written.map_err(failed)?, workflows::name_taken)?;
         }
         let (written, made) = match back {
-            Back::Nothing => {
+            ReturnedRows::Nothing => {
                 let written = schedules::insert_if_names_free(tx, dialect, news).await;
                 (written.map_err(failed)?, Vec::new())
             }
-            Back::Rows => {
+            ReturnedRows::Rows => {
                 let made = schedules::insert_and_return_if_names_free(tx, dialect, news).await;
                 let made = made.map_err(failed)?;
                 (made.iter().map(|row| row.id).collect(), made)

@@ -11,7 +11,7 @@ fn noon() -> DateTime<Utc> {
     "2026-03-01T12:00:00Z".parse().unwrap()
 }
 
-fn active(on: &[AlertEvent]) -> Active {
+fn active(on: &[AlertEvent]) -> ActiveRule {
     let rule = Rule {
         on: on.to_vec(),
         search: String::new(),
@@ -42,7 +42,7 @@ fn active(on: &[AlertEvent]) -> Active {
         created_at: Timestamp(0),
         updated_at: Timestamp(0),
     };
-    Active { row, rule, search: None }
+    ActiveRule { row, rule, search: None }
 }
 
 fn failed(run: u128, minute: i64) -> BadRun {
@@ -59,7 +59,7 @@ fn failed(run: u128, minute: i64) -> BadRun {
     }
 }
 
-fn judged(rule: &Active, runs: &[BadRun], streak: i64, open: &[Model]) -> AlertPlan {
+fn judged(rule: &ActiveRule, runs: &[BadRun], streak: i64, open: &[Model]) -> AlertPlan {
     let rules = [rule.clone()];
     let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let streaks = HashMap::from([(SCHEDULE, streak)]);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     judge::{self, AlertPlan, FailureFacts},
-    rule::Active,
+    rule::ActiveRule,
     scope::{Scopes, by_namespace},
 };
 use crate::{
@@ -67,7 +67,7 @@ impl ScanStart {
 pub(super) struct FailurePass<'a> {
     pub(super) core: &'a Core,
     pub(super) lease: &'a LeaseTerm,
-    pub(super) rules: &'a [Active],
+    pub(super) rules: &'a [ActiveRule],
     pub(super) now: DateTime<Utc>,
     /// Number of alerts opened in this pass.
     pub(super) noted: usize,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     replay::{self, Past},
-    rule::{Active, AlertEvent, Rule},
+    rule::{ActiveRule, AlertEvent, Rule},
     scope::{Scopes, by_namespace},
 };
 use crate::{
@@ -96,7 +96,7 @@ impl RulePreview {
 }
 
 /// The rule as if it had existed for the whole period.
-fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> Active {
+fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> ActiveRule {
     let row = alert_rule::Model {
         id: Uuid::nil(),
         namespace_id,
@@ -114,5 +114,5 @@ fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> Active {
     };
     let search = Search::parse(SearchedList::Schedules, &rule.search).ok();
     let search = search.filter(|search| !search.terms.is_empty());
-    Active { row, rule, search }
+    ActiveRule { row, rule, search }
 }

@@ -17,7 +17,7 @@ use super::{
     judge::{self, FailureFacts, recovery},
     preview::Foretold,
     quiet_hours::Silence,
-    rule::Active,
+    rule::ActiveRule,
     scope::Scopes,
     skips::WITHIN,
     words,
@@ -62,7 +62,7 @@ impl Noted {
 }
 
 /// The alerts that the rule would have recorded, including closed ones.
-pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted> {
+pub(super) fn alerts(active: &ActiveRule, scopes: &Scopes, past: &Past) -> Vec<Noted> {
     let mut all = failures(active, scopes, &past.failures);
     all.extend(skipped(active, scopes, &past.skipped));
     // An alert that ended within its grace period is not reported.
@@ -85,7 +85,7 @@ pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted
 }
 
 /// Groups failures into streaks: failures that are ended by the same success form one streak.
-fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted> {
+fn failures(active: &ActiveRule, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted> {
     let rules = std::slice::from_ref(active);
     let mut streaks: BTreeMap<(Uuid, Option<Timestamp>), Vec<&BadRun>> = BTreeMap::new();
     for failure in past {
@@ -122,7 +122,7 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
 }
 
 /// Counts the skipped fires of each schedule within an hour, at each of them.
-fn skipped(active: &Active, scopes: &Scopes, past: &[PastSkip]) -> Vec<Noted> {
+fn skipped(active: &ActiveRule, scopes: &Scopes, past: &[PastSkip]) -> Vec<Noted> {
     let rules = std::slice::from_ref(active);
     let mut schedules: BTreeMap<Uuid, Vec<&PastSkip>> = BTreeMap::new();
     for skip in past {
@@ -181,7 +181,7 @@ fn skipped(active: &Active, scopes: &Scopes, past: &[PastSkip]) -> Vec<Noted> {
 /// The messages about these alerts that would have been sent
 /// until `now`: at most `limit`, oldest first.
 pub(super) fn told(
-    active: &Active,
+    active: &ActiveRule,
     namespace: &str,
     mut noted: Vec<Noted>,
     silence: Option<&Silence>,

@@ -177,14 +177,14 @@ pub(super) fn event_of(kind: Kind) -> AlertEvent {
 
 /// An enabled rule, read from its row.
 #[derive(Clone, Debug)]
-pub(super) struct Active {
+pub(super) struct ActiveRule {
     pub(super) row: alert_rule::Model,
     pub(super) rule: Rule,
     /// The rule's search; `None` for all schedules.
     pub(super) search: Option<Search>,
 }
 
-impl Active {
+impl ActiveRule {
     /// Parses the rules.
     /// Skips those that this version cannot read because a newer Carillon wrote them.
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {

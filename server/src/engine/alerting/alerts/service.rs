@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{
     clocks::ClockWalk,
     look::{FailurePass, ScanStart},
-    rule::Active,
+    rule::ActiveRule,
     skips::SkipCount,
     slow::UsualDurations,
 };
@@ -68,7 +68,7 @@ impl Service for AlertRecorder {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<AlertsReport, EngineError> {
         let core = &self.core;
         // Without rules there is nothing to read, so this node takes no lease.
-        let rules = Active::read(rules::enabled(core.store.read()).await?);
+        let rules = ActiveRule::read(rules::enabled(core.store.read()).await?);
         let lease =
             if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
         let Some(lease) = lease else {

@@ -34,7 +34,7 @@ pub use fleet::{Fleet, places};
 pub use handle::{Cluster, NodeReadiness};
 pub(crate) use issues::describe;
 pub use issues::{Issue, issues, redis};
-pub(in crate::engine) use offset::Reading;
+pub(in crate::engine) use offset::ClockReading;
 pub(in crate::engine) use process::{goes_on, own_process};
 pub(in crate::engine) use ring::Share;
 pub use ring::{SHARDS, owners};

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, time::Instant};
 
-use crate::store::leases::Theirs;
+use crate::store::leases::ForeignLease;
 
 /// The lease terms of other nodes, as this node saw them first.
 ///
@@ -21,13 +21,13 @@ pub(crate) struct Terms {
 /// A term, and the moment from which this node treats it as over.
 #[derive(Clone, Copy, Debug)]
 struct SeenTerm {
-    theirs: Theirs,
+    theirs: ForeignLease,
     ends: Instant,
 }
 
 impl Terms {
     /// Records the term of a lease that another node holds.
-    pub(crate) fn look(&mut self, name: &'static str, theirs: Theirs, now: Instant) {
+    pub(crate) fn look(&mut self, name: &'static str, theirs: ForeignLease, now: Instant) {
         if !self.seen.get(name).is_some_and(|seen| seen.theirs.is_still(&theirs)) {
             // A term of centuries cannot end while this process runs, so it is not tracked.
             let Some(ends) = now.checked_add(theirs.left) else { return };
@@ -36,7 +36,7 @@ impl Terms {
     }
 
     /// Returns the recorded term if it is over.
-    pub(crate) fn over(&self, name: &str, now: Instant) -> Option<Theirs> {
+    pub(crate) fn over(&self, name: &str, now: Instant) -> Option<ForeignLease> {
         self.seen.get(name).filter(|seen| now > seen.ends).map(|seen| seen.theirs)
     }
 }
@@ -50,8 +50,8 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
 
-    fn theirs(epoch: i64, until: i64, left: u64) -> Theirs {
-        Theirs { epoch, until_at: Timestamp(until), left: Duration::from_secs(left) }
+    fn theirs(epoch: i64, until: i64, left: u64) -> ForeignLease {
+        ForeignLease { epoch, until_at: Timestamp(until), left: Duration::from_secs(left) }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     model::Retention,
     store::{
         Store,
-        retention::{Family, Figure, Instead, Oldest, Policies},
+        retention::{Family, Figure, Oldest, Policies, ProposedRetention},
     },
 };
 
@@ -33,7 +33,7 @@ pub async fn preview(
     settings: &Retention,
     store: &Store,
     now: DateTime<Utc>,
-    instead: Option<Instead>,
+    instead: Option<ProposedRetention>,
     within: Option<Uuid>,
 ) -> Result<RemovalPreview, EngineError> {
     let policies = store.retention_policies(settings.days, instead, None).await?;

@@ -15,7 +15,7 @@ use crate::{
     store::{
         DatabaseTransaction, audit,
         maintenance::{self, HeldSchedule, PauseText},
-        reads::search::Sought,
+        reads::search::TimedSearch,
     },
 };
 
@@ -184,7 +184,7 @@ impl Turn<'_> {
         let search = match &self.window.search {
             None => None,
             Some(text) => match Search::parse(SearchedList::Schedules, text) {
-                Ok(search) => Some(Sought { search, at: self.now.into(), in_errors: false }),
+                Ok(search) => Some(TimedSearch { search, at: self.now.into(), in_errors: false }),
                 Err(error) => {
                     let window_id = self.window.id;
                     tracing::error!(%window_id, %error, "failed to read the search of a window");

@@ -21,7 +21,7 @@ pub struct Policies {
 
 /// A proposed retention, which is not in force yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instead {
+pub struct ProposedRetention {
     /// The namespace or schedule for which it is proposed.
     pub whose: RetentionScope,
     /// The number of days; `None` for the default, which applies without a retention of its own.
@@ -52,7 +52,7 @@ pub struct RetentionRule {
     /// Older partitions are dropped as a whole, so their rows are not deleted one by one.
     kept: [Option<i64>; 2],
     /// A proposed retention that the rule assumes, and whether the database is PostgreSQL.
-    instead: Option<(Instead, bool)>,
+    instead: Option<(ProposedRetention, bool)>,
     /// The rows to which a cut is limited; `None` if the rule is not that of a cut.
     only: Option<CutScope>,
 }
@@ -77,7 +77,7 @@ impl Store {
     pub async fn retention_policies(
         &self,
         usual: i32,
-        instead: Option<Instead>,
+        instead: Option<ProposedRetention>,
         within: Option<Uuid>,
     ) -> Result<Policies, StoreError> {
         #[derive(FromQueryResult)]
@@ -87,10 +87,12 @@ impl Store {
         }
         let (namespace, schedule, thought) = match instead {
             None => (Uuid::nil(), Uuid::nil(), None),
-            Some(Instead { whose: RetentionScope::Namespace(id), days }) => {
+            Some(ProposedRetention { whose: RetentionScope::Namespace(id), days }) => {
                 (id, Uuid::nil(), Some(days.unwrap_or(usual)))
             }
-            Some(Instead { whose: RetentionScope::Schedule(id), days }) => (Uuid::nil(), id, days),
+            Some(ProposedRetention { whose: RetentionScope::Schedule(id), days }) => {
+                (Uuid::nil(), id, days)
+            }
         };
         let only =
             |column| if within.is_some() { format!("AND {column} = $4") } else { String::new() };
@@ -172,7 +174,7 @@ impl RetentionRule {
 
     /// The same rule, under a proposed retention.
     #[must_use]
-    pub fn if_it_were(self, instead: Option<Instead>, store: &Store) -> Self {
+    pub fn if_it_were(self, instead: Option<ProposedRetention>, store: &Store) -> Self {
         let is_postgres = store.dialect().is_postgres();
         Self { instead: instead.map(|instead| (instead, is_postgres)), ..self }
     }
@@ -181,7 +183,7 @@ impl RetentionRule {
     fn days(&self) -> String {
         let (mut schedule, mut namespace) =
             ("s.retention_days".to_owned(), "n.retention_days".to_owned());
-        if let Some((Instead { whose, days }, is_postgres)) = self.instead {
+        if let Some((ProposedRetention { whose, days }, is_postgres)) = self.instead {
             let days = days.map_or_else(|| "NULL".to_owned(), |days| days.to_string());
             let (column, id, of) = match whose {
                 RetentionScope::Namespace(id) => ("t.namespace_id", id, &mut namespace),

@@ -6,7 +6,7 @@ use carillon::{
     commands::{Call, NewSchedule, ScheduleWork},
     engine::{Signals, cluster::NodeReadiness},
     model::Spec,
-    store::nodes::Joining,
+    store::nodes::JoiningNode,
 };
 use entity::{run, schedule};
 use sea_orm::EntityTrait;
@@ -34,12 +34,12 @@ const NEWER: &str = "2999a";
 /// Adds another node that has newer zone data and counts as alive for as long as the test takes.
 async fn newer(world: &World) -> Uuid {
     let id = Uuid::now_v7();
-    let joining = Joining {
+    let joining = JoiningNode {
         id,
         name: "newer".to_owned(),
         zone_data: NEWER.to_owned(),
         roles: vec!["scheduler".to_owned()],
-        ..Joining::default()
+        ..JoiningNode::default()
     };
     world.database.store.join(&joining).await.unwrap();
     let lives = "UPDATE node SET heartbeat_at = heartbeat_at + 3600000 WHERE id = $1";

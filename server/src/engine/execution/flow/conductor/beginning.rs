@@ -4,7 +4,7 @@ use entity::task_run;
 use serde_json::Value;
 
 use super::{
-    super::{progress::Attempted, results},
+    super::{progress::AttemptFacts, results},
     Conductor, EndedAttempt,
 };
 use crate::{
@@ -27,7 +27,7 @@ impl Conductor {
         let limit = self.hard_limit(index);
         let part = &mut self.parts[index];
         part.limit = Some(self.core.clock.instant() + limit);
-        part.attempts.push(Attempted {
+        part.attempts.push(AttemptFacts {
             attempt,
             state: task_run::State::Running,
             finished_at: None,

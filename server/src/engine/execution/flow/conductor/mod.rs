@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use self::step_writes::let_go;
 use super::{
     plan::{FlowPlan, Halt, NextStep, Situation, plan},
-    progress::{Attempted, TaskProgress, gist, standing},
+    progress::{AttemptFacts, TaskProgress, gist, standing},
     results,
 };
 use crate::{
@@ -75,7 +75,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
 /// A task of the run, with its attempts and its result.
 #[derive(Default)]
 struct TaskAttempts {
-    attempts: Vec<Attempted>,
+    attempts: Vec<AttemptFacts>,
     result: Option<Map<String, Value>>,
     /// When any node may treat the attempt in progress
     /// as stuck; `None` if no attempt is in progress.
@@ -225,7 +225,7 @@ impl Conductor {
             tasks.iter().enumerate().map(|(index, task)| (&*task.name, index)).collect();
         for row in rows {
             let Some(&index) = places.get(&*row.task) else { continue };
-            let mut attempted = Attempted::of(row);
+            let mut attempted = AttemptFacts::of(row);
             if attempted.state == task_run::State::Running {
                 attempted.state = task_run::State::Lost;
                 attempted.finished_at = Some(now);
