@@ -165,7 +165,7 @@ impl Desk {
     pub(crate) async fn person(&self, id: Uuid) -> Viewer {
         let store = &self.database.store;
         let row = users::by_id(store.read(), id).await.unwrap().unwrap();
-        let (clock, elsewhere) = (self.clock.clock(), people::Elsewhere::default());
+        let (clock, elsewhere) = (self.clock.clock(), people::GroupGrantLimits::default());
         people::user_viewer(store, &clock, elsewhere, row, "192.0.2.7".to_owned()).await.unwrap()
     }
 
