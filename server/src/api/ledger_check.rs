@@ -224,8 +224,8 @@ pub(super) struct LedgerCheck {
     /// Instants of schedules that are paused: they get their rows when the schedules resume. They
     /// do not count as expected.
     paused: Long,
-    /// Instants that ran or that a calendar suppressed, of which it cannot be judged whether that
-    /// was right: the history of the schedule's calendars does not reach back far enough.
+    /// Instants that ran or were suppressed by a calendar, but whose correctness cannot be checked,
+    /// because the history of the schedule's calendars does not reach back far enough.
     unjudged: Long,
     /// How many schedules of the page could not be checked: see `problem`.
     unchecked: u32,
@@ -259,7 +259,7 @@ pub(super) struct ScheduleLedgerCheck {
     waiting: Long,
     /// Instants of the current pause, which get their rows when the schedule resumes.
     paused: Long,
-    /// Instants of which it cannot be judged whether a calendar rightly suppressed them or not.
+    /// Instants for which it cannot be checked whether a calendar should have suppressed them.
     unjudged: Long,
     /// When the schedule was deleted; null if it was not.
     deleted_at: Option<Instant>,

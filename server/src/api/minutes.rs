@@ -207,9 +207,9 @@ pub(super) struct CandidateForecast {
     /// Shifts of up to half an hour after which the candidate's busiest minute is quieter, the
     /// quietest first; at most 5.
     quieter: Vec<QuieterShift>,
-    /// How long a run of the candidate usually takes: the median of the newest 10 runs in the last
-    /// 30 days of the schedule that it edits, as far as they succeeded; otherwise the median of the
-    /// counted schedules that run the same workflow. Null if none has succeeded.
+    /// How long a run of the candidate usually takes. If it edits a schedule of which any of the
+    /// newest 10 runs in the last 30 days succeeded: the median of these. Otherwise: the median of
+    /// the counted schedules that run the same workflow. Null if no run has succeeded.
     #[graphql(complexity = "WORK + child_complexity")]
     usual_ms: Option<Long>,
     /// How long the runs of all of the candidate's fires in the window take together, if each takes

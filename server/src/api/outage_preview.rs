@@ -47,9 +47,9 @@ pub(super) struct ReadingOutages;
 #[Object]
 impl ReadingOutages {
     /// What each catch-up policy would do about the instants of schedules if no scheduler ran from
-    /// `from` until `to`: in the future, or in the past beside what the ledger holds. Schedules have
-    /// their present definition. No run of a schedule is assumed to be live at the end, and no quota
-    /// used up.
+    /// `from` until `to`. A range in the past is shown beside what the ledger holds. Schedules are
+    /// taken as they are now. It is assumed that no run of them is live when the outage ends, and
+    /// that no quota is used up.
     #[graphql(
         complexity = "5_000 + search_cost(search.as_deref()) + cost_by(first, MAX_SCHEDULES, child_complexity)"
     )]

@@ -71,8 +71,8 @@ impl Watching {
     }
 
     /// The health of a namespace, or of all that the caller may see, whenever the set of failing
-    /// checks changes, an exceeded budget of a tag included; a change of values alone sends no
-    /// event. With the cursor of the last event, nothing is sent until the set differs.
+    /// checks and exceeded budgets changes. A mere change of values sends no event. With the cursor
+    /// of the last event, nothing is sent until the set differs.
     async fn health_events(
         &self,
         cx: &Context<'_>,

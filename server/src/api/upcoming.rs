@@ -185,7 +185,8 @@ pub(crate) struct Forecast {
     /// two shorter ones.
     hours: Vec<ForecastHour>,
     /// How many schedules are frequent: each starts at least 60 times in every one of the next 168
-    /// whole hours, and equally often in each of them. They hide which hours are busy.
+    /// whole hours, and equally often in each of them. Their fires make all hours look alike, so
+    /// they are also counted apart.
     frequent_schedules: u64,
     /// The next fires, soonest first.
     fires: Vec<Calm<Upcoming>>,
@@ -208,7 +209,7 @@ pub(crate) struct ForecastHour {
     /// How many of these schedules are frequent.
     frequent_schedules: u64,
     /// How long the runs of these fires take together, if each takes as long as usual: the median
-    /// of the schedule's newest 10 runs in the last 30 days, as far as they succeeded. Fires of a
+    /// of those of the schedule's newest 10 runs in the last 30 days that succeeded. Fires of a
     /// schedule without such a run do not count.
     #[graphql(complexity = "WORK + child_complexity")]
     work_ms: Long,

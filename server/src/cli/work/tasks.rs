@@ -28,7 +28,7 @@ struct TaskFile {
     tasks: BTreeMap<String, CommandTarget>,
 }
 
-/// A task as a flag gives it: `NAME=PROGRAM ARG...`.
+/// Reads a task from the value of a flag: `NAME=PROGRAM ARG...`.
 pub(super) fn named(text: &str) -> Result<NamedTask, String> {
     let shape = || "write TASK=COMMAND, such as 'report=/usr/local/bin/report daily'".to_owned();
     let (name, line) = text.split_once('=').ok_or_else(shape)?;

@@ -25,7 +25,7 @@ const CALLERS_PATIENCE: Duration = Duration::from_secs(1);
 const PROBE: Duration = Duration::from_millis(500);
 
 impl DatabaseLink {
-    /// The current pool. If its server is lost, the next pool, if it comes in time.
+    /// The current pool. If its server is lost, waits for the next pool for a while.
     pub(super) async fn current(&self) -> Result<DatabasePool, DbErr> {
         let pool = self.pool.borrow().clone();
         if !pool.lost.is_cancelled() {
