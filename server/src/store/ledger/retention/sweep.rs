@@ -104,8 +104,9 @@ impl Store {
         format!("CAST(coalesce({size}({column}), 0) AS bigint)")
     }
 
-    /// Fires after `after` that are too old, in order of their keys, and the stamp from which runs
-    /// count as written since then. A run that is repeated in the meantime has such a stamp.
+    /// Fires after `after` that are too old, in order of their keys. Also returns a change stamp
+    /// that was read before the fires: a run with this stamp or a later one has been written since
+    /// then, for example because it was repeated.
     pub async fn old_fires(
         &self,
         rule: &RetentionRule,
