@@ -50,7 +50,7 @@ pub use moment::LookupMoment;
 pub(crate) use moment::{commit_rights, wait_until_rights_apply};
 pub(crate) use names::{check_name, name_key};
 pub use password::{mark, random_password};
-pub use refused::Refused;
+pub use refused::AccessRefusal;
 pub(crate) use refused::{PASSWORD_CHANGE, forbidden};
 pub use rights::{
     Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind, WorkerQueues,

@@ -19,7 +19,7 @@ use super::{
     schedule::Schedule,
 };
 use crate::{
-    commands::{AcknowledgedProblem, Acknowledging, BadInput, Call},
+    commands::{AcknowledgedProblem, AcknowledgementInput, BadInput, Call},
     store::{
         alerts::acknowledgements,
         reads::problems::{self, FailureCause},
@@ -106,7 +106,7 @@ impl OrderingProblems {
         let until = until.map(|until| until.0);
         let arguments = json!([schedule_id, id, note, until]).to_string();
         let call = Call::new("acknowledgeProblem", &arguments, idempotency_key)?;
-        let given = Acknowledging { note, until };
+        let given = AcknowledgementInput { note, until };
         let commands = cx.commands();
         let done = commands.acknowledge_problem(&right, schedule_id, id, &given, &call).await?;
         ProblemPayload::of(cx, done).await

@@ -10,7 +10,7 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    commands::{CommandError, EffectiveRetention, Thought},
+    commands::{CommandError, EffectiveRetention, HypotheticalRetention},
     engine::maintenance::retention::RemovalPreview,
     store::{
         namespaces,
@@ -88,7 +88,7 @@ pub(crate) struct RetentionThought {
     days: Option<i64>,
 }
 
-impl From<RetentionThought> for Thought {
+impl From<RetentionThought> for HypotheticalRetention {
     fn from(thought: RetentionThought) -> Self {
         let RetentionThought { namespace, schedule, days } = thought;
         Self { namespace, schedule, days }

@@ -20,7 +20,7 @@ use crate::{
             run_series::{self, ChartSubject},
             stats,
         },
-        spread::Spread,
+        spread::DurationSpread,
     },
 };
 
@@ -92,7 +92,7 @@ pub(crate) struct Percentiles {
 
 impl Percentiles {
     /// None if there are no values. No percentile exceeds the maximum, which is known exactly.
-    pub(super) fn of(spread: &Spread, max: i64) -> Option<Self> {
+    pub(super) fn of(spread: &DurationSpread, max: i64) -> Option<Self> {
         let of = |percent| Some(spread.percentile(percent)?.min(max).into());
         Some(Self { p50: of(50)?, p95: of(95)?, p99: of(99)? })
     }

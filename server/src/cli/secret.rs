@@ -16,7 +16,7 @@ use super::{
     why::Why,
 };
 use crate::{
-    commands::{Call, CommandError, NewSecret, Rotated},
+    commands::{Call, CommandError, NewSecret, RotationBatch},
     store::{deleted_namespaces::known_name, namespaces, secrets},
     vault::EncryptionKey,
 };
@@ -114,7 +114,7 @@ async fn rotate(office: &Office, why: Why) -> Result<(), CliError> {
 /// Re-encrypts in batches until nothing is left. Returns the number of re-encrypted values, and the
 /// number of values that cannot be decrypted.
 async fn to_the_end(
-    turn: impl AsyncFn(Option<Uuid>) -> Result<Rotated, CommandError>,
+    turn: impl AsyncFn(Option<Uuid>) -> Result<RotationBatch, CommandError>,
 ) -> Result<(usize, usize), CliError> {
     let (mut done, mut failed, mut after) = (0, 0, None);
     loop {

@@ -64,11 +64,12 @@ use std::{sync::Arc, time::Duration};
 
 pub use crate::model::BadInput;
 pub use alerts::{
-    AcknowledgedProblem, Acknowledging, ChannelEdit, ChannelInput, Muting, NewChannel, NewRule,
-    RuleEdit, RuleSpec, SavedChannel, SavedRule, TestSent,
+    AcknowledgedProblem, AcknowledgementInput, ChannelEdit, ChannelInput, MuteRequest, NewChannel,
+    NewRule, RuleEdit, RuleSpec, SavedChannel, SavedRule, TestSent,
 };
 pub use auditing::{
-    AuditScope, Audited, CSV_HEAD, audit_page, audit_scope, check_audit_filter, csv_line, json_line,
+    AuditScope, CSV_HEAD, NamedAuditEvent, audit_page, audit_scope, check_audit_filter, csv_line,
+    json_line,
 };
 pub use backfills::{
     BackfillOptions, FiresPreview, OrderedBackfill, PreviewedFire, RequestedFires,
@@ -82,7 +83,7 @@ pub use groups::{GroupEdit, SavedGroup};
 pub use idempotency::Call;
 pub use maintenance::{PlannedWindow, SavedWindow, WindowSpec};
 pub use modules::{
-    Deployment, DeploymentSource, Drift, DriftOwner, Drifted, Effect, Exported, FieldChange,
+    Deployment, DeploymentSource, Drift, DriftOwner, DriftedObject, Effect, Exported, FieldChange,
     FileFormat, ObjectChange, PlanAction, ScheduleEffect, TextProblem, WantedExport,
     WorkflowReading, WorkflowSource, schema as module_schema,
 };
@@ -91,22 +92,22 @@ pub use people::{
     NewPassword, NewPerson, NewView, OwnPassword, PersonalSettings, SettingsChange, Theme, View,
 };
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
-pub use retention::{EffectiveRetention, Thought};
-pub use runs::{ByHand, Ordered};
+pub use retention::{EffectiveRetention, HypotheticalRetention};
+pub use runs::{ByHand, OrderedRun};
 use schedules::create::{group_commit::CreateBatcher, name_cache::NameCache};
-pub use schedules::{Edit, NewSchedule, Saved};
+pub use schedules::{Edit, NewSchedule, SavedSchedule};
 pub use schedules::{
-    buffer::Rearranged,
+    buffer::RearrangedBuffer,
     many_edit::ManyEdit,
     outage_preview::{OutageEffect, ScheduleOutage},
     pause::AutomaticEnd,
     resume_preview::{ForeseenRows, MAX_FORESEEN, ResumeChoice, ResumePreview},
     rollback::Rollback,
-    skip::Skipped,
+    skip::RequestedSkips,
     undelete::Undelete,
 };
 pub use secrets::{
-    rotation::Rotated,
+    rotation::RotationBatch,
     unset::{UnsetSecret, unset_secrets},
     vault::NewSecret,
 };

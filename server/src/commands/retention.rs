@@ -28,7 +28,7 @@ pub struct EffectiveRetention {
 
 /// A hypothetical retention for a preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thought {
+pub struct HypotheticalRetention {
     /// The namespace, by name.
     pub namespace: String,
     /// The schedule in it, by name, if the change concerns a schedule.
@@ -91,7 +91,7 @@ impl Commands {
         &self,
         right: &Admin,
         namespace: Option<&str>,
-        thought: Option<&Thought>,
+        thought: Option<&HypotheticalRetention>,
     ) -> Result<RemovalPreview, CommandError> {
         let instance = right.who().owner();
         let of_thought = thought.map(|thought| &*thought.namespace);
@@ -111,9 +111,9 @@ impl Commands {
     async fn instead(
         &self,
         right: &Admin,
-        thought: &Thought,
+        thought: &HypotheticalRetention,
     ) -> Result<ProposedRetention, CommandError> {
-        let Thought { namespace: name, schedule, days } = thought;
+        let HypotheticalRetention { namespace: name, schedule, days } = thought;
         let (read, days) = (self.store.read(), check::check_days("days", *days)?);
         let namespace = self.namespace(read, right.permit(), name).await?;
         let Some(name) = schedule else {

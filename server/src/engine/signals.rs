@@ -59,9 +59,9 @@ impl SignalKind {
 
 /// A set of [`SignalKind`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kinds(u8);
+pub(crate) struct SignalKinds(u8);
 
-impl Kinds {
+impl SignalKinds {
     pub(crate) fn of(kind: SignalKind) -> Self {
         Self(1 << kind as u8)
     }
@@ -196,14 +196,14 @@ impl Signals {
 
     /// Wakes a service only on the other nodes.
     pub(crate) fn tell(&self, kind: SignalKind) {
-        self.inner.to_tell.fetch_or(Kinds::of(kind).0, Ordering::Relaxed);
+        self.inner.to_tell.fetch_or(SignalKinds::of(kind).0, Ordering::Relaxed);
         self.inner.told.notify_one();
     }
 
     /// Waits until there is a wake-up to send to the other nodes.
-    pub(crate) async fn something_to_tell(&self) -> Kinds {
+    pub(crate) async fn something_to_tell(&self) -> SignalKinds {
         loop {
-            let kinds = Kinds(self.inner.to_tell.swap(0, Ordering::Relaxed));
+            let kinds = SignalKinds(self.inner.to_tell.swap(0, Ordering::Relaxed));
             if !kinds.is_empty() {
                 return kinds;
             }

@@ -58,7 +58,7 @@ pub use db::page::{Page, PageWindow};
 pub use db::primary::{DatabaseLink, DatabaseTransaction};
 pub use db::sizes::Sizes;
 pub use db::total::{MAX_TOTAL, Total};
-pub use db::writes::Refusing;
+pub use db::writes::WriteRefusal;
 
 use self::{
     db::{database_file::DatabaseFile, searching::Searching},
@@ -147,9 +147,9 @@ impl Store {
     }
 
     /// Why the database rejects writes or does not keep them; `None` if it accepts them.
-    pub fn refusing(&self) -> Option<Refusing> {
+    pub fn refusing(&self) -> Option<WriteRefusal> {
         let is_replaced = self.file.as_ref().is_some_and(DatabaseFile::is_replaced);
-        if is_replaced { Some(Refusing::FileReplaced) } else { self.write.writes().refusing() }
+        if is_replaced { Some(WriteRefusal::FileReplaced) } else { self.write.writes().refusing() }
     }
 
     /// Notifies each time the connections are replaced, because failed operations may succeed on

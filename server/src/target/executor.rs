@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AttemptOutcome, BrokerReport, CommandTarget, Invocation, Jobs, Line, Mailer, Policy, Target,
-    TargetError, TemplateNames, TemplateScope, Unfilled, command::Runner, egress::for_namespace,
-    http::Sender, log::AttemptLog, publish::Publisher, template::TemplatePool,
+    TargetError, TemplateFailure, TemplateNames, TemplateScope, command::Runner,
+    egress::for_namespace, http::Sender, log::AttemptLog, publish::Publisher,
+    template::TemplatePool,
 };
 use crate::{clock::Clock, telemetry::BrokerCounts};
 
@@ -164,7 +165,7 @@ impl Executor {
         &self,
         target: &Target,
         names: &TemplateNames<'_>,
-    ) -> Result<Target, Unfilled> {
+    ) -> Result<Target, TemplateFailure> {
         self.pool.fill_in(&self.clock, target, names).await
     }
 

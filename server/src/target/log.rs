@@ -19,8 +19,8 @@ impl<'a> AttemptLog<'a> {
         self.write_line(self.line(stream, text, 0)).await;
     }
 
-    /// Writes a line that was read earlier. Like [`AttemptLog::write`], it waits while the reader is
-    /// behind.
+    /// Writes a line that was read earlier. Like [`AttemptLog::write`], it waits while the reader
+    /// is behind.
     pub(crate) async fn write_line(&self, line: Line) {
         // If the reader is gone, the line is dropped and the attempt continues.
         let _ = self.lines.send(line).await;

@@ -67,7 +67,7 @@ pub(crate) use http::MAX_REDIRECTS;
 pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
 pub use invocation::{AttemptOutcome, Invocation, Line, Stream};
 pub use log::AttemptLog;
-pub use mail::{Blame, Letter, MailError, Mailer, check_address};
+pub use mail::{Letter, MailError, MailFault, Mailer, check_address};
 pub use origin::Origin;
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use publish::{
@@ -78,6 +78,6 @@ pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::SecretText;
 pub(crate) use tail::{MAX_TAIL_BYTES, MAX_TAIL_LINES, Tail};
-pub use template::{TemplateNames, TemplateScope, TemplateUse, Unfilled};
+pub use template::{TemplateFailure, TemplateNames, TemplateScope, TemplateUse};
 pub(crate) use template::{is_filled_from_elsewhere, is_reference};
 pub use worker::{Jobs, WorkerTarget, check_output, completed, is_queue_name, is_worker_tag};

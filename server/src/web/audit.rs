@@ -15,8 +15,8 @@ use super::{Web, auth::Requester, refusal::Refusal};
 use crate::{
     bulkhead::BulkheadPlace,
     commands::{
-        AuditScope, Audited, CSV_HEAD, CommandError, audit_page, audit_scope, check_audit_filter,
-        csv_line, json_line,
+        AuditScope, CSV_HEAD, CommandError, NamedAuditEvent, audit_page, audit_scope,
+        check_audit_filter, csv_line, json_line,
     },
     store::{PageWindow, audit},
 };
@@ -65,7 +65,7 @@ impl Format {
         }
     }
 
-    fn line(self, entry: &Audited) -> String {
+    fn line(self, entry: &NamedAuditEvent) -> String {
         match self {
             Self::Jsonl => json_line(entry),
             Self::Csv => csv_line(entry),
@@ -139,7 +139,7 @@ struct Export {
     filter: audit::Filter,
     /// The part of the log that the caller could read at first; it never becomes larger.
     scope: Option<AuditScope>,
-    rows: vec::IntoIter<Audited>,
+    rows: vec::IntoIter<NamedAuditEvent>,
     /// The entry after which to continue.
     next: Option<Uuid>,
     _place: BulkheadPlace,
@@ -165,7 +165,7 @@ impl Export {
     }
 
     /// The log, entry by entry. It ends when the caller loses the right to read it.
-    fn rows(self) -> impl Stream<Item = io::Result<Audited>> {
+    fn rows(self) -> impl Stream<Item = io::Result<NamedAuditEvent>> {
         stream::try_unfold(self, |mut export| async move {
             loop {
                 if let Some(row) = export.rows.next() {

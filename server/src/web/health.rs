@@ -23,7 +23,7 @@ use super::{
 use crate::{
     engine::maintenance::health::{Check, examine},
     store::{
-        Refusing, StoreError, namespaces,
+        StoreError, WriteRefusal, namespaces,
         reads::{
             health::{HealthScope, has_tag},
             within::Within,
@@ -239,7 +239,7 @@ fn silent_checks(web: &Web, silent: Silent) -> Vec<Check> {
         nodes: vec![],
     };
     let mut checks = vec![check("database", "silent", silence(silent))];
-    let refusing = web.probed.refusing().map(Refusing::problem);
+    let refusing = web.probed.refusing().map(WriteRefusal::problem);
     checks.extend(refusing.map(|problem| check("writes", "refused", problem.to_owned())));
     checks
 }
@@ -253,7 +253,7 @@ fn unreachable(web: &Web, error: &StoreError) -> Refusal {
     if matches!(error, StoreError::Nul) {
         return Refusal::new(StatusCode::BAD_REQUEST, "a value has a NUL character; remove it");
     }
-    let text = web.probed.refusing().map_or("the database does not answer", Refusing::problem);
+    let text = web.probed.refusing().map_or("the database does not answer", WriteRefusal::problem);
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 

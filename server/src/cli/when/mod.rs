@@ -15,7 +15,8 @@
 //! the timing's zone (`--tz`). A local time that the clocks skip means the first instant after the
 //! gap, and one that occurs twice means the first occurrence, as for schedules.
 //!
-//! - `parse`: converts text to [`ParsedTime`]; `local`: converts a local date and time to an instant
+//! - `parse`: converts text to [`ParsedTime`]
+//! - `local`: converts a local date and time to an instant
 
 mod local;
 mod parse;

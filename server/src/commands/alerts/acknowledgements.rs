@@ -23,7 +23,7 @@ use crate::{
 
 /// A person's acknowledgement of an alert or of a problem.
 #[derive(Clone, Debug, Default)]
-pub struct Acknowledging {
+pub struct AcknowledgementInput {
     /// A note for others who see the problem.
     pub note: Option<String>,
     /// When the acknowledgement ends; `None` if it lasts until the problem is over.
@@ -43,7 +43,7 @@ const LONGEST: TimeDelta = TimeDelta::days(90);
 /// How far back to search for a problem: as far as problems are listed.
 const LOOKED_BACK: TimeDelta = TimeDelta::days(30);
 
-impl Acknowledging {
+impl AcknowledgementInput {
     /// This acknowledgement, trimmed and checked.
     fn checked(&self, now: DateTime<Utc>) -> Result<Self, BadInput> {
         let note = self.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
@@ -68,7 +68,7 @@ impl Commands {
         &self,
         right: &Operator,
         id: Uuid,
-        given: &Acknowledging,
+        given: &AcknowledgementInput,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         let now = self.clock.now();
@@ -77,7 +77,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = locked(&tx, right, id).await?;
-        let Acknowledging { note, until } = given.checked(now)?;
+        let AcknowledgementInput { note, until } = given.checked(now)?;
         // If another person acknowledges the alert again, the first acknowledgement stays.
         let is_repeated = notes::is_acknowledged(&row, now.into())
             && row.acknowledged_until.is_none()
@@ -150,12 +150,12 @@ impl Commands {
         right: &Operator,
         schedule: Uuid,
         id: Uuid,
-        given: &Acknowledging,
+        given: &AcknowledgementInput,
         call: &Call,
     ) -> Result<AcknowledgedProblem, CommandError> {
         let now = self.clock.now();
         let row = self.troubled(right, schedule).await?;
-        let Acknowledging { note, until } = given.checked(now)?;
+        let AcknowledgementInput { note, until } = given.checked(now)?;
         let problem = self.problem_of(&row, id, now).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {

@@ -31,7 +31,7 @@ pub(in crate::commands) struct Draft<'a> {
 
 /// A changed channel, with its previous configuration.
 #[derive(Debug)]
-pub(in crate::commands) struct Redrafted<'a> {
+pub(in crate::commands) struct ChangedChannel<'a> {
     name: &'a str,
     kind: Kind,
     /// The previous configuration; `None` if no key of this server decrypts it.
@@ -89,7 +89,7 @@ impl Commands {
         &self,
         row: &Model,
         draft: Draft<'a>,
-    ) -> Result<Redrafted<'a>, CommandError> {
+    ) -> Result<ChangedChannel<'a>, CommandError> {
         let Draft { name, kind, input } = draft;
         check::name("name", name)?;
         let opened = match ChannelConfig::read(row, &self.vault) {
@@ -105,7 +105,7 @@ impl Commands {
             None => ChannelBefore::Locked { signed: row.shown["signed"] == true },
         };
         let way = given::way(kind, input, base, &self.executor)?;
-        Ok(Redrafted { name, kind, before: opened, way })
+        Ok(ChangedChannel { name, kind, before: opened, way })
     }
 
     /// Writes the changes of a channel. The caller must have locked the sealing lock first and the
@@ -115,9 +115,9 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &Model,
-        wanted: Redrafted<'_>,
+        wanted: ChangedChannel<'_>,
     ) -> Result<(), CommandError> {
-        let Redrafted { name, kind, way, .. } = wanted;
+        let ChangedChannel { name, kind, way, .. } = wanted;
         let columns = ActiveModel {
             version: Set(row.version + 1),
             updated_at: Set(self.clock.now().into()),

@@ -12,7 +12,7 @@ use crate::{
         BadInput,
         secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{ChannelConfig, Hidden, MAX_LOSING, Receiver},
+    engine::alerting::alerts::{ChannelConfig, ChannelSecrets, MAX_LOSING, Receiver},
     model::{CHANNEL_SECRETS, check, naming},
     search::{Search, SearchError, SearchedList},
     target::{Executor, Http, SecretText, Target, TargetError, check_address},
@@ -125,8 +125,8 @@ fn belongs(receiver: Option<Receiver>, input: &ChannelInput) -> Result<(), BadIn
 fn hidden(
     receiver: Receiver,
     input: ChannelInput,
-    before: Option<Hidden>,
-) -> Result<Hidden, BadInput> {
+    before: Option<ChannelSecrets>,
+) -> Result<ChannelSecrets, BadInput> {
     let (signed_before, key_before, url_before) = match before {
         Some(before) => (before.signing_secret, before.key, Some(before.url)),
         None => (None, None, None),
@@ -164,7 +164,7 @@ fn hidden(
         let help = "leave out the question mark and what follows it";
         return Err(BadInput::new("url", "", "has more than a path", help));
     }
-    Ok(Hidden { url, signing_secret, key })
+    Ok(ChannelSecrets { url, signing_secret, key })
 }
 
 /// Maximum length of an incident service's key.

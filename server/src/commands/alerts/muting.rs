@@ -14,7 +14,7 @@ use crate::{
 
 /// Until when to mute a rule, and why.
 #[derive(Clone, Debug)]
-pub struct Muting {
+pub struct MuteRequest {
     /// `None` ends the mute.
     pub until: Option<DateTime<Utc>>,
     /// The reason, for people who wonder why no message has arrived.
@@ -30,7 +30,7 @@ impl Commands {
         &self,
         right: &Operator,
         id: Uuid,
-        muting: &Muting,
+        muting: &MuteRequest,
         call: &Call,
     ) -> Result<SavedRule, CommandError> {
         let now = self.clock.now();

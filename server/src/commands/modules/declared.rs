@@ -21,7 +21,7 @@ use crate::{
 /// The declared objects by their names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Declared {
+pub(super) struct DeclaredObjects {
     pub(super) groups: BTreeMap<String, Value>,
     pub(super) calendars: BTreeMap<String, Value>,
     pub(super) workflows: BTreeMap<String, Value>,
@@ -32,10 +32,10 @@ pub(super) struct Declared {
 
 /// Checks whether the stored declarations of a module can be parsed.
 pub(crate) fn check_declared(declared: Value) -> Result<(), serde_json::Error> {
-    serde_json::from_value::<Declared>(declared).map(drop)
+    serde_json::from_value::<DeclaredObjects>(declared).map(drop)
 }
 
-impl Declared {
+impl DeclaredObjects {
     /// The stored declarations of a module.
     pub(super) fn stored(declared: Value, module: &str) -> Result<Self, CommandError> {
         stored::read(declared, || format!("the module {module:?} as it was deployed"))
@@ -109,11 +109,11 @@ impl Commands {
         tx: &DatabaseTransaction,
         namespace: Uuid,
         module: &str,
-    ) -> Result<Declared, CommandError> {
+    ) -> Result<DeclaredObjects, CommandError> {
         let Some(row) = modules::find(tx, namespace, module).await? else {
-            return Ok(Declared::default());
+            return Ok(DeclaredObjects::default());
         };
-        Declared::stored(row.declared, module)
+        DeclaredObjects::stored(row.declared, module)
     }
 
     /// Stores the declarations of a deployment, or forgets the module if it declares nothing.
@@ -123,7 +123,7 @@ impl Commands {
         who: &Viewer,
         namespace: Uuid,
         module: &str,
-        declared: &Declared,
+        declared: &DeclaredObjects,
     ) -> Result<(), CommandError> {
         if declared.is_empty() {
             return Ok(modules::forget(tx, namespace, module).await?);

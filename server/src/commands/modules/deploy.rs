@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     alerts::DeclaredAlerts,
-    declared::{Declared, DeclaredNames},
+    declared::{DeclaredNames, DeclaredObjects},
     effect::{Effect, Outlooks},
     file::{File, FileFormat},
     plan::{Deployment, ObjectChange},
@@ -74,7 +74,7 @@ pub(super) struct DeploymentContext<'a> {
     /// keys.
     pub(super) calendar_names: &'a HashMap<Uuid, String>,
     /// What the module declared at its previous deployment.
-    pub(super) last: &'a Declared,
+    pub(super) last: &'a DeclaredObjects,
 }
 
 impl Commands {
@@ -101,7 +101,7 @@ impl Commands {
         let timings = &self.foresee_schedules(right, &file, &names).await?;
         let mut ended = self.prepare_declared(right, &file, &names).await?;
         let known = self.read_calendars(right, &file, &names).await?;
-        let (module, declared) = (file.module.clone(), Declared::of(&file));
+        let (module, declared) = (file.module.clone(), DeclaredObjects::of(&file));
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{
     alerts,
-    declared::{self, Declared, own_task},
+    declared::{self, DeclaredObjects, own_task},
     difference::{MaskedDefinition, between},
     file::{ChannelEntry, ScheduleEntry},
     plan::FieldChange,
@@ -39,12 +39,12 @@ pub struct Drift {
     /// Who deployed the module, and when.
     pub deployed: (String, DateTime<Utc>),
     /// The objects that differ.
-    pub drifted: Vec<Drifted>,
+    pub drifted: Vec<DriftedObject>,
 }
 
 /// An object that differs.
 #[derive(Clone, Debug)]
-pub struct Drifted {
+pub struct DriftedObject {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     pub kind: &'static str,
     /// The object's name.
@@ -82,7 +82,7 @@ impl Commands {
         let namespace = self.namespace(read, permit, namespace).await?;
         let Some(row) = modules::find(read, namespace, name).await? else { return Ok(None) };
         let module::Model { declared, deployed_by, deployed_at, .. } = row;
-        let declared = Declared::stored(declared, name)?;
+        let declared = DeclaredObjects::stored(declared, name)?;
         let mut drifted = self.drifted_shared(read, namespace, name, &declared).await?;
         let rows = schedules::of_module(read, namespace, name).await?;
         let is_open = permit.who().sees_payloads(namespace);
@@ -105,8 +105,8 @@ impl Commands {
         read: &DatabaseLink,
         namespace: Uuid,
         module: &str,
-        declared: &Declared,
-    ) -> Result<Vec<Drifted>, CommandError> {
+        declared: &DeclaredObjects,
+    ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut found = Vec::new();
         let rows = calendars::of_module(read, namespace, module).await?;
         for (name, entry) in &declared.calendars {
@@ -141,8 +141,8 @@ impl Commands {
         read: &DatabaseLink,
         namespace: Uuid,
         module: &str,
-        declared: &Declared,
-    ) -> Result<Vec<Drifted>, CommandError> {
+        declared: &DeclaredObjects,
+    ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut found = Vec::new();
         if declared.alert_channels.is_empty() && declared.alert_rules.is_empty() {
             return Ok(found);
@@ -175,7 +175,7 @@ impl Commands {
         row: &schedule::Model,
         declared: &Value,
         is_open: bool,
-    ) -> Result<Vec<Drifted>, CommandError> {
+    ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
         entry.paused = !row.enabled;
         if let Some(workflow) = workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
@@ -205,12 +205,12 @@ impl Commands {
                 (by, at, None)
             };
             let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Operators);
-            found.push(Drifted { kind, name, side, fields: vec![field], by, at, reason });
+            found.push(DriftedObject { kind, name, side, fields: vec![field], by, at, reason });
         }
         if !ours.is_empty() {
             let (by, at) = changed.unzip();
             let (kind, name, side) = ("schedule", row.name.clone(), DriftOwner::Module);
-            found.push(Drifted { kind, name, side, fields: ours, by, at, reason: None });
+            found.push(DriftedObject { kind, name, side, fields: ours, by, at, reason: None });
         }
         Ok(found)
     }
@@ -230,20 +230,28 @@ fn compared(
     name: &str,
     declared: &Value,
     now: Option<(MaskedDefinition, DateTime<Utc>)>,
-) -> Option<Drifted> {
+) -> Option<DriftedObject> {
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
     // The stored declaration contains no secrets, so masked values are compared.
     let fields =
         between(&MaskedDefinition::open(declared.clone()), &MaskedDefinition::open(now.shown));
     let (name, side, at) = (name.to_owned(), DriftOwner::Module, Some(at));
-    (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
+    (!fields.is_empty()).then_some(DriftedObject {
+        kind,
+        name,
+        side,
+        fields,
+        by: None,
+        at,
+        reason: None,
+    })
 }
 
 /// The current mute of a rule, which files cannot declare.
-fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
+fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<DriftedObject> {
     let until = row.muted_until.map(|until| until.utc()).filter(|until| *until > now)?;
     let after = Some(until.to_rfc3339_opts(SecondsFormat::AutoSi, true));
-    Some(Drifted {
+    Some(DriftedObject {
         kind: "alert_rule",
         name: row.name.clone(),
         side: DriftOwner::Operators,
@@ -254,9 +262,9 @@ fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
     })
 }
 
-fn missing(kind: &'static str, name: &str) -> Drifted {
+fn missing(kind: &'static str, name: &str) -> DriftedObject {
     let gone =
         FieldChange { path: String::new(), before: Some("declared".to_owned()), after: None };
     let (name, side) = (name.to_owned(), DriftOwner::Module);
-    Drifted { kind, name, side, fields: vec![gone], by: None, at: None, reason: None }
+    DriftedObject { kind, name, side, fields: vec![gone], by: None, at: None, reason: None }
 }

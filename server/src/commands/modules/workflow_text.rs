@@ -6,7 +6,7 @@
 use entity::workflow;
 use uuid::Uuid;
 
-use super::file::{Misread, WorkflowText};
+use super::file::{TextError, WorkflowText};
 use crate::{
     access::{Editor, Permit},
     commands::{
@@ -155,8 +155,8 @@ impl TextProblem {
     }
 }
 
-impl From<Misread> for TextProblem {
-    fn from(misread: Misread) -> Self {
+impl From<TextError> for TextProblem {
+    fn from(misread: TextError) -> Self {
         Self {
             line: misread.place.map(|place| place.line),
             column: misread.place.map(|place| place.column),

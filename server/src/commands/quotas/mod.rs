@@ -21,7 +21,7 @@ use timetable::Timetable;
 use uuid::Uuid;
 
 pub(super) use self::counter::QuotaCounter;
-use self::counter::{Admitted, QuotaCount};
+use self::counter::{AdmittedUsage, QuotaCount};
 use super::{BadInput, Call, CommandError, Commands, audit::AuditEntry};
 use crate::{
     access::Owner,
@@ -113,7 +113,7 @@ impl Commands {
     pub(super) async fn admit_far_from_quotas(
         &self,
         more: &BTreeMap<Uuid, Usage>,
-    ) -> Result<Option<Vec<Admitted>>, CommandError> {
+    ) -> Result<Option<Vec<AdmittedUsage>>, CommandError> {
         let order = DatabaseTransaction::next_number();
         let mut all = Vec::with_capacity(more.len());
         for (namespace, more) in more {

@@ -15,7 +15,7 @@ use crate::{
 
 /// A schedule's buffer after a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rearranged {
+pub struct RearrangedBuffer {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The fires that were purged.
@@ -34,7 +34,7 @@ impl Commands {
         schedule: Uuid,
         fires: Option<&[Uuid]>,
         call: &Call,
-    ) -> Result<Rearranged, CommandError> {
+    ) -> Result<RearrangedBuffer, CommandError> {
         if let Some(fires) = fires {
             distinct(fires)?;
         }
@@ -61,7 +61,7 @@ impl Commands {
             self.audit(&tx, who, entry).await?;
             self.touch(&tx, &row).await?;
         }
-        let answer = Rearranged { schedule_id: schedule, purged };
+        let answer = RearrangedBuffer { schedule_id: schedule, purged };
         self.remember(&tx, who, call, &answer).await?;
         self.store.commit(tx).await?;
         Ok(answer)
@@ -75,7 +75,7 @@ impl Commands {
         schedule: Uuid,
         fires: &[Uuid],
         call: &Call,
-    ) -> Result<Rearranged, CommandError> {
+    ) -> Result<RearrangedBuffer, CommandError> {
         distinct(fires)?;
         let who = right.who();
         let tx = self.store.begin().await?;
@@ -102,7 +102,7 @@ impl Commands {
             self.audit(&tx, who, entry).await?;
             self.touch(&tx, &row).await?;
         }
-        let answer = Rearranged { schedule_id: schedule, purged: vec![] };
+        let answer = RearrangedBuffer { schedule_id: schedule, purged: vec![] };
         self.remember(&tx, who, call, &answer).await?;
         self.store.commit(tx).await?;
         Ok(answer)

@@ -97,7 +97,7 @@ struct ForeseenEdit {
 
 /// A schedule after a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Saved {
+pub struct SavedSchedule {
     /// The schedule.
     pub id: Uuid,
     /// The schedule's new row, if the command has it.
@@ -117,7 +117,7 @@ impl Commands {
         right: &Editor,
         new: NewSchedule,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }
@@ -149,7 +149,7 @@ impl Commands {
         right: &Editor,
         edit: Edit,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         let Edit { id, expected_version, apply, work, reason } = edit;
         check::optional_reason(reason.as_deref())?;
         if let Some(earlier) = self.recall_early(right.who(), call).await? {

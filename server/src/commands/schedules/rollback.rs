@@ -12,8 +12,8 @@ use super::{
 use crate::{
     access::{Editor, Permit, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Saved, ScheduleWork, stored, versions,
-        workflows::{Judgement, Resolved},
+        BadInput, Call, CommandError, Commands, SavedSchedule, ScheduleWork, stored, versions,
+        workflows::{Judgement, ResolvedWorkflow},
     },
     model::{Definition, check, spec::Spec},
     store::{DatabaseTransaction, schedules, workflows},
@@ -39,7 +39,7 @@ impl Commands {
         right: &Editor,
         order: &Rollback,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         let Rollback { id, to_version, expected_version, .. } = *order;
         let reason = order.reason.as_deref();
         check::optional_reason(reason)?;
@@ -138,7 +138,7 @@ impl Commands {
         name: String,
         version: i32,
         judgement: &Judgement,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let row = workflows::by_name(tx, namespace, &name).await?.ok_or_else(|| {
             let help = "create the workflow again, or roll back to another version";
             BadInput::new("toVersion", &name, "runs a workflow that no longer exists", help)
@@ -157,8 +157,14 @@ impl Commands {
     }
 }
 
-fn as_it_is(row: workflow::Model) -> Resolved {
-    Resolved { id: row.id, name: row.name, version: row.version, change: None, unset: vec![] }
+fn as_it_is(row: workflow::Model) -> ResolvedWorkflow {
+    ResolvedWorkflow {
+        id: row.id,
+        name: row.name,
+        version: row.version,
+        change: None,
+        unset: vec![],
+    }
 }
 
 /// The workflow that the schedule ran according to a snapshot.

@@ -49,7 +49,7 @@ pub enum ScheduleWork {
 
 /// A workflow after a command, for the schedule's history.
 #[derive(Clone, Debug)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedWorkflow {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) version: i32,
@@ -59,7 +59,7 @@ pub(super) struct Resolved {
     pub(super) unset: Vec<UnsetSecret>,
 }
 
-impl Resolved {
+impl ResolvedWorkflow {
     /// An existing workflow that the command does not change.
     pub(super) fn as_it_is(id: Uuid, name: String, version: i32) -> Self {
         Self { id, name, version, change: None, unset: vec![] }
@@ -86,12 +86,12 @@ impl Commands {
         current: Option<&schedule::Model>,
         work: ScheduleWork,
         judgement: &Judgement,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let task = match work {
             ScheduleWork::Workflow(name) => {
                 let found = workflows::by_name(tx, namespace, &name).await?;
                 let found = found.ok_or_else(|| workflow_missing(&name))?;
-                return Ok(Resolved::as_it_is(found.id, name, found.version));
+                return Ok(ResolvedWorkflow::as_it_is(found.id, name, found.version));
             }
             ScheduleWork::Past { name, version } => {
                 let past = self.resolve_past(tx, who, namespace, current, name, version, judgement);
@@ -133,9 +133,9 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         row: &schedule::Model,
-        current: Resolved,
+        current: ResolvedWorkflow,
         name: &str,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         if name == row.name || current.name != row.name {
             return Ok(current);
         }
@@ -145,7 +145,7 @@ impl Commands {
         if is_own {
             let renamed = workflows::rename(tx, current.id, name).await;
             renamed.map_err(|error| name_broken(error, name))?;
-            return Ok(Resolved { name: name.to_owned(), ..current });
+            return Ok(ResolvedWorkflow { name: name.to_owned(), ..current });
         }
         Ok(current)
     }
@@ -171,7 +171,7 @@ impl Commands {
         definition: &Definition,
         secrets: &UsedSecrets,
         module: Option<&str>,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let (mut resolved, rows) =
             self.compose_workflow(who, namespace, name, definition, module)?;
         let WorkflowRows { workflow, version, entry } = rows;
@@ -192,7 +192,7 @@ impl Commands {
         name: &str,
         definition: &Definition,
         module: Option<&str>,
-    ) -> Result<(Resolved, WorkflowRows), CommandError> {
+    ) -> Result<(ResolvedWorkflow, WorkflowRows), CommandError> {
         check::name("name", name)?;
         let now = self.clock.now();
         let (id, now) = (new_id(now), Timestamp::from(now));
@@ -211,7 +211,7 @@ impl Commands {
             self.workflow_entry(who, "workflow.create", namespace, id, name, None, definition)?;
         let change = Some(format!("workflow {name} made"));
         let unset = vec![];
-        let resolved = Resolved { id, name: name.to_owned(), version: 1, change, unset };
+        let resolved = ResolvedWorkflow { id, name: name.to_owned(), version: 1, change, unset };
         Ok((resolved, WorkflowRows { workflow, version, entry }))
     }
 
@@ -246,13 +246,13 @@ impl Commands {
         old: &Definition,
         new: &Definition,
         secrets: &UsedSecrets,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let (id, name) = (row.id, row.name.clone());
         if old == new {
             // Secrets may be unset even if the definition is unchanged, so they are reported each
             // time.
             let unset = secrets.unset(tx, row.namespace_id).await?;
-            return Ok(Resolved { id, name, version: row.version, change: None, unset });
+            return Ok(ResolvedWorkflow { id, name, version: row.version, change: None, unset });
         }
         let version = row.version + 1;
         let now = Timestamp::from(self.clock.now());
@@ -272,7 +272,7 @@ impl Commands {
             what_changed(old, new)
         ));
         let unset = secrets.unset(tx, row.namespace_id).await?;
-        Ok(Resolved { id, name, version, change, unset })
+        Ok(ResolvedWorkflow { id, name, version, change, unset })
     }
 
     fn version(
@@ -391,6 +391,6 @@ fn name_broken(error: StoreError, name: &str) -> CommandError {
 }
 
 /// The reference to a workflow in a schedule's history.
-pub(super) fn reference(resolved: &Resolved) -> Value {
+pub(super) fn reference(resolved: &ResolvedWorkflow) -> Value {
     json!({ "name": resolved.name, "version": resolved.version })
 }

@@ -16,7 +16,7 @@ use crate::{
     },
     random::new_id,
     store::{
-        Refusing, Store,
+        Store, WriteRefusal,
         holds::RunLease,
         nodes::{Beat, BeatOutcome, JoiningNode},
     },
@@ -84,7 +84,7 @@ async fn join(
 pub(in crate::engine) struct Pulse {
     pub(in crate::engine) core: Arc<Core>,
     /// Why the database rejects writes, as last logged.
-    refusing: Option<Refusing>,
+    refusing: Option<WriteRefusal>,
 }
 
 /// The results of a heartbeat.

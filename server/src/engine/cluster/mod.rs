@@ -24,7 +24,7 @@ pub(crate) mod membership;
 mod namesake;
 pub(crate) mod relay;
 
-pub(super) use super::core::nodes::{ClockReading, Share, own_process};
+pub(super) use super::core::nodes::{ClaimTurns, ClockReading, own_process};
 pub use super::core::nodes::{
     Cluster, Fleet, Issue, NodeReadiness, SHARDS, issues, owners, places, redis,
 };

@@ -50,7 +50,7 @@ use crate::{
 pub(super) use backfill_watch::BackfillWatch;
 pub(super) use bisect::Bisect;
 pub(super) use messages::{LogMessage, StepOutcome, StepRequest};
-pub(super) use registry::{AttemptHandle, AttemptRegistry, Replaced, StopReason};
+pub(super) use registry::{AttemptHandle, AttemptRegistry, AttemptReplaced, StopReason};
 pub(super) use rounds::PlannerHealth;
 pub(super) use starting::lost_since;
 
@@ -215,7 +215,10 @@ impl Core {
 
     /// Records that an attempt's work has ended; it still has to be settled.
     /// Returns why the attempt was stopped, if it was.
-    pub(super) fn let_go(&self, grip: &AttemptHandle) -> Result<Option<StopReason>, Replaced> {
+    pub(super) fn let_go(
+        &self,
+        grip: &AttemptHandle,
+    ) -> Result<Option<StopReason>, AttemptReplaced> {
         self.registry.end(grip, |count| self.show_load(count))
     }
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     flow,
-    logs::{self, LogLimits, Numbers},
+    logs::{self, LineNumbers, LogLimits},
     settle::{self, AttemptContext},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
         holds::{RunLease, Settlement},
         logs::NewChunk,
     },
-    target::{AttemptOutcome, Invocation, Target, TemplateNames, TemplateUse, Unfilled},
+    target::{AttemptOutcome, Invocation, Target, TemplateFailure, TemplateNames, TemplateUse},
     telemetry::{TracedAttempt, TracedRun},
     vault::{Mask, SecretNamespace},
 };
@@ -38,13 +38,13 @@ pub(in crate::engine) struct Attempt {
     pub(in crate::engine) known: Arc<CompiledDefinition>,
     /// The values that the task receives; in a flow, only those that all tasks share.
     pub(in crate::engine) invocation: Invocation,
-    pub(in crate::engine) run: Times,
+    pub(in crate::engine) run: RunInstants,
     pub(in crate::engine) place: HeldPlace,
 }
 
 /// The instants of a run that do not depend on its attempts.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Times {
+pub(in crate::engine) struct RunInstants {
     /// The scheduled instant for which the run was started.
     pub(in crate::engine) stands_for: DateTime<Utc>,
     /// When the run's first attempt began.
@@ -78,7 +78,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             stands_for: run.stands_for,
             tasks: &tasks,
         };
-        let numbers = Numbers::new(hold.attempt);
+        let numbers = LineNumbers::new(hold.attempt);
         let (outcome, lines) = perform(&core, assignment, &numbers, grip.stop.clone()).await;
         let took = start.elapsed();
         drop(place);
@@ -133,7 +133,7 @@ pub(in crate::engine) struct Assignment<'a> {
 pub(in crate::engine) async fn perform(
     core: &Core,
     assignment: Assignment<'_>,
-    numbers: &Numbers,
+    numbers: &LineNumbers,
     stop: CancellationToken,
 ) -> (AttemptOutcome, Option<NewChunk>) {
     let Assignment { known, index, invocation, .. } = assignment;
@@ -197,7 +197,7 @@ impl Carried {
 async fn carry_out(
     core: &Core,
     assignment: Assignment<'_>,
-    numbers: &Numbers,
+    numbers: &LineNumbers,
     stop: CancellationToken,
 ) -> Result<Carried, AttemptOutcome> {
     let Assignment { known, index, invocation, .. } = assignment;
@@ -316,10 +316,10 @@ async fn fill_in(
     let began = core.clock.instant();
     match stop.run_until_cancelled(core.executor.fill_in(target, &names)).await {
         Some(Ok(target)) => Ok((target, core.clock.instant().duration_since(began))),
-        Some(Err(error @ Unfilled::TooLong(_))) => {
+        Some(Err(error @ TemplateFailure::TooLong(_))) => {
             Err(AttemptOutcome::TimedOut { message: error.to_string(), output: Value::Null })
         }
-        Some(Err(error @ (Unfilled::Refused(_) | Unfilled::Defect))) => {
+        Some(Err(error @ (TemplateFailure::Refused(_) | TemplateFailure::Defect))) => {
             Err(failed(error.to_string()))
         }
         None => Err(AttemptOutcome::Cancelled { output: json!({}) }),
@@ -359,7 +359,7 @@ pub(in crate::engine) fn flow_number(index: usize, attempt: i32) -> u64 {
 }
 
 /// The trace of a settled run.
-pub(in crate::engine) fn traced(invocation: &Invocation, run: Times) -> TracedRun {
+pub(in crate::engine) fn traced(invocation: &Invocation, run: RunInstants) -> TracedRun {
     TracedRun {
         id: invocation.run_id,
         by_fire: run.by_fire,

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     LEASE,
     outcome::{EarlyEnd, ended},
-    watcher::{AWAITED, News, Watcher, is_ended},
+    watcher::{AWAITED, JobNews, Watcher, is_ended},
 };
 use crate::{
     batcher::{Batcher, json_size},
@@ -161,7 +161,7 @@ impl Desk {
         invocation: &Invocation,
         log: &AttemptLog<'_>,
         stop: &CancellationToken,
-        news: &mut watch::Receiver<News>,
+        news: &mut watch::Receiver<JobNews>,
     ) -> AttemptOutcome {
         let (mut lines, mut taken, mut is_long) = (0, false, false);
         let mut is_expired = false;
@@ -237,7 +237,7 @@ impl Desk {
     }
 
     /// Waits until the watcher has seen the job end.
-    async fn until_ended(&self, news: &mut watch::Receiver<News>) {
+    async fn until_ended(&self, news: &mut watch::Receiver<JobNews>) {
         // This wait cannot fail: the watcher keeps its end of the channel until this job leaves.
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
@@ -293,9 +293,9 @@ impl Desk {
 impl Desk {
     /// The news, with the current number of printed lines.
     /// The last lines of a job that has not ended may not have been seen.
-    async fn refreshed(&self, id: Uuid, news: News) -> News {
+    async fn refreshed(&self, id: Uuid, news: JobNews) -> JobNews {
         match awaited::job(self.store.read(), id).await {
-            Ok(Some(job)) => News {
+            Ok(Some(job)) => JobNews {
                 lines: job.head_lines.unwrap_or(job.lines),
                 is_long: job.head_lines.is_some(),
                 ..news

@@ -3,7 +3,7 @@
 use entity::job::State;
 use serde_json::{Value, json};
 
-use super::watcher::News;
+use super::watcher::JobNews;
 use crate::target::{AttemptOutcome, Invocation, WorkerTarget, completed};
 
 /// Why a job must end before its worker has ended it.
@@ -15,12 +15,12 @@ pub(super) enum EarlyEnd {
 
 /// The attempt's outcome, from the last news of its job.
 pub(super) fn ended(
-    news: News,
+    news: JobNews,
     ending: Option<EarlyEnd>,
     definition: &WorkerTarget,
     invocation: &Invocation,
 ) -> AttemptOutcome {
-    let News { state, worker, output, error, is_final, .. } = news;
+    let JobNews { state, worker, output, error, is_final, .. } = news;
     let seen = |more: Value| {
         let mut seen = json!({ "worker": worker });
         if let (Some(seen), Value::Object(more)) = (seen.as_object_mut(), more) {

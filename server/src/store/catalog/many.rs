@@ -10,7 +10,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::expected::{self, Expected};
+use super::expected::{self, ExpectedObjects};
 use crate::store::{
     Dialect, StoreError,
     db::bulk::{BulkValues, MAX_ROWS},
@@ -73,7 +73,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> NewObjects<A
         self,
         dialect: &Dialect,
         manner: InsertOptions<'_>,
-        only_if: Option<&[Expected]>,
+        only_if: Option<&[ExpectedObjects]>,
     ) -> Result<Vec<Statement>, StoreError> {
         let of_made = |key| format!("AND v.{key} IN (SELECT id FROM made)");
         let (of_definition, of_entry) = (of_made(self.keys.0), of_made(self.keys.1));

@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 pub use super::schedule_versions::{insert_version, version, versions, versions_of};
 use super::{
-    expected::Expected,
+    expected::ExpectedObjects,
     many::{self, InsertOptions, NewObjects},
 };
 use crate::store::{
@@ -153,7 +153,7 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
 pub async fn make_at_once_if_names_free(
     store: &Store,
     rows: NewScheduleRows,
-    expected: &[Expected],
+    expected: &[ExpectedObjects],
 ) -> Result<Vec<Model>, StoreError> {
     let dialect = store.dialect();
     // The statement returns only the values that the database generates or normalises.

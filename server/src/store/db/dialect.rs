@@ -7,7 +7,7 @@ use entity::Timestamp;
 use super::{
     days::DayRange,
     faults::Faults,
-    live::{LiveDays, Since},
+    live::{LiveDays, RowsSince},
 };
 use crate::clock::Clock;
 
@@ -148,7 +148,7 @@ impl Dialect {
         &self,
         column: &'static str,
         now: Timestamp,
-        since: Since,
+        since: RowsSince,
     ) -> String {
         self.live.of_fires(column, now, since)
     }

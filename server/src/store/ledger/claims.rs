@@ -18,7 +18,7 @@ use crate::store::{
         bulk::{BulkValues, MAX_ROWS, returned_ids},
         by_place::by_place,
         days::DayRange,
-        live::Since,
+        live::RowsSince,
     },
 };
 
@@ -133,7 +133,7 @@ pub struct NewFire {
 
 /// The new position of a schedule's cursor.
 #[derive(Clone, Copy, Debug)]
-pub struct Advance {
+pub struct CursorAdvance {
     /// The key of the schedule.
     pub schedule_id: Uuid,
     /// The next instant without a row.
@@ -192,7 +192,7 @@ impl Store {
         tx: &DatabaseTransaction,
         schedules: &[Uuid],
         now: Timestamp,
-        since: Since,
+        since: RowsSince,
     ) -> Result<HashMap<Uuid, Live>, StoreError> {
         if schedules.is_empty() {
             return Ok(HashMap::new());
@@ -319,7 +319,7 @@ impl Store {
     pub async fn advance_cursors(
         &self,
         tx: &DatabaseTransaction,
-        advances: &[Advance],
+        advances: &[CursorAdvance],
     ) -> Result<(), StoreError> {
         if advances.is_empty() {
             return Ok(());

@@ -141,12 +141,12 @@ pub struct NewRun {
     /// The run's priority while it waits.
     pub priority: i16,
     /// Set if this node starts the run in the same transaction.
-    pub start: Option<Start>,
+    pub start: Option<StartedRun>,
 }
 
 /// The start of a run in the transaction of its hand-off.
 #[derive(Clone, Debug)]
-pub struct Start {
+pub struct StartedRun {
     /// The task whose first attempt starts with the run;
     /// `None` for a flow, which starts its tasks itself.
     pub task: Option<String>,
@@ -156,7 +156,7 @@ pub struct Start {
 
 /// A fire that will not run after all, and why.
 #[derive(Clone, Debug)]
-pub struct Decided {
+pub struct DecidedFire {
     /// The key of the fire.
     pub id: Uuid,
     /// The fire's instant.
@@ -245,7 +245,7 @@ impl Store {
     pub async fn decide_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[Decided],
+        fires: &[DecidedFire],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if fires.is_empty() {

@@ -18,7 +18,7 @@ use crate::store::{
 
 /// The last time that a quota has cut a namespace's history.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Cut {
+pub struct HistoryCut {
     /// The name of the namespace.
     pub name: String,
     /// The instant before which settled history was removed.
@@ -120,7 +120,7 @@ impl Store {
         &self,
         within: &Within,
         since: Timestamp,
-    ) -> Result<Vec<Cut>, StoreError> {
+    ) -> Result<Vec<HistoryCut>, StoreError> {
         let mut values: Vec<Value> = vec![since.0.into()];
         let only = within.compared(&mut values).map(|these| format!(" AND n.id {these}"));
         let only = only.unwrap_or_default();
@@ -129,7 +129,7 @@ impl Store {
              WHERE c.at >= $1{only} ORDER BY n.name"
         );
         let statement = self.dialect().statement(sql, values);
-        Ok(Cut::find_by_statement(statement).all(self.read()).await?)
+        Ok(HistoryCut::find_by_statement(statement).all(self.read()).await?)
     }
 
     /// The instant up to which a quota has cut a namespace's history; `None` if it never has.

@@ -8,7 +8,7 @@ use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    handoffs::{Decided, INTENT_COLUMNS, Intent},
+    handoffs::{DecidedFire, INTENT_COLUMNS, Intent},
     holds::{HELD, RunLease, of_holds},
 };
 use crate::store::{
@@ -288,7 +288,7 @@ impl Store {
     pub async fn abandon_started_fires(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[Decided],
+        fires: &[DecidedFire],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if fires.is_empty() {

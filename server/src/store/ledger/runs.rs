@@ -14,7 +14,7 @@ use crate::store::{
 
 /// A run that a node takes, which begins its next attempt.
 #[derive(Clone, Debug)]
-pub struct Take {
+pub struct TakenRun {
     /// The key of the run.
     pub run_id: Uuid,
     /// The task whose attempt begins; `None` for a flow, which begins its tasks itself.
@@ -32,7 +32,7 @@ impl Store {
     pub async fn take_locked_runs(
         &self,
         tx: &DatabaseTransaction,
-        takes: &[Take],
+        takes: &[TakenRun],
         node: Uuid,
         now: Timestamp,
     ) -> Result<(), StoreError> {

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     counts::{COLUMNS, CountColumn, MergeRule, Rollup},
-    spread::Spread,
+    spread::DurationSpread,
 };
 use crate::store::{
     Cursor, DatabaseTransaction, Store, StoreError,
@@ -75,7 +75,7 @@ pub struct UnrunVerdicts {
 }
 
 /// Selects one of a roll-up's distributions.
-type DistributionOf = fn(&Rollup) -> &Spread;
+type DistributionOf = fn(&Rollup) -> &DurationSpread;
 
 /// The name of the feed whose position is stored.
 const FEED: &str = "run";

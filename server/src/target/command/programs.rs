@@ -6,7 +6,7 @@ use super::{
     code_variables::{is_allowed, leads_elsewhere},
     definition::CommandTarget,
     environment::PATH,
-    prepare::Invoked,
+    prepare::PreparedProgram,
 };
 use crate::target::{CommandPolicy, TargetError};
 
@@ -20,9 +20,9 @@ const MAX_NAMED: usize = 8;
 /// use a `PATH` that the task sets.
 pub(super) fn admitted(
     definition: &CommandTarget,
-    invoked: Invoked,
+    invoked: PreparedProgram,
     policy: &CommandPolicy,
-) -> Result<Invoked, TargetError> {
+) -> Result<PreparedProgram, TargetError> {
     let programs = &policy.programs;
     if programs.is_empty() {
         return Ok(invoked);
@@ -38,7 +38,7 @@ pub(super) fn admitted(
     let program = located(&invoked.program).map(|path| place(&path));
     let is_listed = |path: &PathBuf| programs.iter().any(|listed| place(listed) == *path);
     match program.filter(is_listed).and_then(|path| path.to_str().map(str::to_owned)) {
-        Some(program) => Ok(Invoked { program, ..invoked }),
+        Some(program) => Ok(PreparedProgram { program, ..invoked }),
         None => Err(refusal(definition, programs)),
     }
 }

@@ -16,7 +16,7 @@ use super::{
     folder::AttemptFiles,
     group::ProcessGroup,
     launch::{Launch, words},
-    prepare::{Invoked, prepare},
+    prepare::{PreparedProgram, prepare},
     programs,
     spawner::{Exit, Program, Spawner},
     user::{self, may_switch_user},
@@ -90,7 +90,7 @@ impl Runner {
         Err(TargetError::invalid("command", problem, help))
     }
 
-    fn prepare(&self, definition: &CommandTarget) -> Result<Invoked, TargetError> {
+    fn prepare(&self, definition: &CommandTarget) -> Result<PreparedProgram, TargetError> {
         let invoked = prepare(definition)?;
         user::check(definition, &self.policy, Uid::effective(), self.may_switch)?;
         programs::admitted(definition, invoked, &self.policy)

@@ -8,7 +8,7 @@ use carillon::{
         counts::{Counts, Rollup},
         namespaces,
         reads::feed::end_of_runs,
-        spread::Spread,
+        spread::DurationSpread,
         stats::{NamespaceMinute, UnrunVerdicts},
     },
 };
@@ -84,7 +84,7 @@ fn two_ended() -> Rollup {
         lateness_max_ms: 7,
         ..Counts::default()
     };
-    let (mut durations, mut latenesses) = (Spread::default(), Spread::default());
+    let (mut durations, mut latenesses) = (DurationSpread::default(), DurationSpread::default());
     durations.add(100);
     durations.add(200);
     latenesses.add(7);

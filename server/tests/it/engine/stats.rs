@@ -15,7 +15,7 @@ use carillon::{
             stats::sum,
             within::Within,
         },
-        spread::Spread,
+        spread::DurationSpread,
         stats::NamespaceMinute,
     },
     target::{CommandTarget, Target},
@@ -184,7 +184,7 @@ fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (NamespaceMinute, Ro
         duration_max_ms: ms,
         ..Counts::default()
     };
-    let mut durations = Spread::default();
+    let mut durations = DurationSpread::default();
     durations.add(ms);
     let at = NamespaceMinute { namespace_id: world.namespace, minute };
     (at, Rollup { counts, durations, ..Rollup::default() })

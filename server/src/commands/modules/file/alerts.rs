@@ -19,7 +19,9 @@ use crate::{
         alerts::{names_secret, shown_address, shown_key},
         secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{AlertEvent, ChannelConfig, Hidden, Quiet, Receiver, Rule},
+    engine::alerting::alerts::{
+        AlertEvent, ChannelConfig, ChannelSecrets, QuietPeriods, Receiver, Rule,
+    },
     target::SecretText,
     vault::MASK,
 };
@@ -175,7 +177,7 @@ impl ChannelEntry {
         let usual = || receiver.usual_url().map(SecretText::new);
         let Some(url) = self.url.clone().or_else(usual) else { return vec![] };
         let (signing_secret, key) = (self.signing_secret.clone(), self.key.clone());
-        Hidden { url, signing_secret, key }.request(receiver).secret_names()
+        ChannelSecrets { url, signing_secret, key }.request(receiver).secret_names()
     }
 
     /// The input for the channel that the file declares. `there` is the existing channel, if any,
@@ -278,7 +280,9 @@ impl RuleEntry {
             slow_after_times: self.slow_after.unwrap_or(Rule::SLOW_AFTER),
             clock_change_days: self.clock_change_days.unwrap_or(Rule::CLOCK_CHANGE_DAYS),
             digest_seconds: seconds(self.digest, Rule::DIGEST),
-            quiet: self.quiet.map(|quiet| Quiet { zone: quiet.zone, windows: quiet.windows }),
+            quiet: self
+                .quiet
+                .map(|quiet| QuietPeriods { zone: quiet.zone, windows: quiet.windows }),
             include_errors: self.include_errors,
         };
         RuleSpec { name: name.to_owned(), enabled: self.enabled, rule }

@@ -11,10 +11,10 @@ use uuid::Uuid;
 use crate::{
     access::Viewer,
     commands::{
-        CommandError, Commands, Saved, UnsetSecret,
+        CommandError, Commands, SavedSchedule, UnsetSecret,
         audit::AuditEntry,
         schedules::{cursor, foreseen::TimingFacts, suppression},
-        workflows::{DefinitionPlace, Judgement, Resolved, WorkflowRows},
+        workflows::{DefinitionPlace, Judgement, ResolvedWorkflow, WorkflowRows},
     },
     model::{Definition, Task, spec::Spec},
     random::new_id,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// A schedule that is ready to be written.
-pub(in crate::commands) struct Composed {
+pub(in crate::commands) struct ComposedSchedule {
     /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) namespace: Uuid,
@@ -38,7 +38,7 @@ pub(in crate::commands) struct Composed {
     pub(in crate::commands) work: Option<(Uuid, WorkflowRows)>,
 }
 
-impl Composed {
+impl ComposedSchedule {
     /// The namespace and name of the new workflow for the schedule's own task.
     pub(in crate::commands) fn own_work(&self) -> Option<(Uuid, &str)> {
         self.work.as_ref().map(|_| (self.namespace, &*self.name))
@@ -68,7 +68,7 @@ pub(in crate::commands) struct ScheduleParts<'a> {
 }
 
 /// The workflow that a schedule runs, and the workflow rows to write for it.
-pub(in crate::commands) type OwnWork = (Resolved, Option<WorkflowRows>);
+pub(in crate::commands) type OwnWork = (ResolvedWorkflow, Option<WorkflowRows>);
 
 impl Commands {
     /// The key and the anchor of a schedule that is created now.
@@ -90,7 +90,7 @@ impl Commands {
         who: &Viewer,
         spec: Spec,
         parts: ScheduleParts<'_>,
-    ) -> Result<(Composed, Saved), CommandError> {
+    ) -> Result<(ComposedSchedule, SavedSchedule), CommandError> {
         let ScheduleParts {
             index,
             begin,
@@ -144,7 +144,7 @@ impl Commands {
             ..AuditEntry::default()
         };
         let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
-        let composed = Composed {
+        let composed = ComposedSchedule {
             index,
             id,
             namespace,
@@ -156,7 +156,7 @@ impl Commands {
             work: brought.map(|rows| (resolved.id, rows)),
             name: spec.name,
         };
-        Ok((composed, Saved { id, row: None, warnings, unset }))
+        Ok((composed, SavedSchedule { id, row: None, warnings, unset }))
     }
 
     /// The rows of a schedule's own task: a workflow with the schedule's name.
@@ -182,7 +182,7 @@ impl Commands {
 
 /// The rows to write, workflows first. Requests that share names lock them in the same order.
 pub(in crate::commands) fn rows_of(
-    mut all: Vec<Composed>,
+    mut all: Vec<ComposedSchedule>,
 ) -> (workflows::NewWorkflowRows, schedules::NewScheduleRows) {
     all.sort_by(|a, b| (&a.name, a.namespace).cmp(&(&b.name, b.namespace)));
     let (mut works, mut news) =

@@ -24,14 +24,14 @@ use entity::schedule::Model;
 use uuid::Uuid;
 
 pub(in crate::commands) use self::compose::NewIdentity;
-use self::compose::{Composed, OwnWork, ScheduleParts, rows_of};
+use self::compose::{ComposedSchedule, OwnWork, ScheduleParts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
-        BadInput, CommandError, Commands, NewSchedule, Saved, ScheduleWork,
+        BadInput, CommandError, Commands, NewSchedule, SavedSchedule, ScheduleWork,
         error::schedule_name_taken,
         schedules::foreseen::ForeseenTiming,
-        workflows::{self, Judgement, Resolved},
+        workflows::{self, Judgement, ResolvedWorkflow},
     },
     store::{DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows as rows},
 };
@@ -51,7 +51,7 @@ pub(in crate::commands) struct CreationContext<'a> {
 /// The objects that a request has looked up so far.
 #[derive(Default)]
 pub(in crate::commands) struct ResolvedNames {
-    workflows: HashMap<(Uuid, String), Resolved>,
+    workflows: HashMap<(Uuid, String), ResolvedWorkflow>,
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
 
@@ -87,7 +87,7 @@ impl Commands {
         judgement: &Judgement,
         timing: Option<&ForeseenTiming>,
         module: Option<&str>,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         let (judged, timings) = (std::slice::from_ref(judgement), [timing]);
         let site = CreationContext { tx, who, judged, timings: &timings, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
@@ -100,7 +100,7 @@ impl Commands {
         &self,
         site: CreationContext<'_>,
         all: Vec<(Uuid, NewSchedule)>,
-    ) -> Result<Vec<Saved>, RefusedSchedule> {
+    ) -> Result<Vec<SavedSchedule>, RefusedSchedule> {
         let right_zones = self.has_right_zones(site.tx).await;
         right_zones.map_err(|error| RefusedSchedule::at(0, error))?;
         let own = all.iter().filter(|(_, new)| matches!(new.work, ScheduleWork::Task(_)));
@@ -172,7 +172,7 @@ impl Commands {
         new: NewSchedule,
         is_taken: bool,
         known: &mut ResolvedNames,
-    ) -> Result<(Composed, Saved), CommandError> {
+    ) -> Result<(ComposedSchedule, SavedSchedule), CommandError> {
         let CreationContext { tx, who, module, judged, timings } = site;
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
@@ -231,7 +231,7 @@ impl Commands {
             }
         };
         let own = self.own_work(tx, who, namespace, schedule, *task, judgement).await?;
-        let there = Resolved { change: None, unset: vec![], ..own.0.clone() };
+        let there = ResolvedWorkflow { change: None, unset: vec![], ..own.0.clone() };
         known.workflows.insert((namespace, schedule.to_owned()), there);
         Ok(own)
     }
@@ -257,7 +257,7 @@ impl Commands {
     pub(in crate::commands) async fn write(
         &self,
         tx: &DatabaseTransaction,
-        all: Vec<Composed>,
+        all: Vec<ComposedSchedule>,
         back: ReturnedRows,
     ) -> Result<Vec<Model>, RefusedSchedule> {
         if all.is_empty() {
@@ -297,7 +297,7 @@ impl Commands {
 }
 
 /// The usage that the schedules add to their namespaces.
-pub(in crate::commands) fn usage_of(all: &[Composed]) -> BTreeMap<Uuid, Usage> {
+pub(in crate::commands) fn usage_of(all: &[ComposedSchedule]) -> BTreeMap<Uuid, Usage> {
     let mut usage: BTreeMap<Uuid, Usage> = BTreeMap::new();
     for one in all {
         let of_namespace = usage.entry(one.namespace).or_default();

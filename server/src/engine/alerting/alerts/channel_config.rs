@@ -11,7 +11,7 @@ use crate::{
 
 /// The secret part of a channel's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hidden {
+pub struct ChannelSecrets {
     /// The receiver's URL. Anyone who knows it may write to the receiver.
     /// After the host, the URL may contain references to secrets.
     pub url: SecretText,
@@ -81,7 +81,7 @@ impl Receiver {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelConfig {
     /// HTTP requests to this receiver.
-    Request(Receiver, Hidden),
+    Request(Receiver, ChannelSecrets),
     /// Mail to these addresses.
     Email(Vec<String>),
 }
@@ -135,7 +135,7 @@ fn recipients(shown: &Value) -> Result<Vec<String>, serde_json::Error> {
     serde_json::from_value(shown["to"].clone())
 }
 
-impl Hidden {
+impl ChannelSecrets {
     /// The request without a message. References to secrets are not replaced yet:
     /// a message contains text by others, in which no secret must be filled in.
     /// The request follows no redirects, because its signature is meant for this URL only.

@@ -14,7 +14,7 @@ use super::{
     clocks::AffectedSchedule,
     row::{begun, happened},
     rule::{ActiveRule, Rule},
-    scope::Scopes,
+    scope::RuleScopes,
     slow::UsualDurations,
     words::duration,
 };
@@ -44,7 +44,7 @@ impl AlertPlan {
 /// The facts needed to judge failed runs.
 pub(super) struct FailureFacts<'a> {
     pub(super) rules: &'a [ActiveRule],
-    pub(super) scopes: &'a Scopes,
+    pub(super) scopes: &'a RuleScopes,
     /// How many runs of each schedule have failed in a row so far, by the schedule's id.
     pub(super) streaks: &'a HashMap<Uuid, i64>,
     /// The open alerts of these schedules.
@@ -131,7 +131,7 @@ enum AlertRef<'a> {
 pub(super) fn late(
     runs: &[BadRun],
     rules: &[ActiveRule],
-    scopes: &Scopes,
+    scopes: &RuleScopes,
     now: DateTime<Utc>,
 ) -> Vec<Model> {
     each(rules, Kind::Late, runs, |active, run| {
@@ -154,7 +154,7 @@ pub(super) fn late(
 pub(super) fn missed(
     fires: &[LostFire],
     rules: &[ActiveRule],
-    scopes: &Scopes,
+    scopes: &RuleScopes,
     now: DateTime<Utc>,
 ) -> Vec<Model> {
     each(rules, Kind::Missed, fires, |active, fire| {
@@ -177,7 +177,7 @@ pub(super) fn missed(
 pub(super) fn skipped(
     skipping: &[SkippingSchedule],
     rules: &[ActiveRule],
-    scopes: &Scopes,
+    scopes: &RuleScopes,
     open: &[Model],
     now: DateTime<Utc>,
 ) -> AlertPlan {
@@ -237,7 +237,7 @@ pub(super) fn nodes(nodes: &[LostNode], rules: &[ActiveRule], now: DateTime<Utc>
 pub(super) fn stalled(
     waiting: &[StalledSchedule],
     rules: &[ActiveRule],
-    scopes: &Scopes,
+    scopes: &RuleScopes,
     open: &[Model],
     now: DateTime<Utc>,
 ) -> Vec<Model> {
@@ -271,7 +271,7 @@ pub(super) fn slow(
     runs: &[LongRun],
     usual: &UsualDurations,
     rules: &[ActiveRule],
-    scopes: &Scopes,
+    scopes: &RuleScopes,
     now: DateTime<Utc>,
 ) -> Vec<Model> {
     each(rules, Kind::Slow, runs, |active, run| {
@@ -300,7 +300,7 @@ pub(super) fn slow(
 pub(super) fn clock_changes(
     touched: &[AffectedSchedule],
     rules: &[ActiveRule],
-    scopes: &Scopes,
+    scopes: &RuleScopes,
     now: DateTime<Utc>,
 ) -> Vec<Model> {
     each(rules, Kind::ClockChange, touched, |active, one| {

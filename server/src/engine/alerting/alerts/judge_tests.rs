@@ -2,7 +2,7 @@ use entity::alert_rule;
 use serde_json::json;
 
 use super::*;
-use crate::model::Usual;
+use crate::model::UsualDuration;
 
 const HOME: Uuid = Uuid::from_u128(1);
 const SCHEDULE: Uuid = Uuid::from_u128(2);
@@ -61,7 +61,7 @@ fn failed(run: u128, minute: i64) -> BadRun {
 
 fn judged(rule: &ActiveRule, runs: &[BadRun], streak: i64, open: &[Model]) -> AlertPlan {
     let rules = [rule.clone()];
-    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let scopes = RuleScopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let streaks = HashMap::from([(SCHEDULE, streak)]);
     let now = noon();
     failures(runs, &FailureFacts { rules: &rules, scopes: &scopes, streaks: &streaks, open, now })
@@ -133,7 +133,7 @@ fn a_recovery_is_reported_once_and_only_for_reported_alerts() {
 #[test]
 fn a_run_is_late_by_the_rules_own_measure() {
     let rules = [active(&[AlertEvent::Late])];
-    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let scopes = RuleScopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let mut run = failed(11, 0);
     for (seconds, told) in [(299, 0), (300, 1)] {
         run.started_at = Some(Timestamp(run.due_at.0 + seconds * 1_000));
@@ -144,9 +144,9 @@ fn a_run_is_late_by_the_rules_own_measure() {
 #[test]
 fn a_run_is_slow_by_the_rules_measure_and_beyond_nearly_all_before_it() {
     let rules = [active(&[AlertEvent::Slow])];
-    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let scopes = RuleScopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let slow_after = |durations: Vec<i64>, minutes: i64| {
-        let usual = UsualDurations::known(SCHEDULE, Usual::of(durations).unwrap());
+        let usual = UsualDurations::known(SCHEDULE, UsualDuration::of(durations).unwrap());
         let started_at = Timestamp(noon().timestamp_millis() - minutes * 60_000);
         let run = LongRun {
             id: Uuid::from_u128(11),
@@ -182,7 +182,7 @@ fn skipping(count: i64, minute: i64) -> SkippingSchedule {
 #[test]
 fn skipped_fires_begin_an_alert_at_the_rules_number_and_later_ones_extend_it() {
     let rules = [active(&[AlertEvent::Skipped])];
-    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let scopes = RuleScopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let judged =
         |one: SkippingSchedule, open: &[Model]| skipped(&[one], &rules, &scopes, open, noon());
     assert!(judged(skipping(2, 0), &[]).is_empty());

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{
     judge::{self, AlertPlan, FailureFacts},
     rule::ActiveRule,
-    scope::{Scopes, by_namespace},
+    scope::{RuleScopes, by_namespace},
 };
 use crate::{
     engine::{EngineError, cluster::LeaseTerm, core::Core},
@@ -198,9 +198,9 @@ impl FailurePass<'_> {
     pub(super) async fn scopes(
         &self,
         schedules: impl Iterator<Item = (Uuid, Uuid)>,
-    ) -> Result<Scopes, EngineError> {
+    ) -> Result<RuleScopes, EngineError> {
         let by = by_namespace(schedules);
-        Ok(Scopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
+        Ok(RuleScopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
     }
 
     /// Writes the alerts and the new cursor in one transaction.

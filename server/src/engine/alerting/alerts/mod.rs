@@ -53,11 +53,11 @@ mod words;
 
 pub(crate) use self::words::test_body;
 pub use self::{
-    channel_config::{ChannelConfig, Hidden, Receiver},
+    channel_config::{ChannelConfig, ChannelSecrets, Receiver},
     checkup::Checkup,
     notification_sender::NotificationSenderReport,
-    preview::{Foretold, RulePreview},
-    quiet_hours::Quiet,
+    preview::{ForetoldMessage, RulePreview},
+    quiet_hours::QuietPeriods,
     rule::{AlertEvent, MAX_LOSING, Rule, RuleError},
     service::AlertsReport,
 };

@@ -4,9 +4,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    replay::{self, Past},
+    replay::{self, PastEvents},
     rule::{ActiveRule, AlertEvent, Rule},
-    scope::{Scopes, by_namespace},
+    scope::{RuleScopes, by_namespace},
 };
 use crate::{
     search::{Search, SearchedList},
@@ -21,7 +21,7 @@ pub struct RulePreview {
     /// The end of the period.
     pub to: DateTime<Utc>,
     /// The messages to each channel, oldest first: at most 200.
-    pub messages: Vec<Foretold>,
+    pub messages: Vec<ForetoldMessage>,
     /// Number of alerts that the rule would have recorded.
     pub alerts: usize,
     /// Whether more rows exist than were read, or more messages than are listed.
@@ -30,7 +30,7 @@ pub struct RulePreview {
 
 /// A message that the rule would have sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foretold {
+pub struct ForetoldMessage {
     /// When the message would have been sent.
     pub at: DateTime<Utc>,
     /// The message's subject: one line.
@@ -61,7 +61,7 @@ impl RulePreview {
         let tells = |event| rule.tells(event);
         let fails =
             tells(AlertEvent::Failed) || tells(AlertEvent::Losing) || tells(AlertEvent::Recovered);
-        let mut past = Past::default();
+        let mut past = PastEvents::default();
         if fails {
             past.failures = past::failures(store, namespace, since, MAX_ROWS + 1).await?;
         }
@@ -83,7 +83,8 @@ impl RulePreview {
         let skips = past.skipped.iter().map(|skip| (skip.namespace_id, skip.schedule_id));
         let by = by_namespace(schedules.chain(fires).chain(skips));
         let active = active(namespace, rule, from);
-        let scopes = Scopes::read(store, std::slice::from_ref(&active), &by, now.into()).await?;
+        let scopes =
+            RuleScopes::read(store, std::slice::from_ref(&active), &by, now.into()).await?;
         let alerts = replay::alerts(&active, &scopes, &past);
         let count = alerts.len();
         let silence = active.rule.quiet.as_ref().and_then(|quiet| quiet.silence(from).ok());

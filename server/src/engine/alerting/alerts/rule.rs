@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Quiet;
+use super::QuietPeriods;
 use crate::{
     search::{Search, SearchError, SearchedList},
     store::alerts::standing::LONGEST_STREAK,
@@ -71,7 +71,7 @@ pub struct Rule {
     /// the first pending one joins the same message.
     pub digest_seconds: i64,
     /// The hours during which the rule sends no messages.
-    pub quiet: Option<Quiet>,
+    pub quiet: Option<QuietPeriods>,
     /// Whether messages contain the error texts of failed runs.
     pub include_errors: bool,
 }

@@ -8,13 +8,13 @@ use crate::store::{Store, StoreError, alerts::standing, reads::search::TimedSear
 
 /// The schedules that each rule covers, with their names.
 #[derive(Debug, Default)]
-pub(super) struct Scopes {
+pub(super) struct RuleScopes {
     /// The index of each rule's scope; rules with the same search share a scope.
     of: HashMap<Uuid, usize>,
     found: Vec<HashMap<Uuid, String>>,
 }
 
-impl Scopes {
+impl RuleScopes {
     /// Finds which of `schedules` (by namespace) each rule covers.
     /// Each distinct search runs only once.
     pub(super) async fn read(

@@ -13,7 +13,7 @@ use std::time::Duration;
 use entity::{Timestamp, node::BeatsIn};
 use uuid::Uuid;
 
-use super::{handle::Cluster, ring::Share};
+use super::{handle::Cluster, ring::ClaimTurns};
 use crate::{
     beacon::{Beacon, FireClaim},
     store::{
@@ -142,7 +142,7 @@ impl Cluster {
 
     /// Whether nodes use locks to decide which of them may claim a due fire first.
     /// A node that claims alone has no `share` and uses no locks.
-    pub(in crate::engine) fn has_locks(&self, share: Option<&Share>) -> bool {
+    pub(in crate::engine) fn has_locks(&self, share: Option<&ClaimTurns>) -> bool {
         self.beacon().is_some() && self.has_others() && share.is_some()
     }
 

@@ -16,9 +16,9 @@ use super::{
     fleet::{Fleet, places},
     issues::Issue,
     offset::{ClockReading, is_right},
-    ring::Share,
+    ring::ClaimTurns,
     steps::ClockSteps,
-    terms::Terms,
+    terms::SeenTerms,
     witness::HeartbeatObserver,
 };
 use crate::{
@@ -48,7 +48,7 @@ struct Inner {
     reading: Mutex<Option<ClockReading>>,
     steps: Mutex<ClockSteps>,
     witness: Mutex<HeartbeatObserver>,
-    terms: Mutex<Terms>,
+    terms: Mutex<SeenTerms>,
     refused: Mutex<Vec<Uuid>>,
     places: Places,
     meter: Meter,
@@ -63,7 +63,7 @@ struct FleetView {
     /// The tags of each node that has clearly more room for runs than this node.
     emptier: Vec<Strings>,
     /// In which shards this node may claim, and when; `None` if it is alone.
-    share: Option<Arc<Share>>,
+    share: Option<Arc<ClaimTurns>>,
     /// The nodes that are asked to write a heartbeat to the database.
     doubtful: Vec<NodeDoubt>,
     /// Whether another node schedules by newer zone data.
@@ -238,7 +238,7 @@ impl Cluster {
         self.terms().over(name, now)
     }
 
-    fn terms(&self) -> MutexGuard<'_, Terms> {
+    fn terms(&self) -> MutexGuard<'_, SeenTerms> {
         self.inner.terms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -257,7 +257,7 @@ impl Cluster {
         let emptier = fleet.emptier_than(own, self.suspect_after());
         let ring = fleet.ring(self.suspect_after());
         let own_name = &settings.node_name;
-        let now = Share::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
+        let now = ClaimTurns::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
         let zone_data = timetable::zone_data().version;
         let newest = fleet.zone_data(self.suspect_after());
         let has_old_zones =
@@ -303,7 +303,7 @@ impl Cluster {
     }
 
     /// The shards in which this node may claim; `None` if it is alone and may claim in all.
-    pub(crate) fn share(&self) -> Option<Arc<Share>> {
+    pub(crate) fn share(&self) -> Option<Arc<ClaimTurns>> {
         self.seen_now().share.clone()
     }
 

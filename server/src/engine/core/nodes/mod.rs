@@ -36,5 +36,5 @@ pub(crate) use issues::describe;
 pub use issues::{Issue, issues, redis};
 pub(in crate::engine) use offset::ClockReading;
 pub(in crate::engine) use process::{goes_on, own_process};
-pub(in crate::engine) use ring::Share;
+pub(in crate::engine) use ring::ClaimTurns;
 pub use ring::{SHARDS, owners};

@@ -14,7 +14,7 @@ use crate::store::leases::ForeignLease;
 /// for the time that was left when it was first seen, whatever the database's clock did.
 /// If its holder is alive after all, its writes name an outdated epoch.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
+pub(crate) struct SeenTerms {
     seen: HashMap<&'static str, SeenTerm>,
 }
 
@@ -25,7 +25,7 @@ struct SeenTerm {
     ends: Instant,
 }
 
-impl Terms {
+impl SeenTerms {
     /// Records the term of a lease that another node holds.
     pub(crate) fn look(&mut self, name: &'static str, theirs: ForeignLease, now: Instant) {
         if !self.seen.get(name).is_some_and(|seen| seen.theirs.is_still(&theirs)) {
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_term_that_nobody_renews_is_over_however_the_databases_clock_went() {
         let (start, second) = (Clock::system().instant(), Duration::from_secs(1));
-        let mut terms = Terms::default();
+        let mut terms = SeenTerms::default();
         assert_eq!(terms.over("bells", start), None);
         terms.look("bells", theirs(1, 15, 10), start);
         // The clock was stepped back by an hour.
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_term_that_is_renewed_is_another_one() {
         let (start, second) = (Clock::system().instant(), Duration::from_secs(1));
-        let mut terms = Terms::default();
+        let mut terms = SeenTerms::default();
         terms.look("bells", theirs(1, 15, 10), start);
         terms.look("bells", theirs(1, 20, 10), start + 5 * second);
         assert_eq!(terms.over("bells", start + 15 * second), None);

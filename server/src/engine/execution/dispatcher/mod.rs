@@ -21,7 +21,7 @@ use crate::{
     engine::{
         EngineError,
         core::Core,
-        places::{PlaceHolder, Room},
+        places::{FreePlaces, PlaceHolder},
         service::Service,
     },
     store::{
@@ -112,7 +112,7 @@ impl Dispatcher {
 
     /// Decides which runs to read next.
     fn look(&self, batch: usize) -> Result<QueueScan, RoundEnd> {
-        let Room { free, is_held_back, of_held_back, full } = self.core.places.room();
+        let FreePlaces { free, is_held_back, of_held_back, full } = self.core.places.room();
         if free == 0 {
             return Err(RoundEnd::Full);
         }

@@ -155,7 +155,7 @@ proptest! {
         let mut settled = None;
         for _ in 0..10_000 {
             let standings = run.standings();
-            let plan = plan(&Situation {
+            let plan = plan(&FlowFacts {
                 definition: &run.definition,
                 graph: &run.graph,
                 standings: &standings,
@@ -210,7 +210,7 @@ proptest! {
                 }
                 End::Released => {
                     troubles -= 1;
-                    halt = Some(Halt::Released);
+                    halt = Some(HaltReason::Released);
                     run.end(picked, Lost);
                 }
             }

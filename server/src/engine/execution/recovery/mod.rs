@@ -40,7 +40,7 @@ use entity::run;
 use sea_orm::ActiveEnum;
 
 use self::{grace::Grace, parts::FailedParts, watch::OverrunWatch};
-use super::handoff::{self, HandoffLimits, Recovering};
+use super::handoff::{self, HandoffLimits, RecoveryContext};
 use crate::{
     config::NodeRole,
     engine::{
@@ -166,7 +166,7 @@ impl Recovery {
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
         report.lost_handoffs += lost.len();
-        let recovering = Recovering { limits: self.limits(), lease: lease.clone() };
+        let recovering = RecoveryContext { limits: self.limits(), lease: lease.clone() };
         let handed = handoff::hand_over(core, &lost, Some(&recovering)).await?;
         report.abandoned += handed.refused;
         Ok(lost.len() as u64 == BATCH)

@@ -28,7 +28,7 @@ use crate::store::{
     db::{
         bulk::{BulkValues, returned_ids},
         days::DayRange,
-        live::Since,
+        live::RowsSince,
         rows::KeyRow,
     },
 };
@@ -69,7 +69,7 @@ pub struct BufferQueue {
 /// Whether there are intents without an owner. In most rounds there are none, and PostgreSQL needs
 /// more time to plan the queries about them than to find that out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
-pub struct Unowned {
+pub struct UnownedIntents {
     /// Whether a fire waits in a buffer.
     pub waits: bool,
     /// Whether another intent without an owner has become due.
@@ -137,7 +137,7 @@ impl Store {
         tx: &DatabaseTransaction,
         schedules: &[Uuid],
         now: Timestamp,
-        since: Since,
+        since: RowsSince,
     ) -> Result<HashMap<Uuid, Buffered>, StoreError> {
         #[derive(FromQueryResult)]
         struct BufferRow {
@@ -172,15 +172,15 @@ impl Store {
         Ok(rows.into_iter().map(buffered).collect())
     }
 
-    /// Whether there are intents without an owner. See [`Unowned`].
-    pub async fn unowned(&self, now: Timestamp) -> Result<Unowned, StoreError> {
-        let days = self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+    /// Whether there are intents without an owner. See [`UnownedIntents`].
+    pub async fn unowned(&self, now: Timestamp) -> Result<UnownedIntents, StoreError> {
+        let days = self.dialect().pending_fires("fire.scheduled_at", now, RowsSince::Margin);
         let sql = format!(
             "SELECT EXISTS (SELECT 1 FROM fire WHERE {WAITS}{days}) AS waits, \
                EXISTS (SELECT 1 FROM fire WHERE {COMES_LATER} AND fire.due_at <= $1{days}) AS is_due"
         );
         let statement = self.dialect().statement(sql, [now.0.into()]);
-        let row = Unowned::find_by_statement(statement).one(self.rounds()).await?;
+        let row = UnownedIntents::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.unwrap_or_default())
     }
 
@@ -193,7 +193,7 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
         let runs = self.dialect().live_runs("run.id", now);
-        let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+        let days = &self.dialect().pending_fires("fire.scheduled_at", now, RowsSince::Margin);
         let sql = format!(
             "{} SELECT waiting.schedule_id AS id \
              FROM waiting LEFT JOIN schedule s ON s.id = waiting.schedule_id \
@@ -231,7 +231,7 @@ impl Store {
             buffers: i64,
             deadline: Option<i64>,
         }
-        let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+        let days = &self.dialect().pending_fires("fire.scheduled_at", now, RowsSince::Margin);
         let sql = format!(
             "{} SELECT count(*) AS buffers, \
                min({}) AS deadline \

@@ -4,7 +4,7 @@ use entity::Timestamp;
 use sea_orm::{FromQueryResult, Value};
 use uuid::Uuid;
 
-use super::Family;
+use super::TableFamily;
 use crate::store::{
     Store, StoreError,
     db::days::{DAY_MS, day_of, first_key},
@@ -167,7 +167,7 @@ impl RetentionRule {
 
     /// The same rule, if the kept partitions of a family start at `from`.
     #[must_use]
-    pub fn keeping(mut self, family: Family, from: i64) -> Self {
+    pub fn keeping(mut self, family: TableFamily, from: i64) -> Self {
         self.kept[family.index()] = Some(from);
         self
     }
@@ -224,19 +224,19 @@ impl RetentionRule {
     }
 
     /// The condition that a row of a family is outside the partitions that are dropped as a whole.
-    fn is_loose(&self, family: Family) -> String {
+    fn is_loose(&self, family: TableFamily) -> String {
         if let Some(CutScope { namespace, read, is_postgres }) = self.only {
             let theirs = format!("t.namespace_id = {}", key(namespace, is_postgres));
             return match family {
-                Family::Fires => theirs,
-                Family::Runs => format!("{theirs} AND t.changed <= {read}"),
+                TableFamily::Fires => theirs,
+                TableFamily::Runs => format!("{theirs} AND t.changed <= {read}"),
             };
         }
         let Some(from) = self.kept[family.index()] else { return "true".to_owned() };
         let Self { policies, .. } = self;
         let before = match family {
-            Family::Fires => format!("t.scheduled_at < {from}"),
-            Family::Runs => format!("t.id < '{}'", first_key(from)),
+            TableFamily::Fires => format!("t.scheduled_at < {from}"),
+            TableFamily::Runs => format!("t.id < '{}'", first_key(from)),
         };
         if policies.longest == policies.shortest {
             return before;
@@ -255,7 +255,7 @@ impl RetentionRule {
 
     /// The condition that a run `t` is settled and too old.
     pub(super) fn run_is_old(&self) -> String {
-        let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Runs));
+        let (cutoff, loose) = (self.cutoff(), self.is_loose(TableFamily::Runs));
         format!(
             "({loose} AND t.state NOT IN {LIVE} \
                AND coalesce(t.finished_at, t.created_at) < {cutoff})"
@@ -285,7 +285,7 @@ impl RetentionRule {
 
     /// The condition that a fire `t` is too old, if runs `r` that match `runs` retain their fires.
     fn fire_is_old_beside(&self, runs: &str) -> String {
-        let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Fires));
+        let (cutoff, loose) = (self.cutoff(), self.is_loose(TableFamily::Fires));
         format!(
             "({loose} AND t.verdict <> 'pending' AND coalesce(t.decided_at, t.claimed_at) < {cutoff} \
                AND t.last_scheduled_at < {cutoff} \
@@ -362,10 +362,10 @@ mod tests {
     #[test]
     fn kept_days_lose_no_rows_of_the_longest_retention() {
         let from = 50 * DAY_MS;
-        let alike = rule(45, 45).keeping(Family::Fires, from);
+        let alike = rule(45, 45).keeping(TableFamily::Fires, from);
         assert!(alike.fire_is_old().starts_with("(t.scheduled_at < 4320000000 AND"));
         assert!(alike.run_is_old().starts_with("(true AND"));
-        let differ = rule(45, 10).keeping(Family::Runs, from);
+        let differ = rule(45, 10).keeping(TableFamily::Runs, from);
         let loose = format!("((t.id < '{}' OR coalesce(", first_key(from));
         assert!(differ.run_is_old().starts_with(&loose), "{}", differ.run_is_old());
     }

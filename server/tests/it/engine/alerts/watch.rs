@@ -4,7 +4,8 @@ use carillon::{
     access::{Editor, Grants, Viewer, ViewerKind},
     clock::ManualClock,
     commands::{
-        Acknowledging, Call, ChannelInput, Commands, Muting, NewChannel, NewRule, RuleSpec,
+        AcknowledgementInput, Call, ChannelInput, Commands, MuteRequest, NewChannel, NewRule,
+        RuleSpec,
     },
     engine::{
         Signals, Stepwise, StepwiseService,
@@ -146,7 +147,7 @@ impl Watch {
     /// Mutes a rule for that many seconds.
     pub(super) async fn mute(&self, rule: Uuid, seconds: u64) {
         let until = Some(self.clock.now() + Duration::from_secs(seconds));
-        let muting = Muting { until, reason: "maintenance".to_owned() };
+        let muting = MuteRequest { until, reason: "maintenance".to_owned() };
         let right = viewer().operator().unwrap();
         self.commands().mute_alert_rule(&right, rule, &muting, &Call::once()).await.unwrap();
     }
@@ -154,7 +155,7 @@ impl Watch {
     /// Acknowledges an alert, for that many hours or for as long as the alert lasts.
     pub(super) async fn acknowledge(&self, alert: Uuid, hours: Option<i64>) {
         let until = hours.map(|hours| self.clock.now() + TimeDelta::hours(hours));
-        let given = Acknowledging { note: None, until };
+        let given = AcknowledgementInput { note: None, until };
         let right = viewer().operator().unwrap();
         self.commands().acknowledge_alert(&right, alert, &given, &Call::once()).await.unwrap();
     }

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::step_writes::let_go;
 use super::{
-    plan::{FlowPlan, Halt, NextStep, Situation, plan},
+    plan::{FlowFacts, FlowPlan, HaltReason, NextStep, plan},
     progress::{AttemptFacts, TaskProgress, gist, standing},
     results,
 };
@@ -34,8 +34,8 @@ use crate::{
     engine::{
         core::{AttemptHandle, Core, StepOutcome, StopReason, lost_since},
         execution::{
-            attempt::{self, Attempt, Times},
-            logs::Numbers,
+            attempt::{self, Attempt, RunInstants},
+            logs::LineNumbers,
         },
         places::{Claim, HeldPlace},
         signals::SignalKind,
@@ -95,7 +95,7 @@ struct Conductor {
     known: Arc<CompiledDefinition>,
     /// The values that all tasks of the run share.
     told: Invocation,
-    run: Times,
+    run: RunInstants,
     stands_for: DateTime<Utc>,
     deadline: Option<DateTime<Utc>>,
     begun: Instant,
@@ -106,7 +106,7 @@ struct Conductor {
     /// The claim under which the run's places are counted.
     claim: Claim,
     places: Vec<HeldPlace>,
-    numbers: Arc<Numbers>,
+    numbers: Arc<LineNumbers>,
     parts: Vec<TaskAttempts>,
     at_work: JoinSet<EndedAttempt>,
     /// Attempts that have ended and are not written to the tables yet.
@@ -129,7 +129,7 @@ impl Conductor {
         Self {
             deadline: limit.and_then(|limit| run.started_at.checked_add_signed(limit)),
             begun: core.clock.instant(),
-            numbers: Arc::new(Numbers::new(hold.attempt)),
+            numbers: Arc::new(LineNumbers::new(hold.attempt)),
             stop_tasks: grip.stop.child_token(),
             claim: place.claim().clone(),
             places: vec![place],
@@ -265,11 +265,11 @@ impl Conductor {
     fn plan(&mut self, now: DateTime<Utc>) -> FlowPlan {
         let standings = self.standings();
         let halt = match self.why() {
-            Some(StopReason::Cancelled) => Some(Halt::Cancelled),
-            Some(StopReason::Released) => Some(Halt::Released),
-            Some(StopReason::Lost) | None => self.core.is_closing().then_some(Halt::Released),
+            Some(StopReason::Cancelled) => Some(HaltReason::Cancelled),
+            Some(StopReason::Released) => Some(HaltReason::Released),
+            Some(StopReason::Lost) | None => self.core.is_closing().then_some(HaltReason::Released),
         };
-        let mut situation = Situation {
+        let mut situation = FlowFacts {
             definition: &self.known.definition,
             graph: &self.known.graph,
             standings: &standings,
