@@ -7,7 +7,7 @@ use carillon::{
     clock::Clock,
     store::{
         Options, Store,
-        retention::{Family, PartitionRange},
+        retention::{PartitionRange, TableFamily},
     },
 };
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection};
@@ -131,7 +131,7 @@ async fn divide(store: &Store, days: u32) -> Result<()> {
     const DAY: i64 = 24 * 60 * 60 * 1_000;
     let today = Clock::system().now().timestamp_millis() / DAY * DAY;
     let first = today - i64::from(days) * DAY;
-    for family in Family::ALL {
+    for family in TableFamily::ALL {
         store.add_stretch(family, PartitionRange { from: 0, to: first }, true, None).await?;
         for from in (first..=today + 7 * DAY).step_by(24 * 60 * 60 * 1_000) {
             store.add_stretch(family, PartitionRange { from, to: from + DAY }, false, None).await?;

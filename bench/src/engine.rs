@@ -8,7 +8,7 @@ use carillon::{
     engine::{Engine, EngineSettings, Signals},
     store::Store,
     target::{CommandPolicy, Executor, Policy, programs_user},
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// Starts an engine. Targets may reach this machine and run programs, as in the demo.
@@ -24,7 +24,7 @@ pub(crate) async fn start(store: &Store, clock: &Clock) -> Result<Engine> {
         Arc::new(executor),
         Arc::new(timetable::Cache::new(10_000)),
         Signals::default(),
-        Metrics::unread(clock.clone()),
+        Instruments::unread(clock.clone()),
     )
     .await?)
 }

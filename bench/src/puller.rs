@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use carillon::{
     clock::Clock,
-    target::{Target, Worker as ToWorker},
+    target::{Target, WorkerTarget},
 };
 use carillon_worker::{Context, Failure, Program, Worker, task};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ async fn note(job: Context) -> Result<(), Failure> {
 /// The target that hands a task to these workers.
 pub(crate) fn target() -> Target {
     let (queue, task) = (QUEUE.to_owned(), "note".to_owned());
-    Target::Worker(ToWorker { queue, task, input: None, tags: Vec::new() })
+    Target::Worker(WorkerTarget { queue, task, input: None, tags: Vec::new() })
 }
 
 /// A worker in its own process.

@@ -39,7 +39,7 @@ use crate::{
     store::{Store, StoreError},
     target::{Fetcher, Mailer, Policy, TargetError, UserError},
     telemetry::Telemetry,
-    vault::{Key, NotAKey, Vault, VaultError},
+    vault::{EncryptionKey, NotAKey, Vault, VaultError},
 };
 
 /// Timeout for the last responses, once everything else has ended.
@@ -242,7 +242,7 @@ fn use_zone_data(config: &Config) -> Result<(), AppError> {
 /// The configured keys for secrets, or the one that the server created itself.
 pub fn vault(config: &Config) -> Result<Vault, AppError> {
     let read = |(field, text): (&'static str, Option<SecretString>)| {
-        let text = text.as_ref().map(|text| Key::read(text.expose_secret()));
+        let text = text.as_ref().map(|text| EncryptionKey::read(text.expose_secret()));
         text.transpose().map_err(|source| AppError::Key { field, source })
     };
     let secrets = with_own_key(config);

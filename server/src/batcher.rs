@@ -60,6 +60,9 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
             let turn = self.turn.clone().lock_owned().await;
             let batcher = self.clone();
             tokio::spawn(async move {
+                // Requests that are made at the same instant, such as those of one storm, are in
+                // the runtime's queue already: they come along in the first batch.
+                tokio::task::yield_now().await;
                 loop {
                     let (requests, callers) = batcher.take();
                     if requests.is_empty() {

@@ -3,7 +3,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 use carillon::{
     clock::Clock,
-    target::{Command, Http, Target},
+    target::{CommandTarget, Http, Target},
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -75,7 +75,7 @@ async fn round(arguments: &Arguments, kind: Kind) -> Result<Rounds> {
     let plain_seconds = plain(arguments.requests).await?;
 
     let program = Some(PROGRAM.to_owned());
-    let target = Target::Command(Command { program, ..Command::default() });
+    let target = Target::Command(CommandTarget { program, ..CommandTarget::default() });
     let programs = storm::one(fresh().await?, arguments.programs, Some(&target)).await?;
     let xargs = xargs(arguments.programs).await?;
     #[expect(clippy::cast_precision_loss, reason = "milliseconds of a storm")]

@@ -6,7 +6,7 @@ use anyhow::Result;
 use carillon::{
     access::{Grants, Viewer, ViewerKind},
     clock::Clock,
-    commands::{Call, Commands, NewSchedule, Work},
+    commands::{Call, Commands, NewSchedule, ScheduleWork},
     engine::Signals,
     model::Spec,
     store::Store,
@@ -64,6 +64,6 @@ fn viewer() -> Viewer {
 
 fn new(number: u64) -> NewSchedule {
     let spec = Spec::on(&format!("made-{number}"), "0 3 1 1 *");
-    let work = Work::Workflow("noop".to_owned());
+    let work = ScheduleWork::Workflow("noop".to_owned());
     NewSchedule { namespace: "default".to_owned(), spec, work, paused: false }
 }

@@ -102,7 +102,7 @@ pub(crate) use outage::{
 pub(crate) use overview::{
     Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen,
 };
-pub(crate) use page::{Changed, Page, Place, Row};
+pub(crate) use page::{Changed, Page, PageArguments, Place, Row};
 pub(crate) use people::{
     ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, SecretUse, SecretUser, Session,
     User,

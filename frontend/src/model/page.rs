@@ -60,6 +60,15 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Changed {}
 
+/// The arguments of a Relay connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageArguments {
+    pub(crate) first: Option<i64>,
+    pub(crate) after: Option<String>,
+    pub(crate) last: Option<i64>,
+    pub(crate) before: Option<String>,
+}
+
 /// The position at which a page of a list begins. Cursors are opaque to the console.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -73,16 +82,14 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// The arguments `first`, `after`, `last` and `before` of a Relay connection.
-    pub(crate) fn arguments(
-        self,
-        size: usize,
-    ) -> (Option<i64>, Option<String>, Option<i64>, Option<String>) {
-        let size = i64::try_from(size).unwrap_or(i64::MAX);
+    /// The arguments for a page of up to `size` rows from this position.
+    pub(crate) fn arguments(self, size: usize) -> PageArguments {
+        let size = Some(i64::try_from(size).unwrap_or(i64::MAX));
+        let none = PageArguments::default();
         match self {
-            Self::First => (Some(size), None, None, None),
-            Self::After(cursor) => (Some(size), Some(cursor), None, None),
-            Self::Before(cursor) => (None, None, Some(size), Some(cursor)),
+            Self::First => PageArguments { first: size, ..none },
+            Self::After(cursor) => PageArguments { first: size, after: Some(cursor), ..none },
+            Self::Before(cursor) => PageArguments { last: size, before: Some(cursor), ..none },
         }
     }
 

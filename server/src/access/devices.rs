@@ -5,7 +5,7 @@ use rand::{TryRngCore, rngs::OsRng};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{Guesses, Hindrance, PeopleError, limiter::LimiterKey};
+use super::{GuessRefusal, Guesses, PeopleError, limiter::LimiterKey};
 use crate::{
     clock::Clock,
     store::{Store, StoreError, devices},
@@ -62,7 +62,7 @@ impl Device {
     }
 
     /// Counts an attempt at the password of the user with this name against the device's own limit.
-    pub async fn attempt(&self, guesses: &Guesses, name: &str) -> Result<(), Hindrance> {
+    pub async fn attempt(&self, guesses: &Guesses, name: &str) -> Result<(), GuessRefusal> {
         guesses.count(&[LimiterKey::Device(self.id(name))]).await
     }
 

@@ -15,14 +15,14 @@ use crate::{
 /// at a sign-in. So the grants expire some time after the sign-in, or when the provider is no
 /// longer configured; otherwise tokens would keep them for ever.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Elsewhere<'a> {
+pub struct GroupGrantLimits<'a> {
     /// The provider of this server.
     pub issuer: Option<&'a str>,
     /// How long the grants last after a sign-in.
     pub lasts: Duration,
 }
 
-impl<'a> Elsewhere<'a> {
+impl<'a> GroupGrantLimits<'a> {
     /// The configured limits: grants last as long as a session.
     pub fn of(config: &'a Config) -> Self {
         let issuer = config.oidc.as_ref().map(|oidc| &*oidc.issuer);
@@ -49,7 +49,7 @@ impl<'a> Elsewhere<'a> {
 pub async fn grants_of<C: ConnectionTrait>(
     connection: &C,
     user: &user::Model,
-    elsewhere: Elsewhere<'_>,
+    elsewhere: GroupGrantLimits<'_>,
     now: DateTime<Utc>,
 ) -> Result<Grants, StoreError> {
     let sees_payloads = user.sees_payloads;
@@ -71,7 +71,7 @@ pub async fn grants_of<C: ConnectionTrait>(
 pub async fn user_viewer(
     store: &Store,
     clock: &Clock,
-    elsewhere: Elsewhere<'_>,
+    elsewhere: GroupGrantLimits<'_>,
     user: user::Model,
     source: String,
 ) -> Result<Viewer, StoreError> {

@@ -30,7 +30,7 @@ const MANY: u32 = 1_000;
 
 /// Why a guess is not allowed now.
 #[derive(Debug)]
-pub enum Hindrance {
+pub enum GuessRefusal {
     /// There were too many guesses; the next is allowed after this time.
     Wait(Duration),
     /// The database could not tell the number of guesses.
@@ -61,13 +61,13 @@ impl Guesses {
     }
 
     /// Counts an attempt, or returns why it is not allowed.
-    pub async fn attempt(&self, name: &str, address: IpAddr) -> Result<(), Hindrance> {
+    pub async fn attempt(&self, name: &str, address: IpAddr) -> Result<(), GuessRefusal> {
         self.count(&keys(name, address)).await
     }
 
     /// Counts an attempt at the password of a session's own user, against a limit that only this
     /// session uses up. The session is named by its hashed key.
-    pub async fn attempt_in(&self, session: &str) -> Result<(), Hindrance> {
+    pub async fn attempt_in(&self, session: &str) -> Result<(), GuessRefusal> {
         self.count(&[LimiterKey::Device(session.to_owned())]).await
     }
 
@@ -78,12 +78,12 @@ impl Guesses {
 
     /// Counts a sign-in that begins without a name. To give it back, call [`Self::forgive`] with an
     /// empty name.
-    pub async fn visit(&self, address: IpAddr) -> Result<(), Hindrance> {
+    pub async fn visit(&self, address: IpAddr) -> Result<(), GuessRefusal> {
         self.count(&[LimiterKey::Address(network(address))]).await
     }
 
-    pub(super) async fn count(&self, keys: &[LimiterKey]) -> Result<(), Hindrance> {
-        self.known.count(keys).map_err(Hindrance::Wait)?;
+    pub(super) async fn count(&self, keys: &[LimiterKey]) -> Result<(), GuessRefusal> {
+        self.known.count(keys).map_err(GuessRefusal::Wait)?;
         let wanted: Vec<_> = keys.iter().map(LimiterKey::guess).collect();
         let counted = guesses::take_if_left(&self.store, &wanted).await;
         let (left, is_taken) = match counted {
@@ -91,7 +91,7 @@ impl Guesses {
             Ok(GuessOutcome::Refused(left)) => (left, false),
             Err(error) => {
                 self.known.give_back(keys);
-                return Err(Hindrance::Unknown(error));
+                return Err(GuessRefusal::Unknown(error));
             }
         };
         let mut wait = Duration::ZERO;
@@ -105,7 +105,7 @@ impl Guesses {
             }
         }
         self.look_through().await;
-        if is_taken { Ok(()) } else { Err(Hindrance::Wait(wait)) }
+        if is_taken { Ok(()) } else { Err(GuessRefusal::Wait(wait)) }
     }
 
     /// Gives back an attempt that [`Self::attempt`] counted, because its password was correct.

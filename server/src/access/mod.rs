@@ -42,15 +42,15 @@ mod users;
 pub use browser::browser_name;
 pub use devices::Device;
 pub use error::PeopleError;
-pub use granted::{Elsewhere, grants_of, user_viewer};
+pub use granted::{GroupGrantLimits, grants_of, user_viewer};
 pub use grants::{Grant, Grants};
-pub use guesses::{Guesses, Hindrance};
+pub use guesses::{GuessRefusal, Guesses};
 pub use limiter::{Limiter, network};
 pub use moment::LookupMoment;
 pub(crate) use moment::{commit_rights, wait_until_rights_apply};
 pub(crate) use names::{check_name, name_key};
 pub use password::{mark, random_password};
-pub use refused::Refused;
+pub use refused::AccessRefusal;
 pub(crate) use refused::{PASSWORD_CHANGE, forbidden};
 pub use rights::{
     Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind, WorkerQueues,

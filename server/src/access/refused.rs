@@ -12,7 +12,7 @@ pub(crate) const PASSWORD_CHANGE: &str = "you signed in with a one-time password
 
 /// Why a caller may not do something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum AccessRefusal {
     /// There is no such object.
     #[error("there is no {what} {which:?}")]
     NotFound {
@@ -42,7 +42,7 @@ pub enum Refused {
     },
 }
 
-impl Refused {
+impl AccessRefusal {
     /// There is no `what` with this key or name.
     pub(super) fn not_found(what: &'static str, which: impl ToString) -> Self {
         Self::NotFound { what, which: cut(&which.to_string()) }

@@ -10,7 +10,7 @@
 use entity::user::Role;
 use uuid::Uuid;
 
-use super::{Grants, Refused};
+use super::{AccessRefusal, Grants};
 
 /// The caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,38 +80,38 @@ impl Viewer {
 
     /// Fails for a session that was opened with a one-time password. All permissions require this,
     /// except the one to change that password.
-    pub fn may_act(&self) -> Result<(), Refused> {
-        if self.must_change_password { Err(Refused::PasswordChange) } else { Ok(()) }
+    pub fn may_act(&self) -> Result<(), AccessRefusal> {
+        if self.must_change_password { Err(AccessRefusal::PasswordChange) } else { Ok(()) }
     }
 
     /// The permission to administer the instance.
-    pub fn owner(&self) -> Result<Owner, Refused> {
+    pub fn owner(&self) -> Result<Owner, AccessRefusal> {
         self.may_act()?;
         let has = self.grants.role_everywhere();
         if has == Some(Role::Admin) {
             Ok(Owner(self.clone()))
         } else {
-            Err(Refused::Forbidden { needs: Role::Admin, has, everywhere: true })
+            Err(AccessRefusal::Forbidden { needs: Role::Admin, has, everywhere: true })
         }
     }
 
     /// Fails unless the viewer may pull tasks from these queues of a namespace: a worker's token
     /// from its own queues, other callers as an operator.
-    pub fn pulls(&self, namespace: Uuid, queues: &[String]) -> Result<(), Refused> {
+    pub fn pulls(&self, namespace: Uuid, queues: &[String]) -> Result<(), AccessRefusal> {
         self.may_act()?;
         let grants = self.queues.as_ref().map_or(&self.grants, |own| &own.grants);
         let Some(grant) = grants.within(namespace) else {
-            return Err(Refused::not_found("namespace", namespace));
+            return Err(AccessRefusal::not_found("namespace", namespace));
         };
         match &self.queues {
             Some(own) => match queues.iter().find(|queue| !own.names.contains(queue)) {
-                Some(other) => Err(Refused::Queue { name: other.clone() }),
+                Some(other) => Err(AccessRefusal::Queue { name: other.clone() }),
                 None => Ok(()),
             },
             None if grant.role >= Role::Operator => Ok(()),
             None => {
                 let (needs, has) = (Role::Operator, Some(grant.role));
-                Err(Refused::Forbidden { needs, has, everywhere: false })
+                Err(AccessRefusal::Forbidden { needs, has, everywhere: false })
             }
         }
     }
@@ -163,15 +163,15 @@ impl<'a> Permit<'a> {
         namespace: Uuid,
         what: &'static str,
         which: impl ToString,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), AccessRefusal> {
         let Some(grant) = self.who.grants.within(namespace) else {
-            return Err(Refused::not_found(what, which));
+            return Err(AccessRefusal::not_found(what, which));
         };
         if grant.role >= self.needs {
             return Ok(());
         }
         let (needs, has) = (self.needs, Some(grant.role));
-        Err(Refused::Forbidden { needs, has, everywhere: false })
+        Err(AccessRefusal::Forbidden { needs, has, everywhere: false })
     }
 }
 
@@ -195,13 +195,13 @@ macro_rules! right {
 
         impl Viewer {
             $(#[$doc])*
-            pub fn $method(&self) -> Result<$name, Refused> {
+            pub fn $method(&self) -> Result<$name, AccessRefusal> {
                 self.may_act()?;
                 let has = self.grants.strongest();
                 if has >= Some($role) {
                     Ok($name(self.clone()))
                 } else {
-                    Err(Refused::Forbidden { needs: $role, has, everywhere: false })
+                    Err(AccessRefusal::Forbidden { needs: $role, has, everywhere: false })
                 }
             }
         }
@@ -279,7 +279,7 @@ mod tests {
             admin.pulls(HOME, &[]).err(),
         ];
         for refused in refused {
-            assert_eq!(refused, Some(Refused::PasswordChange));
+            assert_eq!(refused, Some(AccessRefusal::PasswordChange));
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{Elsewhere, PeopleError, check_name, commit_rights, grants_of, record};
+use super::{GroupGrantLimits, PeopleError, check_name, commit_rights, grants_of, record};
 use crate::{
     access::{Grant, Grants, Owner, Viewer, ViewerKind, WorkerQueues},
     clock::Clock,
@@ -184,7 +184,7 @@ impl TokenHolder {
 pub async fn token_holder(
     store: &Store,
     clock: &Clock,
-    elsewhere: Elsewhere<'_>,
+    elsewhere: GroupGrantLimits<'_>,
     hash: &str,
 ) -> Result<Option<TokenHolder>, StoreError> {
     let now = clock.now();

@@ -278,9 +278,9 @@ impl BackfillFire {
 pub(crate) enum BackfillMode {
     /// Instants that have had no run.
     Missing,
-    /// In addition, instants whose runs have all ended without success.
+    /// Instants that have had no run, and those whose runs have all ended without success.
     MissingAndFailed,
-    /// In addition, instants whose runs succeeded.
+    /// All instants, including those whose runs succeeded.
     All,
 }
 

@@ -20,7 +20,7 @@ use super::{
     schedule::Schedule,
     timing::Timing,
 };
-use crate::{model::Spec, search::List, store::reads::schedules};
+use crate::{model::Spec, search::SearchedList, store::reads::schedules};
 
 /// Maximum number of days to look ahead.
 const DAYS: i32 = 366;
@@ -62,7 +62,7 @@ impl ReadingClockChanges {
         let days = i64::try_from(bounded_by("days", days, DAYS)?).unwrap_or_default();
         let listed = usize::try_from(bounded("first", first)?).unwrap_or_default();
         let within = within(cx, namespace.as_deref()).await?;
-        let search = sought(cx, &within, List::Schedules, search)?;
+        let search = sought(cx, &within, SearchedList::Schedules, search)?;
         let filter = schedules::Filter { search, ..schedules::Filter::default() };
         let mut rows =
             schedules::on_local_clocks(cx.store(), &within, &filter, SCHEDULES + 1).await?;

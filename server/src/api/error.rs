@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::values::{self, field_of};
 use crate::{
-    access::Refused,
+    access::AccessRefusal,
     commands::{BadInput, CommandError, QUOTA_HELP},
     store::StoreError,
 };
@@ -43,8 +43,8 @@ impl From<CommandError> for ApiError {
     }
 }
 
-impl From<Refused> for ApiError {
-    fn from(refused: Refused) -> Self {
+impl From<AccessRefusal> for ApiError {
+    fn from(refused: AccessRefusal) -> Self {
         CommandError::from(refused).into()
     }
 }

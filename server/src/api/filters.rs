@@ -9,10 +9,10 @@ use super::{
 };
 use crate::{
     commands::bulk::query,
-    search::List,
+    search::SearchedList,
     store::{
         calendars,
-        reads::{self, search::Sought, within::Within},
+        reads::{self, search::TimedSearch, within::Within},
     },
 };
 
@@ -21,9 +21,9 @@ use crate::{
 pub(super) fn sought(
     cx: &Context<'_>,
     within: &Within,
-    list: List,
+    list: SearchedList,
     text: Option<String>,
-) -> Result<Option<Sought>> {
+) -> Result<Option<TimedSearch>> {
     let clock = &cx.commands().clock;
     let sees_payloads = within.one().is_some_and(|namespace| cx.sees_payloads(namespace));
     let sought = |text: String| query::sought(clock, list, &text, sees_payloads);
@@ -31,8 +31,11 @@ pub(super) fn sought(
 }
 
 /// Parses a search for schedules in several namespaces, if there is one.
-pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result<Option<Sought>> {
-    let (clock, list) = (&cx.commands().clock, List::Schedules);
+pub(super) fn sought_schedules(
+    cx: &Context<'_>,
+    text: Option<String>,
+) -> Result<Option<TimedSearch>> {
+    let (clock, list) = (&cx.commands().clock, SearchedList::Schedules);
     let sought = |text: String| query::sought(clock, list, &text, false);
     Ok(text.map(sought).transpose()?)
 }
@@ -75,7 +78,7 @@ impl ScheduleFilter {
             let named = calendars::keys_named(cx.store().read(), within, &name).await?;
             filter.calendars = Some(named);
         }
-        filter.search = sought(cx, within, List::Schedules, search)?;
+        filter.search = sought(cx, within, SearchedList::Schedules, search)?;
         Ok(filter)
     }
 }

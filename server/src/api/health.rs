@@ -75,7 +75,7 @@ pub(crate) struct ZoneData {
 
 /// The namespaces whose health is checked, verified to be visible to the caller.
 #[derive(Clone)]
-pub(super) struct Watched {
+pub(super) struct HealthWatch {
     store: Store,
     pub(super) clock: Clock,
     cluster: Cluster,
@@ -83,7 +83,7 @@ pub(super) struct Watched {
     scope: HealthScope,
 }
 
-impl Watched {
+impl HealthWatch {
     /// One namespace, or all that the caller may see.
     pub(super) async fn of(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
         let limits = cx.data_unchecked::<config::Health>().within(namespace.as_deref(), None);
@@ -131,7 +131,7 @@ impl Watched {
 impl Health {
     /// The current health of one namespace, or of all that the caller may see.
     pub(crate) async fn now(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
-        Ok(Watched::of(cx, namespace).await?.look().await?)
+        Ok(HealthWatch::of(cx, namespace).await?.look().await?)
     }
 
     /// The names of the checks that fail, and `budgets` if any is exceeded: that is no failure of the

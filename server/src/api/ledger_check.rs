@@ -20,7 +20,7 @@ use super::{
 use crate::{
     commands::BadInput,
     model::ledger_check::{CheckedRange, LedgerComparison, ScheduleLife},
-    search::List,
+    search::SearchedList,
     store::reads::{
         ledger_check::{self as ledger, AccountingRow},
         schedules,
@@ -89,7 +89,7 @@ impl CheckingLedger {
         let range = range_of(from, until, now)?;
         let window = Paging::forward(Some(first), after).window(name_key)?;
         let within = within(cx, namespace.as_deref()).await?;
-        let search = sought(cx, &within, List::Schedules, search)?;
+        let search = sought(cx, &within, SearchedList::Schedules, search)?;
         let filter = schedules::Filter { search, deleted, ..schedules::Filter::default() };
         // The schedules are read before their rows: see `ScheduleLife::of`.
         let page = schedules::page(cx.store(), &within, &filter, false, &window).await?;
@@ -224,8 +224,8 @@ pub(super) struct LedgerCheck {
     /// Instants of schedules that are paused: they get their rows when the schedules resume. They
     /// do not count as expected.
     paused: Long,
-    /// Instants that ran or that a calendar suppressed, of which it cannot be judged whether that
-    /// was right: the history of the schedule's calendars does not reach back far enough.
+    /// Instants that ran or were suppressed by a calendar, but whose correctness cannot be checked,
+    /// because the history of the schedule's calendars does not reach back far enough.
     unjudged: Long,
     /// How many schedules of the page could not be checked: see `problem`.
     unchecked: u32,
@@ -259,7 +259,7 @@ pub(super) struct ScheduleLedgerCheck {
     waiting: Long,
     /// Instants of the current pause, which get their rows when the schedule resumes.
     paused: Long,
-    /// Instants of which it cannot be judged whether a calendar rightly suppressed them or not.
+    /// Instants for which it cannot be checked whether a calendar should have suppressed them.
     unjudged: Long,
     /// When the schedule was deleted; null if it was not.
     deleted_at: Option<Instant>,

@@ -14,7 +14,7 @@ pub(crate) struct LogLine {
     attempt: i32,
     /// When it was printed.
     at: Instant,
-    /// Where it came from.
+    /// The stream that the line was written to.
     stream: LogStream,
     /// The line without its end: at most 16 KiB.
     text: String,

@@ -86,9 +86,9 @@ impl ReadingMinutes {
             None => edited.as_ref().map(|row| row.workflow_id),
         };
         let (mut rows, is_all) = soonest_rows(cx, &within, search).await?;
-        let work = Work::of(cx, &rows, edited.as_ref(), workflow).await?;
+        let work = RunDurations::of(cx, &rows, edited.as_ref(), workflow).await?;
         rows.retain(|row| Some(row.id) != schedule_id);
-        let mut grid = Grid::new(from, minutes);
+        let mut grid = MinuteGrid::new(from, minutes);
         grid.is_complete = is_all;
         // All timetables at once, so that their calendars and windows are read together.
         let timetables = join_all(rows.iter().map(|row| maintenance::timetable(cx, row))).await;
@@ -133,14 +133,14 @@ async fn workflow_id(cx: &Context<'_>, within: &Within, name: &str) -> Result<Uu
 
 /// How long runs take, in milliseconds.
 #[derive(Default)]
-struct Work {
+struct RunDurations {
     /// The usual duration of each schedule's runs; a schedule without successful runs has none.
     durations: HashMap<Uuid, i64>,
     /// The usual duration of the candidate's runs, if it is known.
     usual: Option<i64>,
 }
 
-impl Work {
+impl RunDurations {
     /// Reads the runs of these schedules, if the request asks for worker time. The candidate's runs
     /// take as long as those of the schedule that it edits; otherwise as the median of all
     /// schedules that run the same workflow.
@@ -207,9 +207,9 @@ pub(super) struct CandidateForecast {
     /// Shifts of up to half an hour after which the candidate's busiest minute is quieter, the
     /// quietest first; at most 5.
     quieter: Vec<QuieterShift>,
-    /// How long a run of the candidate usually takes: the median of the newest 10 runs in the last
-    /// 30 days of the schedule that it edits, as far as they succeeded; otherwise the median of the
-    /// counted schedules that run the same workflow. Null if none has succeeded.
+    /// How long a run of the candidate usually takes. If it edits a schedule of which any of the
+    /// newest 10 runs in the last 30 days succeeded: the median of these. Otherwise: the median of
+    /// the counted schedules that run the same workflow. Null if no run has succeeded.
     #[graphql(complexity = "WORK + child_complexity")]
     usual_ms: Option<Long>,
     /// How long the runs of all of the candidate's fires in the window take together, if each takes
@@ -256,7 +256,7 @@ impl CandidateForecast {
 }
 
 /// The window's minutes, filled while fires are counted.
-struct Grid {
+struct MinuteGrid {
     starts: Vec<u32>,
     /// How long the runs of each minute's fires take together, in milliseconds.
     work: Vec<i64>,
@@ -265,7 +265,7 @@ struct Grid {
     is_complete: bool,
 }
 
-impl Grid {
+impl MinuteGrid {
     fn new(from: DateTime<Utc>, minutes: u64) -> Self {
         let begin = from.duration_trunc(TimeDelta::minutes(1)).unwrap_or(from);
         let minutes = usize::try_from(minutes).unwrap_or_default();

@@ -194,7 +194,7 @@ impl From<commands::Drift> for ModuleDrift {
     fn from(drift: commands::Drift) -> Self {
         let digest = drift.digest();
         let (deployed_by, deployed_at) = drift.deployed;
-        let thing = |one: commands::Drifted| DriftedThing {
+        let thing = |one: commands::DriftedObject| DriftedThing {
             kind: one.kind.to_owned(),
             name: one.name,
             side: one.side.into(),

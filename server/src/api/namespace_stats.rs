@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::{
     error::Result,
-    run_stats::{RunStat, StepLimits, Steps},
+    run_stats::{ChartSteps, RunStat, StepLimits},
     scalar::Instant,
 };
 use crate::store::{
@@ -82,7 +82,7 @@ impl NamespaceComparison {
 }
 
 impl NamespaceStats {
-    fn of(rollups: NamespaceRollups, steps: Steps, now: DateTime<Utc>) -> Self {
+    fn of(rollups: NamespaceRollups, steps: ChartSteps, now: DateTime<Utc>) -> Self {
         let mut total = Rollup::default();
         for (_, rollup) in &rollups.steps {
             total.join(rollup);

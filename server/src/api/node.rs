@@ -17,7 +17,7 @@ use super::{
 use crate::{
     commands::CommandError,
     engine::cluster::{Cluster, SHARDS, owners},
-    store::{Cursor, Store, StoreError, leases::HeldLease, nodes::Living, reads::overview},
+    store::{Cursor, Store, StoreError, leases::HeldLease, nodes::LivingNode, reads::overview},
 };
 
 /// The cost factor of a list of nodes. Clusters are small.
@@ -121,7 +121,7 @@ pub(super) struct NodeFacts {
     runs: HashMap<Uuid, i64>,
     leases: Vec<HeldLease>,
     shards: HashMap<String, [i32; 2]>,
-    living: HashMap<Uuid, Living>,
+    living: HashMap<Uuid, LivingNode>,
 }
 
 /// The facts about the nodes as of an event, shared by all subscribers: the runs of all nodes are

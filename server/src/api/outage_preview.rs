@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     commands::{BadInput, CommandError, schedules::outage_preview::is_paused_for},
-    search::List,
+    search::SearchedList,
     store::{
         Page,
         reads::{
@@ -47,9 +47,9 @@ pub(super) struct ReadingOutages;
 #[Object]
 impl ReadingOutages {
     /// What each catch-up policy would do about the instants of schedules if no scheduler ran from
-    /// `from` until `to`: in the future, or in the past beside what the ledger holds. Schedules have
-    /// their present definition. No run of a schedule is assumed to be live at the end, and no quota
-    /// used up.
+    /// `from` until `to`. A range in the past is shown beside what the ledger holds. Schedules are
+    /// taken as they are now. It is assumed that no run of them is live when the outage ends, and
+    /// that no quota is used up.
     #[graphql(
         complexity = "5_000 + search_cost(search.as_deref()) + cost_by(first, MAX_SCHEDULES, child_complexity)"
     )]
@@ -91,7 +91,7 @@ impl ReadingOutages {
             (None, search) => {
                 let namespace = namespace_id(cx, &namespace).await?;
                 let within = Within::One(namespace);
-                let search = sought(cx, &within, List::Schedules, search)?;
+                let search = sought(cx, &within, SearchedList::Schedules, search)?;
                 let filter = schedules::Filter { search, ..schedules::Filter::default() };
                 let window = Paging::forward(Some(first), after).window(name_key)?;
                 let page = schedules::page(cx.store(), &within, &filter, false, &window).await?;

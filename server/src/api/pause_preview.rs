@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     commands::{BadInput, CommandError},
-    search::List,
+    search::SearchedList,
     store::{
         reads::{schedules, within::Within},
         schedules as rows,
@@ -115,7 +115,7 @@ async fn named(cx: &Context<'_>, ids: &[Uuid]) -> Result<Vec<Model>> {
 /// The first schedules that match a search, and whether there are more.
 async fn found(cx: &Context<'_>, namespace: Uuid, search: String) -> Result<(Vec<Model>, bool)> {
     let within = Within::One(namespace);
-    let search = sought(cx, &within, List::Schedules, Some(search))?;
+    let search = sought(cx, &within, SearchedList::Schedules, Some(search))?;
     let filter = schedules::Filter { search, ..schedules::Filter::default() };
     let most = u64::try_from(MAX_SCHEDULES + 1).unwrap_or(u64::MAX);
     let mut ids = schedules::keys(cx.store(), &within, &filter, most).await?;

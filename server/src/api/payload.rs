@@ -17,7 +17,9 @@ use super::{
     workflow::Workflow,
 };
 use crate::{
-    commands::{CommandError, Ordered, Rearranged, Saved, SavedCalendar, SavedGroup},
+    commands::{
+        CommandError, OrderedRun, RearrangedBuffer, SavedCalendar, SavedGroup, SavedSchedule,
+    },
     store::{calendars, groups, reads},
 };
 
@@ -32,7 +34,7 @@ pub(crate) struct SchedulePayload {
 }
 
 impl SchedulePayload {
-    pub(super) async fn of(cx: &Context<'_>, saved: Saved) -> Result<Self> {
+    pub(super) async fn of(cx: &Context<'_>, saved: SavedSchedule) -> Result<Self> {
         let warnings = told(saved.warnings, saved.unset);
         let schedule = match saved.row {
             Some(row) if cx.is_home(row.namespace_id) => Schedule(*row),
@@ -55,8 +57,8 @@ pub(crate) struct CreatedSchedule {
 
 impl CreatedSchedule {
     /// The created schedules, in the order of the inputs.
-    pub(super) fn all(names: Vec<String>, saved: Vec<Saved>) -> Vec<Self> {
-        let one = |(name, saved): (String, Saved)| {
+    pub(super) fn all(names: Vec<String>, saved: Vec<SavedSchedule>) -> Vec<Self> {
+        let one = |(name, saved): (String, SavedSchedule)| {
             let warnings = told(saved.warnings, saved.unset);
             Self { id: saved.id, name, warnings }
         };
@@ -104,7 +106,7 @@ pub(crate) struct BufferPayload {
 }
 
 impl BufferPayload {
-    pub(super) async fn of(cx: &Context<'_>, done: Rearranged) -> Result<Self> {
+    pub(super) async fn of(cx: &Context<'_>, done: RearrangedBuffer) -> Result<Self> {
         Ok(Self { schedule: schedule(cx, done.schedule_id).await?, purged: done.purged })
     }
 }
@@ -154,7 +156,7 @@ pub(crate) struct RunPayload {
 }
 
 impl RunPayload {
-    pub(super) async fn of(cx: &Context<'_>, ordered: Ordered) -> Result<Self> {
+    pub(super) async fn of(cx: &Context<'_>, ordered: OrderedRun) -> Result<Self> {
         let row = reads::runs::by_id(cx.store(), ordered.id).await?;
         let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("run", ordered.id))?;

@@ -5,7 +5,7 @@ use entity::ping;
 use uuid::Uuid;
 
 use super::{context::ContextExt, error::Result, loaders::PingRow, scalar::Instant};
-use crate::{commands::secrets::watchdog::masked_address, target::Secret};
+use crate::{commands::secrets::watchdog::masked_address, target::SecretText};
 
 /// The URLs that a schedule calls: an external watchdog, which notices when the calls stop. A URL
 /// may use secrets after its host, such as `https://watchdog.example/{{ secrets.nightly }}`.
@@ -23,9 +23,9 @@ impl From<PingInput> for crate::model::Ping {
     fn from(input: PingInput) -> Self {
         let PingInput { success, start, failure } = input;
         Self {
-            success: Secret::new(success),
-            start: start.map(Secret::new),
-            failure: failure.map(Secret::new),
+            success: SecretText::new(success),
+            start: start.map(SecretText::new),
+            failure: failure.map(SecretText::new),
         }
     }
 }
@@ -48,7 +48,7 @@ pub(crate) struct Ping {
 impl Ping {
     pub(super) fn of(row: &entity::schedule::Model) -> Option<Self> {
         let ping: crate::model::Ping = serde_json::from_value(row.ping.clone()?).ok()?;
-        let shown = |address: &Secret| masked_address(address.expose());
+        let shown = |address: &SecretText| masked_address(address.expose());
         Some(Self {
             success: shown(&ping.success),
             start: ping.start.as_ref().map(shown),

@@ -19,10 +19,10 @@ use super::{
     schedule::Schedule,
 };
 use crate::{
-    commands::{AcknowledgedProblem, Acknowledging, BadInput, Call},
+    commands::{AcknowledgedProblem, AcknowledgementInput, BadInput, Call},
     store::{
         alerts::acknowledgements,
-        reads::problems::{self, What},
+        reads::problems::{self, FailureCause},
     },
     vault::MASK,
 };
@@ -106,7 +106,7 @@ impl OrderingProblems {
         let until = until.map(|until| until.0);
         let arguments = json!([schedule_id, id, note, until]).to_string();
         let call = Call::new("acknowledgeProblem", &arguments, idempotency_key)?;
-        let given = Acknowledging { note, until };
+        let given = AcknowledgementInput { note, until };
         let commands = cx.commands();
         let done = commands.acknowledge_problem(&right, schedule_id, id, &given, &call).await?;
         ProblemPayload::of(cx, done).await
@@ -244,12 +244,14 @@ impl Problem {
         let id = found.key();
         let mut expected = None;
         let (kind, error, reason, last_run) = match found.what {
-            What::Failing { error, last_run } => {
+            FailureCause::Failing { error, last_run } => {
                 let error = if shown { error } else { MASK.to_owned() };
                 (ProblemKind::Failing, Some(error), None, Some(last_run))
             }
-            What::Losing { reason } => (ProblemKind::LosingFires, None, Some(reason.into()), None),
-            What::Skipping { reason, expected: due } => {
+            FailureCause::Losing { reason } => {
+                (ProblemKind::LosingFires, None, Some(reason.into()), None)
+            }
+            FailureCause::Skipping { reason, expected: due } => {
                 expected = due.map(Into::into);
                 (ProblemKind::SkippingFires, None, Some(reason.into()), None)
             }

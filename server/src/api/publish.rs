@@ -208,8 +208,8 @@ impl From<target::BrokerConnection> for BrokerAddress {
     }
 }
 
-impl From<target::Event> for CloudEvent {
-    fn from(event: target::Event) -> Self {
+impl From<target::CloudEvent> for CloudEvent {
+    fn from(event: target::CloudEvent) -> Self {
         Self {
             mode: event.mode.into(),
             kind: event.kind,

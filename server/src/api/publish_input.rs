@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     commands::BadInput,
-    target::{self, Secret},
+    target::{self, SecretText},
 };
 
 /// An event to publish to a broker.
@@ -190,8 +190,8 @@ impl From<BrokerInput> for target::Broker {
                 queue_url: input.queue_url,
                 region: input.region,
                 access_key_id: input.access_key_id,
-                secret_access_key: Secret::new(input.secret_access_key),
-                session_token: input.session_token.map(Secret::new),
+                secret_access_key: SecretText::new(input.secret_access_key),
+                session_token: input.session_token.map(SecretText::new),
                 group: input.group,
             }),
         }
@@ -204,13 +204,13 @@ impl From<BrokerAddressInput> for target::BrokerConnection {
             servers: input.servers,
             tls: input.tls,
             username: input.username,
-            password: input.password.map(Secret::new),
+            password: input.password.map(SecretText::new),
         }
     }
 }
 
-fn event(input: CloudEventInput) -> Result<target::Event, BadInput> {
-    Ok(target::Event {
+fn event(input: CloudEventInput) -> Result<target::CloudEvent, BadInput> {
+    Ok(target::CloudEvent {
         mode: input.mode.into(),
         kind: input.kind,
         source: input.source,
@@ -276,8 +276,8 @@ impl From<target::BrokerConnection> for BrokerAddressInput {
     }
 }
 
-impl From<target::Event> for CloudEventInput {
-    fn from(event: target::Event) -> Self {
+impl From<target::CloudEvent> for CloudEventInput {
+    fn from(event: target::CloudEvent) -> Self {
         Self {
             mode: event.mode.into(),
             kind: event.kind,

@@ -101,7 +101,7 @@ pub(crate) struct ResumeRow {
     last_scheduled_at: Instant,
     /// The number of instants.
     count: Long,
-    /// When the fire would run, if it does.
+    /// When the fire would run, if it would.
     due_at: Instant,
     /// How a clock change affects the instant.
     kind: FireKind,

@@ -10,12 +10,12 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    commands::{CommandError, EffectiveRetention, Thought},
+    commands::{CommandError, EffectiveRetention, HypotheticalRetention},
     engine::maintenance::retention::RemovalPreview,
     store::{
         namespaces,
         retention::{Figure, Oldest},
-        schedules,
+        schedules::{self, OwnRetention},
     },
 };
 
@@ -57,7 +57,11 @@ impl NamespaceRetention {
     async fn schedules(&self, cx: &Context<'_>) -> Result<Vec<ScheduleRetention>> {
         let id = namespace_id(cx, &self.namespace).await?;
         let rows = schedules::with_own_retention(cx.store().read(), id, MAX).await?;
-        let own = |(id, name, days)| ScheduleRetention { id, name, days };
+        let own = |row: OwnRetention| ScheduleRetention {
+            id: row.id,
+            name: row.name,
+            days: row.retention_days,
+        };
         Ok(rows.into_iter().map(own).collect())
     }
 }
@@ -84,7 +88,7 @@ pub(crate) struct RetentionThought {
     days: Option<i64>,
 }
 
-impl From<RetentionThought> for Thought {
+impl From<RetentionThought> for HypotheticalRetention {
     fn from(thought: RetentionThought) -> Self {
         let RetentionThought { namespace, schedule, days } = thought;
         Self { namespace, schedule, days }

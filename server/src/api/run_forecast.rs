@@ -12,7 +12,7 @@ use super::{
     scalar::{Instant, Long},
     schedule::Schedule,
 };
-use crate::model::Usual;
+use crate::model::UsualDuration;
 
 /// How far back runs are read to determine the usual duration.
 const LOOKED_AT: TimeDelta = TimeDelta::days(30);
@@ -54,7 +54,7 @@ impl RunForecast {
         let until = until + TimeDelta::minutes(1);
         let range = StatsRange { from: (until - LOOKED_AT).into(), until: until.into() };
         let figures = cx.rows().load_one(FiguresOf(id, range)).await?.unwrap_or_default();
-        let Some(usual) = Usual::of(figures.successes) else { return Ok(None) };
+        let Some(usual) = UsualDuration::of(figures.successes) else { return Ok(None) };
         let schedule = cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule);
         let next = match schedule {
             Some(schedule) => schedule.next_fire(cx).await?,
@@ -64,7 +64,7 @@ impl RunForecast {
     }
 
     fn told(
-        usual: &Usual,
+        usual: &UsualDuration,
         started: DateTime<Utc>,
         next: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_run_that_takes_longer_than_any_is_expected_to_block_the_next_fire() {
-        let usual = Usual::of(vec![600_000; 9]).unwrap();
+        let usual = UsualDuration::of(vec![600_000; 9]).unwrap();
         let started = DateTime::<Utc>::UNIX_EPOCH;
         let at = |minutes| started + TimeDelta::minutes(minutes);
         let slow = RunForecast::told(&usual, started, Some(at(29)), at(23));

@@ -20,7 +20,7 @@ use crate::{
             run_series::{self, ChartSubject},
             stats,
         },
-        spread::Spread,
+        spread::DurationSpread,
     },
 };
 
@@ -97,7 +97,7 @@ pub(crate) struct Percentiles {
 
 impl Percentiles {
     /// None if there are no values. No percentile exceeds the maximum, which is known exactly.
-    pub(super) fn of(spread: &Spread, max: i64) -> Option<Self> {
+    pub(super) fn of(spread: &DurationSpread, max: i64) -> Option<Self> {
         let of = |percent| Some(spread.percentile(percent)?.min(max).into());
         Some(Self { p50: of(50)?, p95: of(95)?, p99: of(99)? })
     }
@@ -127,7 +127,7 @@ const CHART: StepLimits = StepLimits { max: 1_500, usual: 400 };
 
 /// A range divided into steps, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Steps {
+pub(super) struct ChartSteps {
     /// The start of the first step.
     first: i64,
     /// The end of the last step.
@@ -136,7 +136,7 @@ pub(super) struct Steps {
     pub(super) length: i64,
 }
 
-impl Steps {
+impl ChartSteps {
     /// The start of the first step.
     pub(super) fn begin(self) -> Timestamp {
         instant(self.first)
@@ -254,7 +254,7 @@ impl StepLimits {
         until: DateTime<Utc>,
         step: Option<i32>,
         by_minute: Timestamp,
-    ) -> std::result::Result<Steps, BadInput> {
+    ) -> std::result::Result<ChartSteps, BadInput> {
         let (from_s, until_s) = (from.timestamp(), until.timestamp());
         if from_s >= until_s {
             let help = "give an instant before 'until'";
@@ -283,7 +283,7 @@ impl StepLimits {
         let length = if is_by_hour { (step + HOUR - 1) / HOUR * HOUR } else { step };
         let last = until_s.div_euclid(length) * length;
         let last = if last < until_s { last + length } else { last };
-        Ok(Steps { first: first(length), last, length })
+        Ok(ChartSteps { first: first(length), last, length })
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) enum RunWaitReason {
     OriginShare,
     /// Runs of the same schedule use up the schedule's share of the node's places.
     ScheduleShare,
-    /// Runs of the same namespace hold all places of the node except those that are left to other
+    /// Runs of the same namespace hold all places of the node except those reserved for other
     /// namespaces.
     NamespaceShare,
     /// The namespace's quota of concurrent runs is reached.

@@ -127,7 +127,7 @@ impl Schedule {
     }
 
     /// The fires that have fallen into the schedule's pause so far, as the ledger will show them if
-    /// the pause ends on its own, with what `missed` chose for it; they are not in the ledger yet.
+    /// the pause ends on its own and `missed` decides about them. They are not in the ledger yet.
     /// Empty unless the schedule is paused; at most the first 10,000. `resumePreview` shows the
     /// alternatives.
     #[graphql(complexity = "timing::PREVIEW + cost(first, None, child_complexity)")]

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     commands::{
-        BadInput, Edit, ManyEdit, NewSchedule, Work,
+        BadInput, Edit, ManyEdit, NewSchedule, ScheduleWork,
         secrets::{self, watchdog::unmasked},
     },
     model::{Spec, Task, spec::buffer_limit},
@@ -236,14 +236,17 @@ pub(super) fn given<T>(value: MaybeUndefined<T>) -> Option<Option<T>> {
     }
 }
 
-fn work(workflow: Option<String>, task: Option<TaskInput>) -> Result<Option<Work>, BadInput> {
+fn work(
+    workflow: Option<String>,
+    task: Option<TaskInput>,
+) -> Result<Option<ScheduleWork>, BadInput> {
     Ok(match (workflow, task) {
         (Some(workflow), Some(_)) => {
             let help = "give one of the two";
             return Err(BadInput::new("workflow", workflow, "is given together with 'task'", help));
         }
-        (Some(workflow), None) => Some(Work::Workflow(workflow)),
-        (None, Some(task)) => Some(Work::Task(Box::new(Task::try_from(task)?))),
+        (Some(workflow), None) => Some(ScheduleWork::Workflow(workflow)),
+        (None, Some(task)) => Some(ScheduleWork::Task(Box::new(Task::try_from(task)?))),
         (None, None) => None,
     })
 }

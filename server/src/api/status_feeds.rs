@@ -12,7 +12,7 @@ use super::{
     answer_cache::AnswerCache,
     context::ContextExt,
     error::{ApiError, Result},
-    health::{Health, Watched},
+    health::{Health, HealthWatch},
     metrics::{Metrics, MetricsCache, figures},
     query::namespace_id,
     scalar::Instant,
@@ -71,8 +71,8 @@ impl Watching {
     }
 
     /// The health of a namespace, or of all that the caller may see, whenever the set of failing
-    /// checks changes, an exceeded budget of a tag included; a change of values alone sends no
-    /// event. With the cursor of the last event, nothing is sent until the set differs.
+    /// checks and exceeded budgets changes. A mere change of values sends no event. With the cursor
+    /// of the last event, nothing is sent until the set differs.
     async fn health_events(
         &self,
         cx: &Context<'_>,
@@ -84,7 +84,7 @@ impl Watching {
         since: Option<String>,
     ) -> Result<Events<HealthEvent>> {
         cx.viewer()?;
-        let watched = Watched::of(cx, namespace).await?;
+        let watched = HealthWatch::of(cx, namespace).await?;
         let last = since.map(fingerprint).transpose()?;
         let kept = cx.data_unchecked::<std::sync::Arc<HealthCache>>().clone();
         let pause = kept.moment();

@@ -7,7 +7,7 @@ use async_graphql::{Enum, SimpleObject, Union};
 use super::{page::DECLARED, publish::PublishTarget};
 use crate::{
     commands::secrets,
-    target::{self, Secret},
+    target::{self, SecretText},
 };
 
 /// The action of a task.
@@ -151,8 +151,8 @@ pub(super) fn word(method: &target::Method) -> String {
     word.as_str().unwrap_or_default().to_owned()
 }
 
-pub(super) fn pairs(values: &BTreeMap<String, Secret>) -> Vec<Header> {
-    let pair = |(name, value): (&String, &Secret)| Header {
+pub(super) fn pairs(values: &BTreeMap<String, SecretText>) -> Vec<Header> {
+    let pair = |(name, value): (&String, &SecretText)| Header {
         name: name.clone(),
         value: value.expose().to_owned(),
     };

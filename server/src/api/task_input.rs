@@ -13,7 +13,7 @@ use super::{
 use crate::{
     commands::{BadInput, secrets::KEPT_REDIRECTS},
     model::{Condition, Task},
-    target::{self, Secret, StatusSet},
+    target::{self, SecretText, StatusSet},
 };
 
 /// A task: a schedule's inline task, or one of a workflow.
@@ -260,7 +260,7 @@ pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
 fn target(input: TargetInput) -> Result<target::Target, BadInput> {
     Ok(match input {
         TargetInput::Http(input) => target::Target::Http(http(input)?),
-        TargetInput::Command(input) => target::Target::Command(target::Command {
+        TargetInput::Command(input) => target::Target::Command(target::CommandTarget {
             program: input.program,
             args: input.args.unwrap_or_default(),
             script: input.script,
@@ -269,7 +269,7 @@ fn target(input: TargetInput) -> Result<target::Target, BadInput> {
             user: input.user,
         }),
         TargetInput::Publish(input) => target::Target::Publish(Box::new(input.try_into()?)),
-        TargetInput::Worker(input) => target::Target::Worker(target::Worker {
+        TargetInput::Worker(input) => target::Target::Worker(target::WorkerTarget {
             queue: input.queue,
             task: input.task,
             input: input.input,
@@ -307,8 +307,8 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
         http.expected_status = read("task.target.http.expectedStatus", &expected)?;
     }
     http.output = input.output.into();
-    http.signing_secret = input.signing_secret.map(Secret::new);
-    http.client_certificate = input.client_certificate.map(Secret::new);
+    http.signing_secret = input.signing_secret.map(SecretText::new);
+    http.client_certificate = input.client_certificate.map(SecretText::new);
     Ok(http)
 }
 
@@ -374,10 +374,10 @@ fn read<T: serde::de::DeserializeOwned>(
 pub(super) fn secrets(
     field: &str,
     pairs: Option<Vec<HeaderInput>>,
-) -> Result<BTreeMap<String, Secret>, BadInput> {
+) -> Result<BTreeMap<String, SecretText>, BadInput> {
     let mut values = BTreeMap::new();
     for HeaderInput { name, value } in pairs.unwrap_or_default() {
-        if values.insert(name.clone(), Secret::new(value)).is_some() {
+        if values.insert(name.clone(), SecretText::new(value)).is_some() {
             return Err(BadInput::new(field, name, "occurs twice", "give each name once"));
         }
     }
@@ -385,14 +385,14 @@ pub(super) fn secrets(
 }
 
 /// The reverse of [`secrets`].
-pub(super) fn pairs(values: &BTreeMap<String, Secret>) -> Option<Vec<HeaderInput>> {
-    let pair = |(name, value): (&String, &Secret)| HeaderInput {
+pub(super) fn pairs(values: &BTreeMap<String, SecretText>) -> Option<Vec<HeaderInput>> {
+    let pair = |(name, value): (&String, &SecretText)| HeaderInput {
         name: name.clone(),
         value: exposed(value),
     };
     Some(values.iter().map(pair).collect())
 }
 
-pub(super) fn exposed(secret: &Secret) -> String {
+pub(super) fn exposed(secret: &SecretText) -> String {
     secret.expose().to_owned()
 }

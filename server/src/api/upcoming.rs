@@ -29,7 +29,7 @@ use super::{
 use crate::{
     commands::BadInput,
     model::percentile,
-    search::List,
+    search::SearchedList,
     store::reads::{schedule_stats, schedules, within::Within},
 };
 
@@ -89,7 +89,7 @@ impl ReadingAhead {
         let within = within(cx, namespace.as_deref()).await?;
         let now = cx.commands().clock.now();
         let from = begin(cx, from)?;
-        let mut grid = Grid::new(from, hours, zone.as_deref().unwrap_or("UTC"))?;
+        let mut grid = HourGrid::new(from, hours, zone.as_deref().unwrap_or("UTC"))?;
         let (rows, mut is_complete) = soonest_rows(cx, &within, search).await?;
         if is_work_requested(cx) {
             grid.durations = usual_durations(cx, &rows, now).await?;
@@ -144,7 +144,7 @@ pub(super) async fn soonest_rows(
     within: &Within,
     search: Option<String>,
 ) -> Result<(Vec<Model>, bool)> {
-    let search = sought(cx, within, List::Schedules, search)?;
+    let search = sought(cx, within, SearchedList::Schedules, search)?;
     let filter = schedules::Filter { search, ..schedules::Filter::default() };
     let mut rows = schedules::soonest(cx.store(), within, &filter, SCHEDULES + 1).await?;
     let limit = usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
@@ -185,7 +185,8 @@ pub(crate) struct Forecast {
     /// two shorter ones.
     hours: Vec<ForecastHour>,
     /// How many schedules are frequent: each starts at least 60 times in every one of the next 168
-    /// whole hours, and equally often in each of them. They hide which hours are busy.
+    /// whole hours, and equally often in each of them. Their fires make all hours look alike, so
+    /// they are also counted apart.
     frequent_schedules: u64,
     /// The next fires, soonest first.
     fires: Vec<Calm<Upcoming>>,
@@ -208,7 +209,7 @@ pub(crate) struct ForecastHour {
     /// How many of these schedules are frequent.
     frequent_schedules: u64,
     /// How long the runs of these fires take together, if each takes as long as usual: the median
-    /// of the schedule's newest 10 runs in the last 30 days, as far as they succeeded. Fires of a
+    /// of those of the schedule's newest 10 runs in the last 30 days that succeeded. Fires of a
     /// schedule without such a run do not count.
     #[graphql(complexity = "WORK + child_complexity")]
     work_ms: Long,
@@ -254,7 +255,7 @@ pub(super) fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime
 }
 
 /// The window's hours, filled while fires are counted.
-struct Grid {
+struct HourGrid {
     hours: Vec<ForecastHour>,
     to: DateTime<Utc>,
     looks: usize,
@@ -262,7 +263,7 @@ struct Grid {
     durations: HashMap<Uuid, i64>,
 }
 
-impl Grid {
+impl HourGrid {
     /// This many hours of a zone's clock, beginning with the one that contains `from`.
     fn new(from: DateTime<Utc>, hours: u64, zone: &str) -> std::result::Result<Self, BadInput> {
         let mut all = Vec::with_capacity(usize::try_from(hours).unwrap_or_default());

@@ -22,7 +22,7 @@ use crate::{
     engine::jobs::SILENT,
     store::workers::{
         held, programs,
-        queues::{self, Depth},
+        queues::{self, QueueDepth},
     },
 };
 
@@ -198,7 +198,7 @@ impl WorkerQueue {
 
 /// The state of each queue that has jobs, a limit or a worker.
 fn standing(
-    depths: Vec<Depth>,
+    depths: Vec<QueueDepth>,
     limits: HashMap<String, i32>,
     workers: &[(worker::Model, i64)],
 ) -> Vec<WorkerQueue> {
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_queue_has_a_line_for_its_jobs_its_workers_or_its_limit() {
-        let depth = Depth { queue: "videos".to_owned(), waiting: 3, oldest: None, held: 1 };
+        let depth = QueueDepth { queue: "videos".to_owned(), waiting: 3, oldest: None, held: 1 };
         let limits = HashMap::from([("videos".to_owned(), 2), ("rare".to_owned(), 1)]);
         let workers = [(worker(&["emails", "videos"], false), 3), (worker(&["emails"], true), 0)];
         let queues = standing(vec![depth], limits, &workers);

@@ -14,7 +14,7 @@ use secrecy::ExposeSecret;
 use crate::{
     config::{Config, Secrets},
     store,
-    vault::{Key, NotAKey, Vault},
+    vault::{EncryptionKey, NotAKey, Vault},
 };
 
 /// The path of the key that the server creates: `carillon.db.key` next to `carillon.db`. `None` if
@@ -61,8 +61,8 @@ pub(super) fn make_own_key(vault: Vault, config: &Config) -> Vault {
 
 /// Writes a new key to a file that only this user can read. The file gets its name once it is
 /// complete, so that a crash leaves all of it or nothing.
-fn make(path: &Path) -> io::Result<Key> {
-    let text = Key::random().map_err(io::Error::other)?;
+fn make(path: &Path) -> io::Result<EncryptionKey> {
+    let text = EncryptionKey::random().map_err(io::Error::other)?;
     let mut being_made = path.to_owned().into_os_string();
     being_made.push(".new");
     let being_made = PathBuf::from(being_made);
@@ -74,7 +74,7 @@ fn make(path: &Path) -> io::Result<Key> {
     writeln!(file, "{}", text.expose_secret())?;
     file.sync_all()?;
     fs::rename(&being_made, path)?;
-    Key::read(text.expose_secret()).map_err(|error: NotAKey| io::Error::other(error))
+    EncryptionKey::read(text.expose_secret()).map_err(|error: NotAKey| io::Error::other(error))
 }
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
         let path = folder.path().join("carillon.db.key");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(with_own_key(&config).key_file.as_ref(), Some(&path));
-        let read = Key::read(&fs::read_to_string(&path).unwrap()).unwrap();
+        let read = EncryptionKey::read(&fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(made.current().unwrap(), read.id());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

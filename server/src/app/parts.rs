@@ -13,7 +13,7 @@ use super::{
     vault,
 };
 use crate::{
-    access::Elsewhere,
+    access::GroupGrantLimits,
     api,
     beacon::Beacon,
     clock::Clock,
@@ -97,7 +97,7 @@ impl AppParts {
         .with_retention(retention(&self.config))
         .with_quotas(quotas(&self.config))
         .with_vault(self.vault.clone())
-        .with_provider(Elsewhere::of(&self.config));
+        .with_provider(GroupGrantLimits::of(&self.config));
         let (vault, beacon) = (self.vault.clone(), self.beacon.take());
         let engine = Engine::start(
             engine::EngineSettings { beacon, vault, ..settings(&self.config, address) },

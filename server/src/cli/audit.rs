@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{CliError, flags::Existing, offline::Office, output, when::past};
 use crate::{
-    commands::{Audited, CSV_HEAD, audit_page, audit_scope, csv_line, json_line},
+    commands::{CSV_HEAD, NamedAuditEvent, audit_page, audit_scope, csv_line, json_line},
     store::{PageWindow, audit},
 };
 
@@ -75,7 +75,7 @@ impl Audit {
         };
         let table = self.format == Format::Table;
         let mut left = self.limit.unwrap_or(if table { USUAL } else { u64::MAX });
-        let (mut after, mut rows): (Option<Uuid>, Vec<Audited>) = (None, vec![]);
+        let (mut after, mut rows): (Option<Uuid>, Vec<NamedAuditEvent>) = (None, vec![]);
         let (mut shown, mut has_more) = (0, false);
         if self.format == Format::Csv {
             raw(CSV_HEAD)?;
@@ -105,8 +105,8 @@ impl Audit {
     }
 }
 
-fn print(rows: &[Audited]) -> Result<(), CliError> {
-    let row = |entry: &Audited| {
+fn print(rows: &[NamedAuditEvent]) -> Result<(), CliError> {
+    let row = |entry: &NamedAuditEvent| {
         let row = &entry.row;
         [
             row.at.utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),

@@ -77,13 +77,13 @@ pub(super) struct Server {
 }
 
 /// The server's address and the token for it.
-pub(super) struct Connection {
+pub(super) struct ServerConnection {
     /// The server's URL, without a trailing slash.
     pub(super) server: String,
     token: Option<SecretString>,
 }
 
-impl Connection {
+impl ServerConnection {
     /// The token, if there is one.
     pub(super) fn token(&self) -> Option<&SecretString> {
         self.token.as_ref()
@@ -105,9 +105,9 @@ impl Server {
     }
 
     /// The connection: from flags and variables, from the profile, or this machine's configuration.
-    pub(super) fn connection(&self) -> Result<Connection, CliError> {
+    pub(super) fn connection(&self) -> Result<ServerConnection, CliError> {
         if let (Some(server), Some(token), None) = (&self.server, &self.token, &self.profile) {
-            return Ok(Connection { server: address(server)?, token: Some(token.clone()) });
+            return Ok(ServerConnection { server: address(server)?, token: Some(token.clone()) });
         }
         let profiles = Profiles::read()?;
         // Without a named profile, the current one is read only if no server is given.
@@ -123,7 +123,7 @@ impl Server {
         // A profile's token is sent only to the profile's own server.
         let own = profile.filter(|profile| profile.server == server);
         let own = own.map(|profile| profile.token.clone());
-        Ok(Connection { server, token: self.token.clone().or(own) })
+        Ok(ServerConnection { server, token: self.token.clone().or(own) })
     }
 
     /// Sends a GraphQL request; returns the response's data.

@@ -2,7 +2,7 @@ use std::{io, path::Path, process::ExitCode};
 
 use super::client::ClientError;
 use crate::{
-    access::{PeopleError, Refused},
+    access::{AccessRefusal, PeopleError},
     app::AppError,
     commands::CommandError,
     config::ConfigError,
@@ -112,8 +112,8 @@ pub(super) enum CliError {
     },
 }
 
-impl From<Refused> for CliError {
-    fn from(refused: Refused) -> Self {
+impl From<AccessRefusal> for CliError {
+    fn from(refused: AccessRefusal) -> Self {
         Self::Command(refused.into())
     }
 }

@@ -9,10 +9,10 @@ use super::{
     CliError,
     client::{ClientError, Server},
     output, search,
-    session::{Session, typed},
+    session::{CookieSession, typed},
     why::Why,
 };
-use crate::search::List;
+use crate::search::SearchedList;
 
 /// Manage your calendar feeds of upcoming runs, and badges
 #[derive(Debug, Args)]
@@ -86,7 +86,7 @@ impl Feeds {
         };
         let server = self.server.connection()?.server;
         let password = typed("Password: ", self.stdin)?;
-        let session = Session::open(&server, user, &password).await?;
+        let session = CookieSession::open(&server, user, &password).await?;
         let done = self.action.carry_out(&session, &server).await;
         session.close().await;
         done
@@ -94,14 +94,14 @@ impl Feeds {
 }
 
 impl Action {
-    async fn carry_out(self, session: &Session<'_>, server: &str) -> Result<(), CliError> {
+    async fn carry_out(self, session: &CookieSession<'_>, server: &str) -> Result<(), CliError> {
         match self {
             Self::List { json } => {
                 let feeds = feeds(session, "list the feeds").await?;
                 if json { output::json(&feeds) } else { print(&feeds) }
             }
             Self::Create { name, namespace, schedule, search, badge, why, json } => {
-                search::check(List::Schedules, "--search", search.as_deref())?;
+                search::check(SearchedList::Schedules, "--search", search.as_deref())?;
                 let input = json!({
                     "name": name, "kind": if badge { "BADGE" } else { "CALENDAR" },
                     "namespace": namespace, "schedule": schedule, "search": search,
@@ -131,12 +131,16 @@ impl Action {
     }
 }
 
-async fn feeds(session: &Session<'_>, action: &'static str) -> Result<Vec<Value>, CliError> {
+async fn feeds(session: &CookieSession<'_>, action: &'static str) -> Result<Vec<Value>, CliError> {
     let mut answer = session.ask(action, LIST, json!({})).await?;
     Ok(serde_json::from_value(answer["calendarFeeds"].take()).unwrap_or_default())
 }
 
-async fn id(session: &Session<'_>, action: &'static str, feed: &str) -> Result<Value, CliError> {
+async fn id(
+    session: &CookieSession<'_>,
+    action: &'static str,
+    feed: &str,
+) -> Result<Value, CliError> {
     if let Ok(id) = Uuid::try_parse(feed) {
         return Ok(json!(id));
     }

@@ -39,7 +39,7 @@ pub(super) struct Existing {
 
 /// Settings of a server. Omitted ones come from the environment and the file.
 #[derive(Debug, Args)]
-pub(super) struct Settings {
+pub(super) struct ServerSettings {
     #[command(flatten)]
     pub(super) place: SettingsArgs,
     /// Address and port for HTTP [default: 127.0.0.1:8080]
@@ -129,7 +129,7 @@ impl SettingsArgs {
     }
 }
 
-impl Settings {
+impl ServerSettings {
     /// The configuration with these flags applied.
     pub(super) fn config(&self) -> Result<Config, CliError> {
         let mut sources = self.place.sources();

@@ -12,7 +12,7 @@ use super::{
     client::Server,
     output,
     profiles::{Profile, Profiles},
-    session::{Session, chosen_password, typed},
+    session::{CookieSession, chosen_password, typed},
     token::end,
     user::role,
     when::duration,
@@ -90,7 +90,7 @@ impl Login {
         let (token, token_id) = match &self.user {
             Some(user) => {
                 let password = typed("Password: ", self.stdin)?;
-                let session = Session::open(&server, user, &password).await?;
+                let session = CookieSession::open(&server, user, &password).await?;
                 let made = self.own_token(&session, &password).await;
                 session.close().await;
                 made?
@@ -110,7 +110,7 @@ impl Login {
     /// Creates a token for this machine, after the user has replaced a one-time password.
     async fn own_token(
         &self,
-        session: &Session<'_>,
+        session: &CookieSession<'_>,
         password: &SecretString,
     ) -> Result<(SecretString, Option<Uuid>), CliError> {
         let me = session.ask("ask who you are", MUST_CHANGE, json!({})).await?;
@@ -125,7 +125,10 @@ impl Login {
     }
 
     /// Creates a token for this machine; returns it with its id.
-    async fn token(&self, session: &Session<'_>) -> Result<(SecretString, Option<Uuid>), CliError> {
+    async fn token(
+        &self,
+        session: &CookieSession<'_>,
+    ) -> Result<(SecretString, Option<Uuid>), CliError> {
         let role = match self.role {
             Some(role) => json!(role.to_value().to_uppercase()),
             None => session.ask("ask who you are", ME, json!({})).await?["me"]["role"].take(),

@@ -6,7 +6,7 @@ use super::{
     client::{Server, entry_count},
     named, output, search,
 };
-use crate::search::List;
+use crate::search::SearchedList;
 
 /// List runs, newest first
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $search: Str
 impl Runs {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "list the runs";
-        search::check(List::Runs, "--search", self.search.as_deref())?;
+        search::check(SearchedList::Runs, "--search", self.search.as_deref())?;
         let mut filter = json!({});
         if let Some(name) = &self.schedule {
             let id = named::find(&self.server, ACTION, &self.namespace, name).await?;

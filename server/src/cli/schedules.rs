@@ -6,7 +6,7 @@ use super::{
     client::{MAX_LISTED, Server, entry_count},
     output, search,
 };
-use crate::search::List;
+use crate::search::SearchedList;
 
 /// List schedules, by name
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ const SCHEDULES: &str =
 
 impl Schedules {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        search::check(List::Schedules, "--search", self.search.as_deref())?;
+        search::check(SearchedList::Schedules, "--search", self.search.as_deref())?;
         let variables = json!({
             "namespace": self.namespace,
             "search": self.search,

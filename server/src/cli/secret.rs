@@ -16,9 +16,9 @@ use super::{
     why::Why,
 };
 use crate::{
-    commands::{Call, CommandError, NewSecret, Rotated},
+    commands::{Call, CommandError, NewSecret, RotationBatch},
     store::{deleted_namespaces::known_name, namespaces, secrets},
-    vault::Key,
+    vault::EncryptionKey,
 };
 
 /// Manage secret values, which tasks use and which cannot be read back
@@ -73,7 +73,7 @@ enum Action {
 impl Secret {
     pub(super) async fn run(self) -> Result<(), CliError> {
         if matches!(self.action, Action::NewKey) {
-            let key = Key::random().map_err(|error| io::Error::other(error.to_string()));
+            let key = EncryptionKey::random().map_err(|error| io::Error::other(error.to_string()));
             return output::line(key.map_err(CliError::io("make a key"))?.expose_secret());
         }
         let office = Office::open(&self.place).await?;
@@ -114,7 +114,7 @@ async fn rotate(office: &Office, why: Why) -> Result<(), CliError> {
 /// Re-encrypts in batches until nothing is left. Returns the number of re-encrypted values, and the
 /// number of values that cannot be decrypted.
 async fn to_the_end(
-    turn: impl AsyncFn(Option<Uuid>) -> Result<Rotated, CommandError>,
+    turn: impl AsyncFn(Option<Uuid>) -> Result<RotationBatch, CommandError>,
 ) -> Result<(usize, usize), CliError> {
     let (mut done, mut failed, mut after) = (0, 0, None);
     loop {

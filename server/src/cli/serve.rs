@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{
-    CliError, client::ClientError, doctor, flags::Settings, modules::ModuleFile,
+    CliError, client::ClientError, doctor, flags::ServerSettings, modules::ModuleFile,
     offline::local_operator, output,
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     #[command(flatten)]
-    settings: Settings,
+    settings: ServerSettings,
     /// Create the user 'admin' with a random one-time password and print it, if there is no user yet
     #[arg(long)]
     init_admin: bool,

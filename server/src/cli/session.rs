@@ -56,13 +56,13 @@ fn asked(prompt: &str) -> Result<String, CliError> {
 }
 
 /// A session like a browser's.
-pub(super) struct Session<'a> {
+pub(super) struct CookieSession<'a> {
     server: &'a str,
     http: reqwest::Client,
     cookies: String,
 }
 
-impl<'a> Session<'a> {
+impl<'a> CookieSession<'a> {
     pub(super) async fn open(
         server: &'a str,
         user: &str,

@@ -4,7 +4,7 @@ use timetable::{Definition, Dialect, DstPolicy, Gap, Overlap, Timetable, TimingE
 
 use super::{
     CliError, caret,
-    when::{When, somewhere},
+    when::{ParsedTime, somewhere},
 };
 use crate::clock::Clock;
 
@@ -24,7 +24,7 @@ pub(super) struct Timing {
     /// Start after this instant, exclusive, in the zone of --tz unless it has an offset; @every
     /// counts from it [default: now]
     #[arg(long, value_name = "WHEN", value_parser = somewhere)]
-    from: Option<When>,
+    from: Option<ParsedTime>,
     /// Whether a fixed time that the clock skips fires right after the gap, or not at all
     #[arg(long, value_enum, value_name = "POLICY", default_value = "shift")]
     dst_gap: GapFlag,
@@ -72,7 +72,7 @@ pub(super) struct Defaults<'a> {
     pub(super) tz: &'a str,
     pub(super) now: DateTime<Utc>,
     /// The start, read in the zone of the question.
-    from: Option<When>,
+    from: Option<ParsedTime>,
     pub(super) dst: DstPolicy,
     pub(super) dialect: Option<Dialect>,
 }
@@ -87,7 +87,7 @@ impl Defaults<'_> {
 
 /// The instant that a text means in the zone of a timing. If the zone does not exist, this returns
 /// the current instant, and the calculator reports the zone.
-fn instant(when: When, zone: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String> {
+fn instant(when: ParsedTime, zone: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String> {
     match when.ahead_in(zone, now) {
         Some(at) => Ok(at),
         None if timetable::wall_clock(zone, now).is_none() => Ok(now),

@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{CliError, client::Server, output, progress::ProgressLine, search, when::past};
-use crate::search::List;
+use crate::search::SearchedList;
 
 /// Check that the ledger accounts for every instant at which schedules were due; exit with 1 if not
 ///
@@ -66,7 +66,7 @@ const CHECK: &str = "query ($in: String, $search: String, $from: DateTime, $unti
 
 impl Verify {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        search::check(List::Schedules, "--search", self.search.as_deref())?;
+        search::check(SearchedList::Schedules, "--search", self.search.as_deref())?;
         let found = self.check().await?;
         if self.json { output::json(&found) } else { print(&found) }?;
         faults(&found).map_or(Ok(()), |text| Err(CliError::Unaccounted(text)))

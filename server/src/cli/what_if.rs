@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliError, client::Server, named, output, resume::CatchUp, search, when::future};
-use crate::search::List;
+use crate::search::SearchedList;
 
 /// Show what each catch-up policy would do if no scheduler ran for a while
 ///
@@ -66,7 +66,7 @@ const PREVIEW: &str = "query ($namespace: String!, $id: UUID, $search: String, $
 
 impl WhatIf {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        search::check(List::Schedules, "--search", self.search.as_deref())?;
+        search::check(SearchedList::Schedules, "--search", self.search.as_deref())?;
         let id = match &self.schedule {
             Some(schedule) => named::id(&self.server, ACTION, &self.namespace, schedule).await?,
             None => Value::Null,

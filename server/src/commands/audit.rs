@@ -14,7 +14,7 @@ use crate::{
 
 /// An action, its object, and the reason for it. Secrets are masked before they get here.
 #[derive(Debug, Default)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct AuditEntry<'a> {
     pub(crate) action: &'static str,
     pub(crate) namespace: Option<Uuid>,
     pub(crate) subject_id: Option<Uuid>,
@@ -30,13 +30,13 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
-        entry: Entry<'_>,
+        entry: AuditEntry<'_>,
     ) -> Result<(), StoreError> {
         audit::insert(tx, self.entry(who, entry)).await
     }
 
     /// The row that records what `who` did.
-    pub(super) fn entry(&self, who: &Viewer, entry: Entry<'_>) -> audit_event::ActiveModel {
+    pub(super) fn entry(&self, who: &Viewer, entry: AuditEntry<'_>) -> audit_event::ActiveModel {
         let now = self.clock.now();
         audit_event::ActiveModel {
             id: Set(new_id(now)),

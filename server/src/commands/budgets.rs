@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry, versions};
+use super::{BadInput, Call, CommandError, Commands, audit::AuditEntry, versions};
 use crate::{
     access::{Editor, Viewer},
     model::check,
@@ -186,7 +186,7 @@ impl Commands {
             updated_at: Set(Timestamp::from(now)),
         };
         health_budgets::put(tx, row).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "health_budget.set",
             namespace: Some(namespace),
             subject_id: Some(id),
@@ -208,7 +208,7 @@ impl Commands {
         reason: Option<&str>,
     ) -> Result<(), CommandError> {
         health_budgets::remove(tx, row.id).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "health_budget.remove",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

@@ -1,7 +1,7 @@
 use entity::user::Role;
 
 use crate::{
-    access::{PASSWORD_CHANGE, Refused, forbidden},
+    access::{AccessRefusal, PASSWORD_CHANGE, forbidden},
     engine::EngineError,
     model::{BadInput, cut},
     store::StoreError,
@@ -167,13 +167,13 @@ impl From<sea_orm::DbErr> for CommandError {
     }
 }
 
-impl From<Refused> for CommandError {
-    fn from(refused: Refused) -> Self {
+impl From<AccessRefusal> for CommandError {
+    fn from(refused: AccessRefusal) -> Self {
         match refused {
-            Refused::NotFound { what, which } => Self::NotFound { what, which },
-            Refused::PasswordChange => Self::PasswordChangeRequired,
-            Refused::Queue { name } => Self::OtherQueue { name },
-            Refused::Forbidden { needs, has, everywhere } => {
+            AccessRefusal::NotFound { what, which } => Self::NotFound { what, which },
+            AccessRefusal::PasswordChange => Self::PasswordChangeRequired,
+            AccessRefusal::Queue { name } => Self::OtherQueue { name },
+            AccessRefusal::Forbidden { needs, has, everywhere } => {
                 Self::Forbidden { needs, has, everywhere }
             }
         }

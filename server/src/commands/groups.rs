@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry, error::group_missing, versions};
+use super::{
+    BadInput, Call, CommandError, Commands, audit::AuditEntry, error::group_missing, versions,
+};
 use crate::{
     access::{Editor, Permit, Viewer},
     model::check,
@@ -252,7 +254,7 @@ impl Commands {
         before: Option<Value>,
         after: Option<Value>,
     ) -> Result<(), CommandError> {
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             namespace: Some(namespace),
             subject_id: Some(id),

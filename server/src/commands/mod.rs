@@ -64,25 +64,26 @@ use std::{sync::Arc, time::Duration};
 
 pub use crate::model::BadInput;
 pub use alerts::{
-    AcknowledgedProblem, Acknowledging, ChannelEdit, ChannelInput, Muting, NewChannel, NewRule,
-    RuleEdit, RuleSpec, SavedChannel, SavedRule, TestSent,
+    AcknowledgedProblem, AcknowledgementInput, ChannelEdit, ChannelInput, MuteRequest, NewChannel,
+    NewRule, RuleEdit, RuleSpec, SavedChannel, SavedRule, TestSent,
 };
 pub use auditing::{
-    AuditScope, Audited, CSV_HEAD, audit_page, audit_scope, check_audit_filter, csv_line, json_line,
+    AuditScope, CSV_HEAD, NamedAuditEvent, audit_page, audit_scope, check_audit_filter, csv_line,
+    json_line,
 };
 pub use backfills::{
     BackfillOptions, FiresPreview, OrderedBackfill, PreviewedFire, RequestedFires,
 };
 pub use budgets::{BudgetLimits, SavedBudget};
-pub use bulk::{BulkRefusal, MAX as MAX_AT_ONCE, ManyDone, Which};
+pub use bulk::{BulkItems, BulkRefusal, MAX as MAX_AT_ONCE, ManyDone};
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::CommandError;
 pub(crate) use error::QUOTA_HELP;
 pub use groups::{GroupEdit, SavedGroup};
 pub use idempotency::Call;
-pub use maintenance::{MaintenanceSpec, PlannedWindow, SavedWindow};
+pub use maintenance::{PlannedWindow, SavedWindow, WindowSpec};
 pub use modules::{
-    Deployment, DeploymentSource, Drift, DriftOrder, DriftOwner, Drifted, Effect, Exported,
+    Deployment, DeploymentSource, Drift, DriftOrder, DriftOwner, DriftedObject, Effect, Exported,
     FieldChange, FileFormat, ObjectChange, PlanAction, ScheduleEffect, SettledDrift, TextProblem,
     WantedExport, WorkflowReading, WorkflowSource, schema as module_schema,
 };
@@ -91,34 +92,34 @@ pub use people::{
     NewPassword, NewPerson, NewView, OwnPassword, PersonalSettings, SettingsChange, Theme, View,
 };
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
-pub use retention::{EffectiveRetention, Thought};
-pub use runs::{ByHand, Ordered};
+pub use retention::{EffectiveRetention, HypotheticalRetention};
+pub use runs::{ByHand, OrderedRun};
 use schedules::create::{group_commit::CreateBatcher, name_cache::NameCache};
-pub use schedules::{Edit, NewSchedule, Saved};
+pub use schedules::{Edit, NewSchedule, SavedSchedule};
 pub use schedules::{
-    buffer::Rearranged,
+    buffer::RearrangedBuffer,
     many_edit::ManyEdit,
     outage_preview::{OutageEffect, ScheduleOutage},
     pause::AutomaticEnd,
     resume_preview::{ForeseenRows, MAX_FORESEEN, ResumeChoice, ResumePreview},
     rollback::Rollback,
-    skip::Skipped,
+    skip::RequestedSkips,
     undelete::Undelete,
 };
 pub use secrets::{
-    rotation::Rotated,
+    rotation::RotationBatch,
     unset::{UnsetSecret, unset_secrets},
     vault::NewSecret,
 };
 pub use test_call::{TestCall, TestCalled};
-pub use workflows::Work;
+pub use workflows::ScheduleWork;
 pub use workflows::standalone::{NewWorkflow, WorkflowEdit};
 
 use uuid::Uuid;
 
 use super::vault::Vault;
 use crate::{
-    access::{Elsewhere, Guesses},
+    access::{GroupGrantLimits, Guesses},
     bulkhead::{self, Bulkhead},
     clock::Clock,
     engine::{
@@ -229,13 +230,13 @@ impl Commands {
     }
 
     /// Sets the provider through which people sign in.
-    pub fn with_provider(self, provider: Elsewhere<'_>) -> Self {
+    pub fn with_provider(self, provider: GroupGrantLimits<'_>) -> Self {
         Self { issuer: provider.issuer.map(Arc::from), groups_last: provider.lasts, ..self }
     }
 
     /// The provider whose groups grant rights here, and how long these rights last.
-    pub(crate) fn elsewhere(&self) -> Elsewhere<'_> {
-        Elsewhere { issuer: self.issuer.as_deref(), lasts: self.groups_last }
+    pub(crate) fn elsewhere(&self) -> GroupGrantLimits<'_> {
+        GroupGrantLimits { issuer: self.issuer.as_deref(), lasts: self.groups_last }
     }
 
     /// Counts guesses at passwords, for all endpoints that accept one.

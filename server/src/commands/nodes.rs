@@ -3,7 +3,7 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, audit::Entry};
+use super::{Call, CommandError, Commands, audit::AuditEntry};
 use crate::{access::Owner, model::check, store::nodes::Drain};
 
 impl Commands {
@@ -49,14 +49,14 @@ impl Commands {
         }
         let before = self.store.set_drain_if_alive(&tx, id, drain.as_ref()).await?;
         let before = before.ok_or_else(|| CommandError::not_found("living node", id))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: if drain.is_some() { "node.drain" } else { "node.undrain" },
             subject_id: Some(id),
             subject: &before.name,
             reason,
             before: Some(json!({ "drained": before.drained_at.is_some() })),
             after: Some(json!({ "drained": drain.is_some() })),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(&tx, who, entry).await?;
         self.remember(&tx, who, call, &id).await?;

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Call, CommandError, Commands, audit::Entry};
+use super::{Call, CommandError, Commands, audit::AuditEntry};
 use crate::{
     access::Admin,
     engine::maintenance::retention::{self, RemovalPreview},
     model::check,
     store::{
         DatabaseTransaction, namespaces,
-        retention::{Instead, RetentionScope},
+        retention::{ProposedRetention, RetentionScope},
         schedules,
     },
 };
@@ -28,7 +28,7 @@ pub struct EffectiveRetention {
 
 /// A hypothetical retention for a preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thought {
+pub struct HypotheticalRetention {
     /// The namespace, by name.
     pub namespace: String,
     /// The schedule in it, by name, if the change concerns a schedule.
@@ -70,7 +70,7 @@ impl Commands {
     ) -> Result<EffectiveRetention, CommandError> {
         let id = self.namespace(tx, right.permit(), namespace).await?;
         let before = namespaces::set_retention(tx, id, days).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "namespace.retention",
             namespace: Some(id),
             subject_id: Some(id),
@@ -91,7 +91,7 @@ impl Commands {
         &self,
         right: &Admin,
         namespace: Option<&str>,
-        thought: Option<&Thought>,
+        thought: Option<&HypotheticalRetention>,
     ) -> Result<RemovalPreview, CommandError> {
         let instance = right.who().owner();
         let of_thought = thought.map(|thought| &*thought.namespace);
@@ -108,15 +108,19 @@ impl Commands {
         Ok(retention::preview(settings, &self.store, now, instead, within).await?)
     }
 
-    async fn instead(&self, right: &Admin, thought: &Thought) -> Result<Instead, CommandError> {
-        let Thought { namespace: name, schedule, days } = thought;
+    async fn instead(
+        &self,
+        right: &Admin,
+        thought: &HypotheticalRetention,
+    ) -> Result<ProposedRetention, CommandError> {
+        let HypotheticalRetention { namespace: name, schedule, days } = thought;
         let (read, days) = (self.store.read(), check::check_days("days", *days)?);
         let namespace = self.namespace(read, right.permit(), name).await?;
         let Some(name) = schedule else {
-            return Ok(Instead { whose: RetentionScope::Namespace(namespace), days });
+            return Ok(ProposedRetention { whose: RetentionScope::Namespace(namespace), days });
         };
         let found = schedules::by_name(read, namespace, name).await?;
         let found = found.ok_or_else(|| CommandError::not_found("schedule", name))?;
-        Ok(Instead { whose: RetentionScope::Schedule(found.id), days })
+        Ok(ProposedRetention { whose: RetentionScope::Schedule(found.id), days })
     }
 }

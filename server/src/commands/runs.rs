@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, audit::Entry, stored};
+use super::{Call, CommandError, Commands, audit::AuditEntry, stored};
 use crate::{
     access::{Operator, Permit, Viewer},
     engine::{execution::handoff::unmark_recovery, kept_tasks},
@@ -18,7 +18,7 @@ use crate::{
 
 /// A run that was started or stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ordered {
+pub struct OrderedRun {
     /// The run.
     pub id: Uuid,
 }
@@ -42,7 +42,7 @@ impl Commands {
         id: Uuid,
         order: &ByHand,
         call: &Call,
-    ) -> Result<Ordered, CommandError> {
+    ) -> Result<OrderedRun, CommandError> {
         if let Some(context) = &order.context {
             check::context("context", context)?;
         }
@@ -99,7 +99,7 @@ impl Commands {
         right: &Operator,
         id: Uuid,
         call: &Call,
-    ) -> Result<Ordered, CommandError> {
+    ) -> Result<OrderedRun, CommandError> {
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -118,7 +118,7 @@ impl Commands {
         right: &Operator,
         id: Uuid,
         call: &Call,
-    ) -> Result<Ordered, CommandError> {
+    ) -> Result<OrderedRun, CommandError> {
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -194,7 +194,7 @@ impl Commands {
         id: Uuid,
         reason: Option<&str>,
         call: &Call,
-    ) -> Result<Ordered, CommandError> {
+    ) -> Result<OrderedRun, CommandError> {
         check::optional_reason(reason)?;
         let who = right.who();
         let tx = self.store.begin().await?;
@@ -207,7 +207,7 @@ impl Commands {
             return Err(no_longer_live(id, run.state));
         }
         let name = subject(&run, self.schedule_of(&tx, &run).await?.as_ref());
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "run.cancel",
             namespace: Some(run.namespace_id),
             subject_id: Some(id),
@@ -217,7 +217,7 @@ impl Commands {
             after: None,
         };
         self.audit(&tx, who, entry).await?;
-        let ordered = Ordered { id };
+        let ordered = OrderedRun { id };
         self.remember(&tx, who, call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_canceller();
@@ -237,10 +237,10 @@ impl Commands {
         reason: Option<&str>,
         subject: &str,
         call: &Call,
-    ) -> Result<Ordered, CommandError> {
-        let ordered = Ordered { id: run.id };
+    ) -> Result<OrderedRun, CommandError> {
+        let ordered = OrderedRun { id: run.id };
         let after = json!({ "run": run.id, "scheduledAt": run.scheduled_at.utc() });
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             namespace: Some(run.namespace_id),
             subject_id: run.schedule_id.or(Some(run.id)),

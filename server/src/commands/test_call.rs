@@ -13,13 +13,15 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry, secrets, workflows::At};
+use super::{
+    BadInput, Call, CommandError, Commands, audit::AuditEntry, secrets, workflows::DefinitionPlace,
+};
 use crate::{
     access::Editor,
     model::{Definition, Task, check},
     random::new_id,
     store::{schedules, workflows as rows},
-    target::{Invocation, Line, Outcome, Target, TemplateNames},
+    target::{AttemptOutcome, Invocation, Line, Target, TemplateNames},
     vault::{Mask, SecretNamespace, VaultError},
 };
 
@@ -49,7 +51,7 @@ pub struct TestCall {
 #[derive(Debug)]
 pub struct TestCalled {
     /// The outcome, with secrets masked.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// How long the call took.
     pub took: Duration,
     /// The lines that the target wrote, with secrets masked.
@@ -84,7 +86,7 @@ impl Commands {
         right.permit().over(namespace, "namespace", &name)?;
         let old = self.edited(right, namespace, schedule_id).await?;
         let mut definition = Definition::single(task);
-        let at = At::Task("task");
+        let at = DefinitionPlace::Task("task");
         let judgement = self.judge(namespace, &definition, old.as_ref()).await?;
         judgement.pass(at, &mut definition, old.as_ref())?;
         self.check_namespace(connection, namespace, at, &definition).await?;
@@ -134,12 +136,12 @@ impl Commands {
             return Err(CommandError::conflict(problem, "give another key to call again"));
         }
         let shown = serde_json::to_value(secrets::masked(target)).unwrap_or_default();
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "target.test",
             namespace: Some(namespace),
             subject: name,
             after: Some(json!({ "target": shown })),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &true).await?;
@@ -155,7 +157,7 @@ impl Commands {
     ) -> Result<TestCalled, CommandError> {
         let began = self.clock.instant();
         let failed = |message: String| TestCalled {
-            outcome: Outcome::Failed { message, output: Value::Null },
+            outcome: AttemptOutcome::Failed { message, output: Value::Null },
             took: self.clock.instant().duration_since(began),
             lines: vec![],
         };

@@ -14,7 +14,8 @@
 //! - `execution`: executes runs
 //! - `cluster`: divides the work among nodes, and keeps nodes that must not schedule from doing so
 //! - `alerting`: reports failures to people, and successes to watchdogs
-//! - `maintenance`: counts history, removes old history, and checks the cluster's health
+//! - `maintenance`: counts history, removes old history, and checks the cluster's health;
+//!   maintenance windows are in `planning`
 //!
 //! `jobs` hands attempts to workers.
 //!

@@ -10,7 +10,7 @@ use super::{
     BackfillReport, DispatcherReport, EngineError, EngineSettings, PlannerReport, PulseReport,
     RecoveryReport, Signals,
     alerting::{
-        alerts::{Alerts, NotificationSender},
+        alerts::{AlertRecorder, NotificationSender},
         pings::{Pings, wake_on_changes},
     },
     cluster::{
@@ -28,7 +28,7 @@ use super::{
         stats::{Stats, StatsReport},
     },
     planning::{
-        backfill::Backfill,
+        backfill::BackfillRunner,
         planner::Planner,
         windows::Windows,
         zones::{self, Zones},
@@ -40,7 +40,7 @@ use crate::{
     config::NodeRole,
     store::{Store, holds::Settlement},
     target::Executor,
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// A running engine. It runs until [`Engine::shutdown`] is called.
@@ -117,7 +117,7 @@ impl Engine {
         executor: Arc<Executor>,
         timings: Arc<timetable::Cache>,
         signals: Signals,
-        metrics: Metrics,
+        metrics: Instruments,
     ) -> Result<Self, EngineError> {
         let parts = CoreParts { store, clock, executor, timings, signals, settings, metrics };
         let JoinedNode { core, to_settle, to_step, to_write } = join(parts).await?;
@@ -141,11 +141,11 @@ impl Engine {
         if core.store.dialect().is_postgres() {
             start.service(LiveRangeRefresher::new(core.clone()), Wake::Never);
         }
-        let backfill = Backfill { core: core.clone() };
+        let backfill = BackfillRunner { core: core.clone() };
         let backfill = start.service_if(schedules, backfill, Wake::Backfill);
-        start.service_if(schedules, Windows::new(core.clone()), Wake::Maintenance);
+        start.service_if(schedules, Windows::new(core.clone()), Wake::Windows);
         start.service_if(schedules, Zones { core: core.clone() }, Wake::Never);
-        start.service_if(schedules, Alerts::new(core.clone()), Wake::Never);
+        start.service_if(schedules, AlertRecorder::new(core.clone()), Wake::Never);
         start.service_if(
             schedules,
             NotificationSender::new(core.clone()),

@@ -48,7 +48,7 @@ pub struct EngineSettings {
     /// How often quotas are read. A changed quota takes effect within this time.
     pub quotas_interval: Duration,
     /// How often maintenance windows are looked for, in case a wake-up is lost.
-    pub maintenance_interval: Duration,
+    pub windows_interval: Duration,
     /// How often histories are compared with their quotas of rows.
     pub history_interval: Duration,
     /// How long an intent may stay without a run before
@@ -88,7 +88,7 @@ impl Default for EngineSettings {
             lookout_interval: Duration::from_secs(5),
             stats_interval: Duration::from_secs(10),
             quotas_interval: Duration::from_secs(5),
-            maintenance_interval: Duration::from_secs(10),
+            windows_interval: Duration::from_secs(10),
             history_interval: Duration::from_secs(60),
             lost_after: Duration::from_secs(300),
             recovery_attempts: 3,

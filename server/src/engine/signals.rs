@@ -22,7 +22,7 @@ pub(crate) enum SignalKind {
     Canceller,
     Backfill,
     /// The service of maintenance windows.
-    Maintenance,
+    Windows,
     Pulse,
     /// The followers of the change feed.
     Followers,
@@ -36,7 +36,7 @@ impl SignalKind {
         Self::Dispatcher,
         Self::Canceller,
         Self::Backfill,
-        Self::Maintenance,
+        Self::Windows,
         Self::Pulse,
         Self::Followers,
         Self::Settled,
@@ -49,7 +49,7 @@ impl SignalKind {
             Self::Dispatcher => 'd',
             Self::Canceller => 'c',
             Self::Backfill => 'b',
-            Self::Maintenance => 'm',
+            Self::Windows => 'm',
             Self::Pulse => 'n',
             Self::Followers => 'f',
             Self::Settled => 's',
@@ -59,9 +59,9 @@ impl SignalKind {
 
 /// A set of [`SignalKind`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kinds(u8);
+pub(crate) struct SignalKinds(u8);
 
-impl Kinds {
+impl SignalKinds {
     pub(crate) fn of(kind: SignalKind) -> Self {
         Self(1 << kind as u8)
     }
@@ -98,7 +98,7 @@ struct Inner {
     dispatcher: Notify,
     canceller: Notify,
     backfill: Notify,
-    maintenance: Notify,
+    windows: Notify,
     pulse: Notify,
     /// The wake-ups to send to the other nodes, as bits.
     to_tell: AtomicU8,
@@ -113,7 +113,7 @@ impl Default for Inner {
             dispatcher: Notify::default(),
             canceller: Notify::default(),
             backfill: Notify::default(),
-            maintenance: Notify::default(),
+            windows: Notify::default(),
             pulse: Notify::default(),
             to_tell: AtomicU8::default(),
             told: Notify::default(),
@@ -168,8 +168,8 @@ impl Signals {
     }
 
     /// Called when a maintenance window was planned, changed or cancelled.
-    pub fn wake_maintenance(&self) {
-        self.wake(SignalKind::Maintenance);
+    pub fn wake_windows(&self) {
+        self.wake(SignalKind::Windows);
     }
 
     fn wake(&self, kind: SignalKind) {
@@ -185,7 +185,7 @@ impl Signals {
             SignalKind::Dispatcher => self.inner.dispatcher.notify_one(),
             SignalKind::Canceller => self.inner.canceller.notify_one(),
             SignalKind::Backfill => self.inner.backfill.notify_one(),
-            SignalKind::Maintenance => self.inner.maintenance.notify_one(),
+            SignalKind::Windows => self.inner.windows.notify_one(),
             SignalKind::Pulse => self.inner.pulse.notify_one(),
             // Followers wait for a signal of the store instead.
             SignalKind::Followers => {}
@@ -196,14 +196,14 @@ impl Signals {
 
     /// Wakes a service only on the other nodes.
     pub(crate) fn tell(&self, kind: SignalKind) {
-        self.inner.to_tell.fetch_or(Kinds::of(kind).0, Ordering::Relaxed);
+        self.inner.to_tell.fetch_or(SignalKinds::of(kind).0, Ordering::Relaxed);
         self.inner.told.notify_one();
     }
 
     /// Waits until there is a wake-up to send to the other nodes.
-    pub(crate) async fn something_to_tell(&self) -> Kinds {
+    pub(crate) async fn something_to_tell(&self) -> SignalKinds {
         loop {
-            let kinds = Kinds(self.inner.to_tell.swap(0, Ordering::Relaxed));
+            let kinds = SignalKinds(self.inner.to_tell.swap(0, Ordering::Relaxed));
             if !kinds.is_empty() {
                 return kinds;
             }
@@ -232,8 +232,8 @@ impl Signals {
         &self.inner.backfill
     }
 
-    pub(crate) fn maintenance(&self) -> &Notify {
-        &self.inner.maintenance
+    pub(crate) fn windows(&self) -> &Notify {
+        &self.inner.windows
     }
 
     pub(crate) fn pulse(&self) -> &Notify {

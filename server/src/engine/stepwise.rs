@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{
     EngineError, EngineSettings, Signals,
     alerting::{
-        alerts::{Alerts, NotificationSender},
+        alerts::{AlertRecorder, NotificationSender},
         pings::Pings,
     },
     cluster::{
@@ -27,7 +27,7 @@ use super::{
     core::{Core, CoreParts, LogMessage, StopReason},
     execution::{dispatcher::Dispatcher, flow, recovery::Recovery, settler},
     maintenance::{HistoryQuotas, Refresh, retention::Keeper, stats::Stats},
-    planning::{backfill::Backfill, planner::Planner, windows::Windows, zones::Zones},
+    planning::{backfill::BackfillRunner, planner::Planner, windows::Windows, zones::Zones},
     service::{Service, caught},
     services::{JoinedNode, join},
 };
@@ -35,7 +35,7 @@ use crate::{
     clock::Clock,
     store::{Store, holds::Settlement},
     target::Executor,
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// The state that a node's services share.
@@ -55,7 +55,7 @@ impl Stepwise {
         executor: Arc<Executor>,
         timings: Arc<timetable::Cache>,
         signals: Signals,
-        metrics: Metrics,
+        metrics: Instruments,
     ) -> Result<(Self, Vec<StepwiseService>), EngineError> {
         let parts = CoreParts { store, clock, executor, timings, signals, settings, metrics };
         let JoinedNode { core, to_settle, to_step, to_write } = join(parts).await?;
@@ -67,7 +67,7 @@ impl Stepwise {
             StepwiseService::of(Pulse::new(core.clone())),
             StepwiseService::of(Recovery::new(core.clone())),
             StepwiseService::of(Canceller { core: core.clone() }),
-            StepwiseService::of(Backfill { core: core.clone() }),
+            StepwiseService::of(BackfillRunner { core: core.clone() }),
             StepwiseService::of(Stats::new(core.clone())),
             StepwiseService::of(Windows::new(core.clone())),
             StepwiseService::of(Zones { core: core.clone() }),
@@ -86,7 +86,7 @@ impl Stepwise {
     /// The services that send alerts, which the caller must drive. No other service waits for them.
     pub fn alerting(&self) -> [StepwiseService; 2] {
         [
-            StepwiseService::of(Alerts::new(self.core.clone())),
+            StepwiseService::of(AlertRecorder::new(self.core.clone())),
             StepwiseService::of(NotificationSender::new(self.core.clone())),
         ]
     }
@@ -118,8 +118,8 @@ impl Stepwise {
             (Planner::NAME, signals.planner()),
             (Dispatcher::NAME, signals.dispatcher()),
             (Canceller::NAME, signals.canceller()),
-            (Backfill::NAME, signals.backfill()),
-            (Windows::NAME, signals.maintenance()),
+            (BackfillRunner::NAME, signals.backfill()),
+            (Windows::NAME, signals.windows()),
             (Pulse::NAME, signals.pulse()),
         ]
         .into_iter()

@@ -20,7 +20,10 @@ use timetable::{Calendar, CalendarMode, Timetable, TimingError};
 use uuid::Uuid;
 
 pub use self::cache::{CalendarLookup, Calendars};
-use crate::store::{StoreError, calendars};
+use crate::store::{
+    StoreError,
+    calendars::{self, CalendarVersion},
+};
 
 /// A calendar, or why it cannot be used.
 type Compiled = Result<Arc<Calendar>, TimingError>;
@@ -80,11 +83,15 @@ impl StoredCalendars {
         lists.filter_map(|list| list.as_array()).map(Vec::len).sum()
     }
 
-    /// The version of each calendar and since when it has been in force, sorted by key.
-    pub fn versions(&self) -> Vec<(Uuid, i32, Timestamp)> {
-        let version = |row: &calendar::Model| (row.id, row.version, row.updated_at);
+    /// The version of each calendar, sorted by the calendars' keys.
+    pub fn versions(&self) -> Vec<CalendarVersion> {
+        let version = |row: &calendar::Model| CalendarVersion {
+            id: row.id,
+            version: row.version,
+            updated_at: row.updated_at,
+        };
         let mut versions: Vec<_> = self.rows.iter().map(version).collect();
-        versions.sort_unstable_by_key(|(id, ..)| *id);
+        versions.sort_unstable_by_key(|version| version.id);
         versions
     }
 }

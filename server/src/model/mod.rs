@@ -38,4 +38,4 @@ pub(crate) use secret_users::CHANNEL_SECRETS;
 pub use secret_users::{SecretUser, SecretUsers, UserKind};
 pub use slots::fitting_interval;
 pub use spec::{Misfire, Spec, Timing};
-pub use usual::{Usual, percentile};
+pub use usual::{UsualDuration, percentile};

@@ -4,7 +4,7 @@ use entity::ping::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::target::{Http, Method, Secret, Target};
+use crate::target::{Http, Method, SecretText, Target};
 
 /// The addresses that a schedule calls. An address may name secrets, such as
 /// `https://watchdog.example/{{ secrets.nightly }}`.
@@ -12,18 +12,18 @@ use crate::target::{Http, Method, Secret, Target};
 #[serde(deny_unknown_fields)]
 pub struct Ping {
     /// Called when a run has succeeded.
-    pub success: Secret,
+    pub success: SecretText,
     /// Called when a run starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Secret>,
+    pub start: Option<SecretText>,
     /// Called when a run has failed, or timed out, after all of its attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Secret>,
+    pub failure: Option<SecretText>,
 }
 
 impl Ping {
     /// The address for this event, if there is one.
-    pub fn address(&self, event: Event) -> Option<&Secret> {
+    pub fn address(&self, event: Event) -> Option<&SecretText> {
         match event {
             Event::Start => self.start.as_ref(),
             Event::Success => Some(&self.success),
@@ -32,7 +32,7 @@ impl Ping {
     }
 
     /// All addresses, with their fields.
-    pub fn addresses(&self) -> impl Iterator<Item = (&'static str, &Secret)> {
+    pub fn addresses(&self) -> impl Iterator<Item = (&'static str, &SecretText)> {
         let all = [
             ("success", Some(&self.success)),
             ("start", self.start.as_ref()),
@@ -44,7 +44,7 @@ impl Ping {
     /// These addresses, each changed by `change`.
     #[must_use]
     pub fn map(&self, change: impl Fn(&str) -> String) -> Self {
-        let change = |address: &Secret| Secret::new(change(address.expose()));
+        let change = |address: &SecretText| SecretText::new(change(address.expose()));
         Self {
             success: change(&self.success),
             start: self.start.as_ref().map(change),
@@ -53,7 +53,7 @@ impl Ping {
     }
 
     /// The request that calls this address.
-    pub fn request(address: &Secret) -> Target {
+    pub fn request(address: &SecretText) -> Target {
         Target::Http(Http { method: Method::Get, ..Http::post(address.expose()) })
     }
 }

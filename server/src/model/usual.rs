@@ -7,16 +7,17 @@ pub fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
 /// How long the runs of a schedule usually take: the durations of the successful ones, in
 /// milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Usual {
+pub struct UsualDuration {
     /// Sorted in ascending order.
     durations: Vec<i64>,
 }
 
-impl Usual {
+impl UsualDuration {
     /// Fewer runs than this do not show a usual duration.
     pub const MIN_RUNS: usize = 5;
 
-    /// The usual durations from durations in any order; `None` for fewer than [`Usual::MIN_RUNS`].
+    /// The usual durations from durations in any order; `None` for fewer than
+    /// [`UsualDuration::MIN_RUNS`].
     pub fn of(mut durations: Vec<i64>) -> Option<Self> {
         durations.sort_unstable();
         (durations.len() >= Self::MIN_RUNS).then_some(Self { durations })
@@ -68,16 +69,16 @@ mod tests {
 
     #[test]
     fn a_run_is_measured_against_those_that_succeeded() {
-        assert_eq!(Usual::of(vec![1, 2, 3, 4]), None);
-        let usual = Usual::of(vec![60, 20, 10, 30, 40]).unwrap();
+        assert_eq!(UsualDuration::of(vec![1, 2, 3, 4]), None);
+        let usual = UsualDuration::of(vec![60, 20, 10, 30, 40]).unwrap();
         assert_eq!((usual.median_ms(), usual.p95_ms()), (30, 60));
         assert!((usual.ratio(75) - 2.5).abs() < f64::EPSILON);
-        assert!(Usual::of(vec![0; 5]).unwrap().ratio(7) > 6.9);
+        assert!(UsualDuration::of(vec![0; 5]).unwrap().ratio(7) > 6.9);
     }
 
     #[test]
     fn a_live_run_is_expected_to_end_like_longer_runs() {
-        let usual = Usual::of(vec![10, 20, 30, 40, 60]).unwrap();
+        let usual = UsualDuration::of(vec![10, 20, 30, 40, 60]).unwrap();
         assert_eq!(usual.likely_ms(0), Some(30));
         assert_eq!(usual.likely_ms(30), Some(40));
         assert_eq!(usual.likely_ms(60), None);

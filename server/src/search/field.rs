@@ -1,6 +1,6 @@
 //! The fields of each list.
 
-use super::List;
+use super::SearchedList;
 
 /// An enum of words.
 macro_rules! words {
@@ -155,7 +155,7 @@ impl Field {
     }
 }
 
-impl List {
+impl SearchedList {
     /// A noun for the listed objects.
     pub(super) fn noun(self) -> &'static str {
         match self {

@@ -46,7 +46,7 @@ pub use time::SearchSpan;
 
 /// A list that can be searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
+pub enum SearchedList {
     /// The schedules of a namespace.
     Schedules,
     /// The runs of a namespace.
@@ -131,7 +131,7 @@ impl Comparator {
 
 impl Search {
     /// Parses a search of `list`. An empty search finds everything.
-    pub fn parse(list: List, text: &str) -> Result<Self, SearchError> {
+    pub fn parse(list: SearchedList, text: &str) -> Result<Self, SearchError> {
         parser::parse(list, text)
     }
 }

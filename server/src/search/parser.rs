@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::{
-    Comparator, Criterion, List, Search, SearchError, SearchSpan, Term, TimeField, TimeOperand,
-    Trigger,
+    Comparator, Criterion, Search, SearchError, SearchSpan, SearchedList, Term, TimeField,
+    TimeOperand, Trigger,
     error::{one_of, quoted},
     field::Field,
     lexer::{self, Raw, RawValue},
@@ -21,7 +21,7 @@ const MAX_VALUES: usize = 20;
 const TIMES: &str = "compare with a distance from now (<1h, >2d), with a day or an instant \
     (>2026-01-31, <=2026-01-31T12:00:00Z), or give a day or 'never'";
 
-pub(super) fn parse(list: List, text: &str) -> Result<Search, SearchError> {
+pub(super) fn parse(list: SearchedList, text: &str) -> Result<Search, SearchError> {
     if text.len() > MAX_SEARCH_BYTES {
         let problem =
             format!("the search has {} bytes; the limit is {MAX_SEARCH_BYTES}", text.len());
@@ -41,7 +41,7 @@ pub(super) fn parse(list: List, text: &str) -> Result<Search, SearchError> {
     Ok(Search { terms })
 }
 
-fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
+fn term(list: SearchedList, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
     let Raw { at, negated, field, mut values } = raw;
     let whole = quoted(text.get(at.clone()).unwrap_or_default());
     let Some((name, name_at)) = field else {

@@ -4,10 +4,10 @@ use proptest::{collection::vec, prelude::*};
 use super::{field::Field, parser::MAX_SEARCH_BYTES, *};
 
 fn schedules(text: &str) -> Search {
-    Search::parse(List::Schedules, text).unwrap()
+    Search::parse(SearchedList::Schedules, text).unwrap()
 }
 
-fn refused(list: List, text: &str) -> SearchError {
+fn refused(list: SearchedList, text: &str) -> SearchError {
     Search::parse(list, text).unwrap_err()
 }
 
@@ -22,7 +22,7 @@ fn the_example_of_the_language_is_read() {
         Criterion::Text("free text".to_owned()),
         Criterion::Time(TimeField::Next, TimeOperand::Away(Comparator::Less, hour)),
     ];
-    for list in [List::Schedules, List::Runs] {
+    for list in [SearchedList::Schedules, SearchedList::Runs] {
         let read = Search::parse(list, text).unwrap();
         assert!(read.terms.iter().all(|term| !term.negated));
         let tests: Vec<_> = read.terms.into_iter().map(|term| term.test).collect();
@@ -52,39 +52,69 @@ fn a_search_is_printed_in_one_way() {
 #[test]
 fn an_error_names_the_position_and_valid_alternatives() {
     for (list, text, place, problem, help) in [
-        (List::Schedules, "tag:x stat:failed", 6..10, "no field 'stat'", "did you mean 'state'"),
-        (List::Schedules, "took:>5s", 0..4, "schedules have no field 'took'", "the fields are"),
-        (List::Runs, "lost:<1d", 0..4, "runs have no field 'lost'", "the fields are"),
-        (List::Runs, "skipped:<1d", 0..7, "runs have no field 'skipped'", "the fields are"),
-        (List::Schedules, "lost:1d", 5..7, "lacks a comparison", "lost:<1d or lost:>1d"),
-        (List::Runs, "https://x", 0..5, "no field 'https'", "in quotes"),
-        (List::Runs, "state:faild", 6..11, "'faild' is not known", "did you mean 'failed'"),
-        (List::Runs, "state:failed,paused", 13..19, "'paused' is not known", "there are: queued"),
-        (List::Runs, "trigger:cron", 8..12, "'cron' is not known", "schedule, manual"),
-        (List::Schedules, "no:tags", 3..7, "'tags' is not known", "did you mean 'tag'"),
         (
-            List::Schedules,
+            SearchedList::Schedules,
+            "tag:x stat:failed",
+            6..10,
+            "no field 'stat'",
+            "did you mean 'state'",
+        ),
+        (
+            SearchedList::Schedules,
+            "took:>5s",
+            0..4,
+            "schedules have no field 'took'",
+            "the fields are",
+        ),
+        (SearchedList::Runs, "lost:<1d", 0..4, "runs have no field 'lost'", "the fields are"),
+        (SearchedList::Runs, "skipped:<1d", 0..7, "runs have no field 'skipped'", "the fields are"),
+        (SearchedList::Schedules, "lost:1d", 5..7, "lacks a comparison", "lost:<1d or lost:>1d"),
+        (SearchedList::Runs, "https://x", 0..5, "no field 'https'", "in quotes"),
+        (SearchedList::Runs, "state:faild", 6..11, "'faild' is not known", "did you mean 'failed'"),
+        (
+            SearchedList::Runs,
+            "state:failed,paused",
+            13..19,
+            "'paused' is not known",
+            "there are: queued",
+        ),
+        (SearchedList::Runs, "trigger:cron", 8..12, "'cron' is not known", "schedule, manual"),
+        (SearchedList::Schedules, "no:tags", 3..7, "'tags' is not known", "did you mean 'tag'"),
+        (
+            SearchedList::Schedules,
             "no:node",
             3..7,
             "'node' is not known",
             "there are: tag, module, group, note",
         ),
-        (List::Runs, "no:tag,note", 7..11, "'note' is not known", "tag, module, group, node"),
-        (List::Runs, "no:", 3..3, "nothing after it", "right after"),
-        (List::Runs, "id:0190163d", 3..11, "'0190163d' is not an id", "a whole id"),
-        (List::Schedules, "id:0190163d", 0..2, "schedules have no field 'id'", "the fields are"),
-        (List::Runs, "late:5s", 5..7, "not a comparison", ">5s"),
-        (List::Runs, "took:>1y", 5..8, "not a comparison", "1h30m"),
-        (List::Schedules, "next:1h", 5..7, "lacks a comparison", "next:<1h or next:>1h"),
-        (List::Schedules, "next:soon", 5..9, "is not a time", "2026-01-31"),
-        (List::Schedules, "next:<1h,>2h", 9..12, "several values", "another term"),
-        (List::Schedules, "tag:", 4..4, "nothing after it", "right after"),
-        (List::Schedules, "tag:a,", 6..6, "nothing after it", "right after"),
-        (List::Schedules, "é \"open", 3..8, "not closed", "another \""),
-        (List::Schedules, "\"a\"b", 3..4, "follows a quote", "space"),
-        (List::Schedules, "a - b", 2..3, "stands alone", "-tag:test"),
-        (List::Schedules, "\"\"", 0..2, "empty", "to find"),
-        (List::Schedules, "a\0b", 1..2, "NUL", "remove"),
+        (
+            SearchedList::Runs,
+            "no:tag,note",
+            7..11,
+            "'note' is not known",
+            "tag, module, group, node",
+        ),
+        (SearchedList::Runs, "no:", 3..3, "nothing after it", "right after"),
+        (SearchedList::Runs, "id:0190163d", 3..11, "'0190163d' is not an id", "a whole id"),
+        (
+            SearchedList::Schedules,
+            "id:0190163d",
+            0..2,
+            "schedules have no field 'id'",
+            "the fields are",
+        ),
+        (SearchedList::Runs, "late:5s", 5..7, "not a comparison", ">5s"),
+        (SearchedList::Runs, "took:>1y", 5..8, "not a comparison", "1h30m"),
+        (SearchedList::Schedules, "next:1h", 5..7, "lacks a comparison", "next:<1h or next:>1h"),
+        (SearchedList::Schedules, "next:soon", 5..9, "is not a time", "2026-01-31"),
+        (SearchedList::Schedules, "next:<1h,>2h", 9..12, "several values", "another term"),
+        (SearchedList::Schedules, "tag:", 4..4, "nothing after it", "right after"),
+        (SearchedList::Schedules, "tag:a,", 6..6, "nothing after it", "right after"),
+        (SearchedList::Schedules, "é \"open", 3..8, "not closed", "another \""),
+        (SearchedList::Schedules, "\"a\"b", 3..4, "follows a quote", "space"),
+        (SearchedList::Schedules, "a - b", 2..3, "stands alone", "-tag:test"),
+        (SearchedList::Schedules, "\"\"", 0..2, "empty", "to find"),
+        (SearchedList::Schedules, "a\0b", 1..2, "NUL", "remove"),
     ] {
         let error = refused(list, text);
         assert_eq!(error.position, place, "{text}: {error}");
@@ -95,10 +125,10 @@ fn an_error_names_the_position_and_valid_alternatives() {
 
 #[test]
 fn a_search_has_limits() {
-    assert!(refused(List::Runs, &"x".repeat(1_001)).problem.contains("1000"));
-    assert!(refused(List::Runs, &"x ".repeat(21)).problem.contains("21 terms"));
+    assert!(refused(SearchedList::Runs, &"x".repeat(1_001)).problem.contains("1000"));
+    assert!(refused(SearchedList::Runs, &"x ".repeat(21)).problem.contains("21 terms"));
     let many = format!("tag:{}", vec!["x"; 21].join(","));
-    assert!(refused(List::Runs, &many).problem.contains("21 values"));
+    assert!(refused(SearchedList::Runs, &many).problem.contains("21 values"));
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -131,7 +161,7 @@ fn moment() -> impl Strategy<Value = TimeOperand> {
     prop_oneof![Just(TimeOperand::Never), day, away, at]
 }
 
-fn test(list: List) -> impl Strategy<Value = Criterion> {
+fn test(list: SearchedList) -> impl Strategy<Value = Criterion> {
     let states: Vec<_> = list.states().collect();
     let (fields, optional) = (list.fields(), list.optional_fields());
     let field = prop::sample::select(fields).prop_flat_map(move |field| match field {
@@ -158,20 +188,20 @@ fn test(list: List) -> impl Strategy<Value = Criterion> {
     prop_oneof![1 => text().prop_map(Criterion::Text), 3 => field]
 }
 
-fn search(list: List) -> impl Strategy<Value = Search> {
+fn search(list: SearchedList) -> impl Strategy<Value = Search> {
     let term = (any::<bool>(), test(list)).prop_map(|(negated, test)| Term { negated, test });
     vec(term, 0..6).prop_map(|terms| Search { terms })
 }
 
 proptest! {
     #[test]
-    fn a_printed_search_of_schedules_reads_back_as_itself(search in search(List::Schedules)) {
-        prop_assert_eq!(Search::parse(List::Schedules, &search.to_string()), Ok(search));
+    fn a_printed_search_of_schedules_reads_back_as_itself(search in search(SearchedList::Schedules)) {
+        prop_assert_eq!(Search::parse(SearchedList::Schedules, &search.to_string()), Ok(search));
     }
 
     #[test]
-    fn a_printed_search_of_runs_reads_back_as_itself(search in search(List::Runs)) {
-        prop_assert_eq!(Search::parse(List::Runs, &search.to_string()), Ok(search));
+    fn a_printed_search_of_runs_reads_back_as_itself(search in search(SearchedList::Runs)) {
+        prop_assert_eq!(Search::parse(SearchedList::Runs, &search.to_string()), Ok(search));
     }
 }
 
@@ -204,7 +234,7 @@ fn a_search_of_any_length_is_read_or_refused() {
 }
 
 fn read_or_refused(text: &str) -> Result<(), TestCaseError> {
-    for list in [List::Schedules, List::Runs] {
+    for list in [SearchedList::Schedules, SearchedList::Runs] {
         match Search::parse(list, text) {
             Ok(read) => {
                 // The printed text has additional quotes, so it may exceed the limit.

@@ -52,13 +52,13 @@ pub use db::changes::{Changes, Cursor};
 pub use db::dialect::Dialect;
 pub use db::error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
-pub use db::faults::{Edge, Faults};
+pub use db::faults::{FaultPoint, Faults};
 pub use db::open::{MigrationState, Migrations, Options, file_of};
 pub use db::page::{Page, PageWindow};
 pub use db::primary::{DatabaseLink, DatabaseTransaction};
 pub use db::sizes::Sizes;
 pub use db::total::{MAX_TOTAL, Total};
-pub use db::writes::Refusing;
+pub use db::writes::WriteRefusal;
 
 use self::{
     db::{database_file::DatabaseFile, searching::Searching},
@@ -147,9 +147,9 @@ impl Store {
     }
 
     /// Why the database rejects writes or does not keep them; `None` if it accepts them.
-    pub fn refusing(&self) -> Option<Refusing> {
+    pub fn refusing(&self) -> Option<WriteRefusal> {
         let is_replaced = self.file.as_ref().is_some_and(DatabaseFile::is_replaced);
-        if is_replaced { Some(Refusing::FileReplaced) } else { self.write.writes().refusing() }
+        if is_replaced { Some(WriteRefusal::FileReplaced) } else { self.write.writes().refusing() }
     }
 
     /// Notifies each time the connections are replaced, because failed operations may succeed on
@@ -170,7 +170,7 @@ impl Store {
     }
 
     async fn begin_by(&self, link: &DatabaseLink) -> Result<DatabaseTransaction, StoreError> {
-        self.at(Edge::Begin).await?;
+        self.at(FaultPoint::Begin).await?;
         let options = TransactionOptions {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
             ..TransactionOptions::default()
@@ -200,9 +200,9 @@ impl Store {
         &self,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, StoreError> {
-        self.at(Edge::Begin).await?;
+        self.at(FaultPoint::Begin).await?;
         let rows = self.write.write_rows(statement).await?;
-        self.at(Edge::Committed).await?;
+        self.at(FaultPoint::Committed).await?;
         self.changes.wake();
         Ok(rows)
     }
@@ -234,12 +234,12 @@ impl Store {
         &self,
         transaction: DatabaseTransaction,
     ) -> Result<(), StoreError> {
-        self.at(Edge::Commit).await?;
+        self.at(FaultPoint::Commit).await?;
         transaction.commit().await?;
-        self.at(Edge::Committed).await
+        self.at(FaultPoint::Committed).await
     }
 
-    async fn at(&self, edge: Edge) -> Result<(), StoreError> {
+    async fn at(&self, edge: FaultPoint) -> Result<(), StoreError> {
         match &self.faults {
             None => Ok(()),
             Some(faults) => faults.at(edge).await,

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{command::Command, http::Http, publish::Publish, worker::Worker};
+use super::{command::CommandTarget, http::Http, publish::Publish, worker::WorkerTarget};
 
 /// What a task does. In JSON an object with one key: `{"http": {...}}`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -10,11 +10,11 @@ pub enum Target {
     /// Sends an HTTP request.
     Http(Http),
     /// Starts a program on the node.
-    Command(Command),
+    Command(CommandTarget),
     /// Publishes an event to a broker.
     Publish(Box<Publish>),
     /// Hands the task to a worker, a program that pulls it from a queue.
-    Worker(Worker),
+    Worker(WorkerTarget),
     /// Does nothing and succeeds: for rehearsals, canaries and measurements.
     Noop(Noop),
 }

@@ -9,9 +9,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BrokerReport, Command, Invocation, Jobs, Line, Mailer, Outcome, Policy, Target, TargetError,
-    TemplateNames, TemplateScope, Unfilled, command::Runner, egress::for_namespace, http::Sender,
-    log::Log, publish::Publisher, template::TemplatePool,
+    AttemptOutcome, BrokerReport, CommandTarget, Invocation, Jobs, Line, Mailer, Policy, Target,
+    TargetError, TemplateFailure, TemplateNames, TemplateScope, command::Runner,
+    egress::for_namespace, http::Sender, log::AttemptLog, publish::Publisher,
+    template::TemplatePool,
 };
 use crate::{clock::Clock, telemetry::BrokerCounts};
 
@@ -37,7 +38,8 @@ pub struct Executor {
 #[derive(Clone)]
 struct StandIn(Arc<Act>);
 
-type Act = dyn Fn(&Invocation, CancellationToken) -> BoxFuture<'static, Outcome> + Send + Sync;
+type Act =
+    dyn Fn(&Invocation, CancellationToken) -> BoxFuture<'static, AttemptOutcome> + Send + Sync;
 
 impl fmt::Debug for StandIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,7 +111,7 @@ impl Executor {
     #[doc(hidden)]
     pub fn with_stand_in(
         mut self,
-        act: impl Fn(&Invocation, CancellationToken) -> BoxFuture<'static, Outcome>
+        act: impl Fn(&Invocation, CancellationToken) -> BoxFuture<'static, AttemptOutcome>
         + Send
         + Sync
         + 'static,
@@ -138,7 +140,7 @@ impl Executor {
     /// Fails if a program cannot be started here, as far as its definition shows. Unlike
     /// [`Executor::check`], it reads no templates: for programs that are started as they are
     /// written.
-    pub fn check_command(&self, definition: &Command) -> Result<(), TargetError> {
+    pub fn check_command(&self, definition: &CommandTarget) -> Result<(), TargetError> {
         self.runner()?.check(definition)
     }
 
@@ -163,7 +165,7 @@ impl Executor {
         &self,
         target: &Target,
         names: &TemplateNames<'_>,
-    ) -> Result<Target, Unfilled> {
+    ) -> Result<Target, TemplateFailure> {
         self.pool.fill_in(&self.clock, target, names).await
     }
 
@@ -179,11 +181,11 @@ impl Executor {
         invocation: &Invocation,
         lines: mpsc::Sender<Line>,
         stop: CancellationToken,
-    ) -> Outcome {
+    ) -> AttemptOutcome {
         if let Some(StandIn(act)) = &self.stand_in {
             return act(invocation, stop).await;
         }
-        let log = Log::new(&self.clock, lines);
+        let log = AttemptLog::new(&self.clock, lines);
         match target {
             Target::Http(definition) => {
                 // Boxed, because otherwise each attempt would be as large as the largest of these
@@ -194,11 +196,13 @@ impl Executor {
                     self.sender.execute(definition, invocation, &log),
                 ));
                 let sent = stop.run_until_cancelled(sending).await;
-                sent.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
+                sent.unwrap_or_else(|| AttemptOutcome::Cancelled { output: json!({}) })
             }
             Target::Command(definition) => match self.runner() {
                 Ok(runner) => Box::pin(runner.execute(definition, invocation, &log, &stop)).await,
-                Err(error) => Outcome::Failed { message: error.to_string(), output: json!({}) },
+                Err(error) => {
+                    AttemptOutcome::Failed { message: error.to_string(), output: json!({}) }
+                }
             },
             Target::Publish(definition) => {
                 let namespace = invocation.namespace_id;
@@ -207,19 +211,21 @@ impl Executor {
                     self.publisher.execute(definition, invocation, &log),
                 ));
                 let published = stop.run_until_cancelled(publishing).await;
-                published.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
+                published.unwrap_or_else(|| AttemptOutcome::Cancelled { output: json!({}) })
             }
             Target::Worker(definition) => match self.jobs.get() {
                 Some(jobs) => match definition.check_filled(&invocation.context) {
                     Ok(()) => jobs.carry_out(definition, invocation, &log, &stop).await,
-                    Err(error) => Outcome::Failed { message: error.to_string(), output: json!({}) },
+                    Err(error) => {
+                        AttemptOutcome::Failed { message: error.to_string(), output: json!({}) }
+                    }
                 },
-                None => Outcome::Failed {
+                None => AttemptOutcome::Failed {
                     message: "nothing hands tasks to workers here".to_owned(),
                     output: json!({}),
                 },
             },
-            Target::Noop(_) => Outcome::Succeeded { output: json!({}) },
+            Target::Noop(_) => AttemptOutcome::Succeeded { output: json!({}) },
         }
     }
 

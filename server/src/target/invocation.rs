@@ -68,7 +68,7 @@ pub enum Stream {
 
 /// How an attempt ended. Every variant contains the output up to that point.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// The attempt had the expected result.
     Succeeded {
         /// The output: status and body, or exit code.

@@ -4,12 +4,12 @@ use super::{Line, Stream};
 use crate::clock::Clock;
 
 /// The log of one attempt.
-pub struct Log<'a> {
+pub struct AttemptLog<'a> {
     clock: &'a Clock,
     lines: mpsc::Sender<Line>,
 }
 
-impl<'a> Log<'a> {
+impl<'a> AttemptLog<'a> {
     pub(crate) fn new(clock: &'a Clock, lines: mpsc::Sender<Line>) -> Self {
         Self { clock, lines }
     }
@@ -19,8 +19,8 @@ impl<'a> Log<'a> {
         self.write_line(self.line(stream, text, 0)).await;
     }
 
-    /// Writes a line that was read earlier. Like [`Log::write`], it waits while the reader is
-    /// behind.
+    /// Writes a line that was read earlier. Like [`AttemptLog::write`], it waits while the reader
+    /// is behind.
     pub(crate) async fn write_line(&self, line: Line) {
         // If the reader is gone, the line is dropped and the attempt continues.
         let _ = self.lines.send(line).await;

@@ -56,12 +56,12 @@ pub struct MailError {
     /// The error with its causes.
     pub text: String,
     /// The cause to which the error is attributed.
-    pub blame: Blame,
+    pub blame: MailFault,
 }
 
 /// The cause to which an error is attributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blame {
+pub enum MailFault {
     /// The mail server, the connection to it, or its rejection of this client: no mail can be sent
     /// through it now.
     Server,
@@ -97,11 +97,11 @@ impl Mailer {
 
     /// Sends a mail to one of its recipients.
     pub async fn send(&self, letter: &Letter<'_>) -> Result<(), MailError> {
-        let wrong = |text: String| MailError { text, blame: Blame::Refused };
+        let wrong = |text: String| MailError { text, blame: MailFault::Refused };
         let message = self.message(letter).map_err(wrong)?.formatted();
         let to = address(letter.recipient).map_err(wrong)?;
         // An error before any recipient was named does not concern the recipient.
-        let mut server = self.connect().await.map_err(|error| failed(&error, Blame::Server))?;
+        let mut server = self.connect().await.map_err(|error| failed(&error, MailFault::Server))?;
         let sent = self.hand_over(&mut server, to, &message).await;
         server.abort().await;
         sent
@@ -118,7 +118,7 @@ impl Mailer {
             parameters.push(parameter);
             let text = format!("could not send the mail: the server does not know {named}");
             let knows = server.server_info().supports_feature(extension);
-            if knows { Ok(()) } else { Err(MailError { text, blame: Blame::Refused }) }
+            if knows { Ok(()) } else { Err(MailError { text, blame: MailFault::Refused }) }
         };
         if ![&self.from, &to].into_iter().all(|address| AsRef::<str>::as_ref(address).is_ascii()) {
             needs(Extension::SmtpUtfEight, MailParameter::SmtpUtfEight, "SMTPUTF8")?;
@@ -129,8 +129,8 @@ impl Mailer {
         }
         // An error about the sender does not concern the recipient.
         let sender = Mail::new(Some(self.from.clone()), parameters);
-        server.command(sender).await.map_err(|error| failed(&error, Blame::Server))?;
-        let failed = |error: SmtpError| failed(&error, Blame::Recipient);
+        server.command(sender).await.map_err(|error| failed(&error, MailFault::Server))?;
+        let failed = |error: SmtpError| failed(&error, MailFault::Recipient);
         server.command(Rcpt::new(to, vec![])).await.map_err(failed)?;
         server.command(Data).await.map_err(failed)?;
         server.message(message).await.map_err(failed)?;
@@ -186,16 +186,16 @@ impl Mailer {
 
 /// The error of a mail. `blame` is the cause to which a reply of the server at this point is
 /// attributed.
-fn failed(error: &SmtpError, blame: Blame) -> MailError {
+fn failed(error: &SmtpError, blame: MailFault) -> MailError {
     let code = error.status();
     // A refused sign-in or a closed connection never concerns the mail, at whatever step it
     // happens.
     let is_ours = code
         .is_none_or(|code| matches!(code.category, Category::Connections | Category::Unspecified3));
     let blame = match blame {
-        Blame::Recipient if is_ours => Blame::Server,
-        Blame::Recipient if error.is_permanent() => Blame::Refused,
-        Blame::Server | Blame::Recipient | Blame::Refused => blame,
+        MailFault::Recipient if is_ours => MailFault::Server,
+        MailFault::Recipient if error.is_permanent() => MailFault::Refused,
+        MailFault::Server | MailFault::Recipient | MailFault::Refused => blame,
     };
     MailError { text: format!("could not send the mail: {}", explain(error)), blame }
 }

@@ -59,25 +59,25 @@ mod tls;
 mod worker;
 
 pub(crate) use command::start_programs;
-pub use command::{Command, UserError, drop_dumpable, may_switch_user, programs_user};
+pub use command::{CommandTarget, UserError, drop_dumpable, may_switch_user, programs_user};
 pub use definition::{Noop, Target};
 pub use error::TargetError;
 pub use executor::Executor;
 pub(crate) use http::MAX_REDIRECTS;
 pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
-pub use invocation::{Invocation, Line, Outcome, Stream};
-pub use log::Log;
-pub use mail::{Blame, Letter, MailError, Mailer, check_address};
+pub use invocation::{AttemptOutcome, Invocation, Line, Stream};
+pub use log::AttemptLog;
+pub use mail::{Letter, MailError, MailFault, Mailer, check_address};
 pub use origin::Origin;
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use publish::{
-    Broker, BrokerConnection, BrokerReport, ContentMode, Event, Kafka, Nats, Publish, Rabbitmq,
-    Redis, Sasl, Sqs,
+    Broker, BrokerConnection, BrokerReport, CloudEvent, ContentMode, Kafka, Nats, Publish,
+    Rabbitmq, Redis, Sasl, Sqs,
 };
 pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
-pub use secret::Secret;
+pub use secret::SecretText;
 pub(crate) use tail::{MAX_TAIL_BYTES, MAX_TAIL_LINES, Tail};
-pub use template::{TemplateNames, TemplateScope, TemplateUse, Unfilled};
+pub use template::{TemplateFailure, TemplateNames, TemplateScope, TemplateUse};
 pub(crate) use template::{is_filled_from_elsewhere, is_reference};
-pub use worker::{Jobs, Worker, check_output, completed, is_queue_name, is_worker_tag};
+pub use worker::{Jobs, WorkerTarget, check_output, completed, is_queue_name, is_worker_tag};

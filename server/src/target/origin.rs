@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 use uuid::Uuid;
 
-use super::{Target, command::Command, http};
+use super::{Target, command::CommandTarget, http};
 
 /// Maximum length of an origin, in bytes. A host name has at most 253.
 const MAX_ORIGIN: usize = 300;
@@ -73,7 +73,7 @@ fn of_address(address: &str) -> Option<String> {
 
 /// The origin of a command: its program, or a hash of its script, because scripts are long and all
 /// have the same shell.
-fn of_command(command: &Command) -> Option<Origin> {
+fn of_command(command: &CommandTarget) -> Option<Origin> {
     let name = match &command.script {
         Some(script) => {
             let hash = format!("{:x}", Sha256::digest(script));
@@ -122,14 +122,15 @@ mod tests {
 
     #[test]
     fn a_command_has_its_program_or_script_in_its_namespace() {
-        let program = Command { program: Some("backup".to_owned()), ..Command::default() };
+        let program =
+            CommandTarget { program: Some("backup".to_owned()), ..CommandTarget::default() };
         let program = Target::Command(program);
         let expected = format!("command:{}:backup", Uuid::from_u128(7));
         assert_eq!(within(&program, 7), Some(expected));
         assert_ne!(within(&program, 7), within(&program, 8));
         let script = |text: &str| {
             let script = Some(text.to_owned());
-            Target::Command(Command { script, ..Command::default() })
+            Target::Command(CommandTarget { script, ..CommandTarget::default() })
         };
         let (one, other) = (script("exit 0"), script("exit 1"));
         let stored = within(&one, 7).unwrap();

@@ -8,11 +8,14 @@ use serde::{Deserialize, Serialize};
 /// It serialises as the text itself, because definitions are stored that way.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(description = "A text that logs and errors do not show. Refer to a stored secret as \
-                          `{{ secrets.name }}`.")]
-pub struct Secret(String);
+#[schemars(
+    rename = "Secret",
+    description = "A text that logs and errors do not show. Refer to a stored secret as \
+                   `{{ secrets.name }}`."
+)]
+pub struct SecretText(String);
 
-impl Secret {
+impl SecretText {
     /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -24,13 +27,13 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
     }
 }
 
-impl From<&str> for Secret {
+impl From<&str> for SecretText {
     fn from(text: &str) -> Self {
         Self::new(text)
     }
@@ -42,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_stored_as_given_and_never_printed() {
-        let secret = Secret::new("whsec_abc");
+        let secret = SecretText::new("whsec_abc");
         assert_eq!(serde_json::to_string(&secret).unwrap(), r#""whsec_abc""#);
         assert_eq!(format!("{secret:?}"), "***");
     }

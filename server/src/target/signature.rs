@@ -7,7 +7,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use chrono::{DateTime, Utc};
 use ring::hmac;
 
-use super::Secret;
+use super::SecretText;
 
 const PREFIX: &str = "whsec_";
 
@@ -35,7 +35,7 @@ pub(crate) enum BadSecret {
 
 impl Signer {
     /// Parses a secret: `whsec_` and the key in base64. Several are separated by spaces.
-    pub(crate) fn new(secret: &Secret) -> Result<Self, BadSecret> {
+    pub(crate) fn new(secret: &SecretText) -> Result<Self, BadSecret> {
         let secrets: Vec<&str> = secret.expose().split_ascii_whitespace().collect();
         match secrets.len() {
             0 => Err(BadSecret::Prefix),

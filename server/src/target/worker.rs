@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Invocation, Outcome, TargetError, log::Log, result};
+use super::{AttemptOutcome, Invocation, TargetError, log::AttemptLog, result};
 
 /// Maximum length of the name of a queue, a task or a tag.
 const MAX_NAME: usize = 64;
@@ -20,7 +20,8 @@ const MAX_TAGS: usize = 16;
 /// `{"worker": {"queue": "emails", "task": "send"}}`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Worker {
+#[schemars(rename = "Worker")]
+pub struct WorkerTarget {
     /// The queue from which workers pull it: 1 to 64 of a-z 0-9 . _ -
     pub queue: String,
     /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
@@ -40,11 +41,11 @@ pub trait Jobs: Send + Sync + fmt::Debug {
     /// the worker change nothing.
     fn carry_out<'a>(
         &'a self,
-        definition: &'a Worker,
+        definition: &'a WorkerTarget,
         invocation: &'a Invocation,
-        log: &'a Log<'a>,
+        log: &'a AttemptLog<'a>,
         stop: &'a CancellationToken,
-    ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+    ) -> Pin<Box<dyn Future<Output = AttemptOutcome> + Send + 'a>>;
 }
 
 /// Whether a text may be the name of a queue.
@@ -71,7 +72,7 @@ pub fn check_output(output: &Value) -> Result<(), String> {
 
 /// The outcome of an attempt whose job a worker completed. If the output is an object, it is the
 /// task's result for its run.
-pub fn completed(worker: &str, output: Value) -> Outcome {
+pub fn completed(worker: &str, output: Value) -> AttemptOutcome {
     let mut seen = json!({ "worker": worker });
     let kept = match output {
         Value::Null => Ok(()),
@@ -82,8 +83,8 @@ pub fn completed(worker: &str, output: Value) -> Outcome {
         }
     };
     match kept {
-        Ok(()) => Outcome::Succeeded { output: seen },
-        Err(message) => Outcome::Failed { message, output: seen },
+        Ok(()) => AttemptOutcome::Succeeded { output: seen },
+        Err(message) => AttemptOutcome::Failed { message, output: seen },
     }
 }
 
@@ -97,7 +98,7 @@ fn check_size(input: &Value) -> Result<(), TargetError> {
     Err(TargetError::invalid("worker.input", problem, help))
 }
 
-impl Worker {
+impl WorkerTarget {
     /// Fails if the task cannot be carried out as written.
     pub(super) fn check(&self) -> Result<(), TargetError> {
         let name = "write 1 to 64 of a-z 0-9 . _ -";

@@ -23,13 +23,13 @@ impl ConnectionRefusal {
 
 /// The number of HTTP connections, compared with their limit.
 #[derive(Clone)]
-pub(super) struct Connections {
+pub(super) struct OpenConnections {
     open: Gauge<u64>,
     limit: Gauge<u64>,
     refused: Counter<u64>,
 }
 
-impl Connections {
+impl OpenConnections {
     pub(super) fn of(meter: &Meter) -> Self {
         let gauge = |name, text| meter.u64_gauge(name).with_description(text).build();
         let refused = meter

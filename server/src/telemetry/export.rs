@@ -15,7 +15,7 @@ use prometheus::process_collector::ProcessCollector;
 use prometheus::{Registry, TextEncoder};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 
-use super::{Metrics, Traces, logs};
+use super::{Instruments, Traces, logs};
 use crate::{
     clock::Clock,
     config::{self, OtlpProtocol},
@@ -70,7 +70,7 @@ pub struct Telemetry {
     traces: Traces,
     meters: SdkMeterProvider,
     registry: Registry,
-    metrics: Metrics,
+    metrics: Instruments,
 }
 
 impl Telemetry {
@@ -103,7 +103,7 @@ impl Telemetry {
         }
         logs::start(log)?;
         let meters = meters.build();
-        let metrics = Metrics::new(&meters.meter("carillon"), clock, traces.clone());
+        let metrics = Instruments::new(&meters.meter("carillon"), clock, traces.clone());
         Ok(Self { traces, meters, registry, metrics })
     }
 
@@ -111,12 +111,12 @@ impl Telemetry {
     pub fn unexported(clock: Clock) -> Result<Self, TelemetryError> {
         let registry = Registry::new();
         let (meters, traces) = (scraped(&registry)?.build(), Traces::default());
-        let metrics = Metrics::new(&meters.meter("carillon"), clock, traces.clone());
+        let metrics = Instruments::new(&meters.meter("carillon"), clock, traces.clone());
         Ok(Self { traces, meters, registry, metrics })
     }
 
     /// The instruments.
-    pub fn metrics(&self) -> &Metrics {
+    pub fn metrics(&self) -> &Instruments {
         &self.metrics
     }
 

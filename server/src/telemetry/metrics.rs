@@ -10,8 +10,8 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use uuid::Uuid;
 
 use super::{
-    BrokerCounts, ConnectionRefusal, Sampled, Traces, brokers::Brokers, connections::Connections,
-    fleet::FleetFigures, labels::Labels, rates::MinuteRates,
+    BrokerCounts, ConnectionRefusal, Sampled, Traces, brokers::Brokers,
+    connections::OpenConnections, fleet::FleetFigures, labels::Labels, rates::MinuteRates,
 };
 use crate::clock::Clock;
 
@@ -53,7 +53,7 @@ pub enum SignIn {
 /// Names in this file have no unit: Prometheus shows `carillon.fire_lateness` as
 /// `carillon_fire_lateness_seconds`, whether it scrapes the metric or receives it over OTLP.
 #[derive(Clone)]
-pub struct Metrics {
+pub struct Instruments {
     fires: Counter<u64>,
     fire_lateness: Histogram<f64>,
     claim_batch: Histogram<u64>,
@@ -79,7 +79,7 @@ pub struct Metrics {
     retention_chunk_duration: Histogram<f64>,
     history_cut_rows: Counter<u64>,
     log_lines_left_out: Counter<u64>,
-    connections: Connections,
+    connections: OpenConnections,
     brokers: Arc<Brokers>,
     minute: Arc<MinuteRates>,
     fleet: Arc<FleetFigures>,
@@ -87,7 +87,7 @@ pub struct Metrics {
     traces: Traces,
 }
 
-impl Metrics {
+impl Instruments {
     /// Instruments that nothing reads, for tests and tools.
     pub fn unread(clock: Clock) -> Self {
         use opentelemetry::metrics::MeterProvider;
@@ -194,7 +194,7 @@ impl Metrics {
                 "carillon.log_lines_left_out",
                 "Log lines that were not kept, by the quota that was used up.",
             ),
-            connections: Connections::of(meter),
+            connections: OpenConnections::of(meter),
             brokers: Brokers::observed(meter),
             minute,
             fleet: FleetFigures::observed(meter),
@@ -355,8 +355,8 @@ impl Metrics {
     }
 }
 
-impl fmt::Debug for Metrics {
+impl fmt::Debug for Instruments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Metrics")
+        f.write_str("Instruments")
     }
 }

@@ -4,7 +4,7 @@
 //! so that standard output is free for command output. Traces and metrics go to an OpenTelemetry
 //! collector if one is configured; metrics can always be scraped in Prometheus format.
 //!
-//! - `metrics`: [`Metrics`], every instrument, named once
+//! - `metrics`: [`Instruments`], every instrument, named once
 //! - `labels`: the schedules that have series of their own
 //! - `traces`: [`Traces`], one trace per fire
 //! - `sampled`, `fleet`: figures that are counted in the database, and their gauges
@@ -30,6 +30,6 @@ pub use brokers::BrokerCounts;
 pub use connections::ConnectionRefusal;
 pub use export::{Telemetry, TelemetryError, exposition};
 pub(crate) use logs::start as start_logging;
-pub use metrics::{Metrics, RecoveryKind, SignIn};
+pub use metrics::{Instruments, RecoveryKind, SignIn};
 pub use sampled::{BudgetSample, CanaryFire, Sampled};
 pub use traces::{TracedAttempt, TracedFire, TracedRun, Traces};

@@ -15,7 +15,7 @@ const NONCE_BYTES: usize = 24;
 
 /// An encryption key.
 #[derive(Clone)]
-pub struct Key {
+pub struct EncryptionKey {
     id: String,
     cipher: XChaCha20Poly1305,
 }
@@ -45,7 +45,7 @@ pub enum SecretScope<'a> {
 #[error("it is not 32 bytes in base64 or hex; 'carillon secret new-key' prints one that is")]
 pub struct NotAKey;
 
-impl Key {
+impl EncryptionKey {
     /// Reads a key: 32 bytes in base64 or hex; surrounding whitespace is ignored.
     pub fn read(text: &str) -> Result<Self, NotAKey> {
         let text = text.trim();
@@ -60,7 +60,7 @@ impl Key {
         Ok(Self { id, cipher })
     }
 
-    /// A new key, as text for [`Key::read`].
+    /// A new key, as text for [`EncryptionKey::read`].
     pub fn random() -> Result<SecretString, rand::rand_core::OsError> {
         let mut bytes = [0_u8; KEY_BYTES];
         OsRng.try_fill_bytes(&mut bytes)?;
@@ -121,7 +121,7 @@ impl SecretScope<'_> {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for EncryptionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({})", self.id)
     }
@@ -136,8 +136,8 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn key() -> Key {
-        Key::read(&"ab".repeat(32)).unwrap()
+    fn key() -> EncryptionKey {
+        EncryptionKey::read(&"ab".repeat(32)).unwrap()
     }
 
     const HERE: SecretScope<'_> =
@@ -155,7 +155,7 @@ mod tests {
         ] {
             assert!(key().open(place, &sealed).is_none(), "{place:?}");
         }
-        let other = Key::read(Key::random().unwrap().expose_secret()).unwrap();
+        let other = EncryptionKey::read(EncryptionKey::random().unwrap().expose_secret()).unwrap();
         assert!(other.open(HERE, &sealed).is_none());
         assert_ne!(other.id(), key().id());
     }
@@ -183,9 +183,9 @@ mod tests {
     #[test]
     fn a_key_is_32_bytes_and_never_printed() {
         let text = STANDARD.encode([0xab_u8; 32]);
-        assert_eq!(Key::read(&format!(" {text}\n")).unwrap().id(), key().id());
+        assert_eq!(EncryptionKey::read(&format!(" {text}\n")).unwrap().id(), key().id());
         for bad in ["", "short", &"zz".repeat(32), &STANDARD.encode([0_u8; 31])] {
-            assert_eq!(Key::read(bad).unwrap_err(), NotAKey);
+            assert_eq!(EncryptionKey::read(bad).unwrap_err(), NotAKey);
         }
         assert!(!format!("{:?}", key()).contains("abab"));
     }

@@ -4,14 +4,18 @@ use sea_orm::ConnectionTrait;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use super::{Key, SecretScope};
-use crate::store::{Store, StoreError, alerts, secrets};
+use super::{EncryptionKey, SecretScope};
+use crate::store::{
+    Store, StoreError,
+    alerts::sealed::{self, SealedChannel},
+    secrets,
+};
 
 /// The keys that decrypt secrets on this server; the first of them encrypts. Without a key, there
 /// are no secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Vault {
-    keys: Arc<[Key]>,
+    keys: Arc<[EncryptionKey]>,
 }
 
 /// An encrypted secret, as stored in the database.
@@ -71,7 +75,7 @@ pub enum VaultError {
 
 impl Vault {
     /// `current` encrypts and decrypts; `previous` decrypts values that are not re-encrypted yet.
-    pub fn new(current: Key, previous: Option<Key>) -> Self {
+    pub fn new(current: EncryptionKey, previous: Option<EncryptionKey>) -> Self {
         Self { keys: std::iter::once(current).chain(previous).collect() }
     }
 
@@ -111,14 +115,13 @@ impl Vault {
         &self,
         connection: &C,
     ) -> Result<(), VaultError> {
-        self.opens_channels(&alerts::sealed::samples(connection).await?)
+        self.opens_channels(&sealed::samples(connection).await?)
     }
 
-    /// Fails unless this server has a key for each of these samples. Each is a key in use, with an
-    /// alert channel that it encrypts.
-    pub fn opens_channels(&self, samples: &[(String, Uuid, String)]) -> Result<(), VaultError> {
-        match samples.iter().find(|(key_id, ..)| !self.has(key_id)) {
-            Some((key_id, id, name)) => {
+    /// Fails unless this server has the key of each of these alert channels.
+    pub fn opens_channels(&self, samples: &[SealedChannel]) -> Result<(), VaultError> {
+        match samples.iter().find(|sample| !self.has(&sample.key_id)) {
+            Some(SealedChannel { key_id, id, name }) => {
                 Err(self.lacks(SecretScope::Channel { id: *id, name }, key_id))
             }
             None => Ok(()),
@@ -160,7 +163,7 @@ impl Vault {
     }
 
     fn lacks(&self, place: SecretScope<'_>, key_id: &str) -> VaultError {
-        let ids: Vec<&str> = self.keys.iter().map(Key::id).collect();
+        let ids: Vec<&str> = self.keys.iter().map(EncryptionKey::id).collect();
         let here = if ids.is_empty() { "none".to_owned() } else { ids.join(" and ") };
         let (what, mending) = (place.what(), place.mending());
         VaultError::OtherKey { what, key_id: key_id.to_owned(), here, mending }

@@ -10,7 +10,7 @@ use super::{
     MASK,
     forms::{self, MIN},
 };
-use crate::target::Outcome;
+use crate::target::AttemptOutcome;
 
 /// A text of this length may have been cut in the middle of a secret.
 const CUT: usize = 1_000;
@@ -79,21 +79,25 @@ impl Mask {
     }
 
     /// Removes the secrets from an attempt's outcome.
-    pub(crate) fn outcome(&self, outcome: Outcome) -> Outcome {
+    pub(crate) fn outcome(&self, outcome: AttemptOutcome) -> AttemptOutcome {
         if self.forms.is_empty() {
             return outcome;
         }
         // The message may repeat a line without the one before it.
         let message = |message| self.masked(message, TextStart::WordsContinue);
         match outcome {
-            Outcome::Succeeded { output } => Outcome::Succeeded { output: self.json(output) },
-            Outcome::Failed { message: said, output } => {
-                Outcome::Failed { message: message(said), output: self.json(output) }
+            AttemptOutcome::Succeeded { output } => {
+                AttemptOutcome::Succeeded { output: self.json(output) }
             }
-            Outcome::TimedOut { message: said, output } => {
-                Outcome::TimedOut { message: message(said), output: self.json(output) }
+            AttemptOutcome::Failed { message: said, output } => {
+                AttemptOutcome::Failed { message: message(said), output: self.json(output) }
             }
-            Outcome::Cancelled { output } => Outcome::Cancelled { output: self.json(output) },
+            AttemptOutcome::TimedOut { message: said, output } => {
+                AttemptOutcome::TimedOut { message: message(said), output: self.json(output) }
+            }
+            AttemptOutcome::Cancelled { output } => {
+                AttemptOutcome::Cancelled { output: self.json(output) }
+            }
         }
     }
 
@@ -289,11 +293,11 @@ mod tests {
 
     #[test]
     fn results_are_masked_in_keys_values_and_numbers() {
-        let outcome = Outcome::Failed {
+        let outcome = AttemptOutcome::Failed {
             message: "said 123456".to_owned(),
             output: json!({ "123456": [123_456, "a123456b", 7, true] }),
         };
-        let expected = Outcome::Failed {
+        let expected = AttemptOutcome::Failed {
             message: "said ***".to_owned(),
             output: json!({ "***": ["***", "a***b", 7, true] }),
         };
@@ -324,8 +328,9 @@ mod tests {
             });
             shown(&log.collect::<Vec<_>>().join("\n"));
             for line in &lines[1..] {
-                let failed = Outcome::Failed { message: (*line).to_owned(), output: Value::Null };
-                let Outcome::Failed { message, .. } = mask.outcome(failed) else { panic!() };
+                let failed =
+                    AttemptOutcome::Failed { message: (*line).to_owned(), output: Value::Null };
+                let AttemptOutcome::Failed { message, .. } = mask.outcome(failed) else { panic!() };
                 assert!(message.starts_with(MASK) && message.len() < 9, "{line}: {message}");
             }
         }

@@ -21,7 +21,7 @@ mod keyring;
 mod lookup;
 mod mask;
 
-pub use key::{Key, NotAKey, SecretScope};
+pub use key::{EncryptionKey, NotAKey, SecretScope};
 pub use keyring::{Sealed, Vault, VaultError};
 pub(crate) use lookup::SecretNamespace;
 pub(crate) use mask::Mask;

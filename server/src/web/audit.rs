@@ -11,12 +11,12 @@ use futures::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Web, auth::Asking, refusal::Refusal};
+use super::{Web, auth::Requester, refusal::Refusal};
 use crate::{
     bulkhead::BulkheadPlace,
     commands::{
-        AuditScope, Audited, CSV_HEAD, CommandError, audit_page, audit_scope, check_audit_filter,
-        csv_line, json_line,
+        AuditScope, CSV_HEAD, CommandError, NamedAuditEvent, audit_page, audit_scope,
+        check_audit_filter, csv_line, json_line,
     },
     store::{PageWindow, audit},
 };
@@ -65,7 +65,7 @@ impl Format {
         }
     }
 
-    fn line(self, entry: &Audited) -> String {
+    fn line(self, entry: &NamedAuditEvent) -> String {
         match self {
             Self::Jsonl => json_line(entry),
             Self::Csv => csv_line(entry),
@@ -77,7 +77,7 @@ impl Format {
 /// begins.
 pub(super) async fn export(
     State(web): State<Web>,
-    Extension(asking): Extension<Asking>,
+    Extension(asking): Extension<Requester>,
     wanted: Result<Query<AuditExportQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Query(wanted) = wanted.map_err(|rejection| {
@@ -134,12 +134,12 @@ pub(super) async fn export(
 /// An export in progress. Only one batch of the log is in memory.
 struct Export {
     web: Web,
-    asking: Asking,
+    asking: Requester,
     namespace: Option<String>,
     filter: audit::Filter,
     /// The part of the log that the caller could read at first; it never becomes larger.
     scope: Option<AuditScope>,
-    rows: vec::IntoIter<Audited>,
+    rows: vec::IntoIter<NamedAuditEvent>,
     /// The entry after which to continue.
     next: Option<Uuid>,
     _place: BulkheadPlace,
@@ -148,7 +148,7 @@ struct Export {
 impl Export {
     /// Reads a batch with the caller's current rights, so that an export does not outlive them.
     async fn read(&mut self, after: Option<Uuid>) -> Result<(), Refusal> {
-        let Asking { credential, address, .. } = &self.asking;
+        let Requester { credential, address, .. } = &self.asking;
         let who = credential.viewer(&self.web, *address).await?;
         let who = who.ok_or_else(|| Refusal::unauthenticated("sign in, or send a token"))?;
         let store = &self.web.store;
@@ -165,7 +165,7 @@ impl Export {
     }
 
     /// The log, entry by entry. It ends when the caller loses the right to read it.
-    fn rows(self) -> impl Stream<Item = io::Result<Audited>> {
+    fn rows(self) -> impl Stream<Item = io::Result<NamedAuditEvent>> {
         stream::try_unfold(self, |mut export| async move {
             loop {
                 if let Some(row) = export.rows.next() {

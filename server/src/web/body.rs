@@ -19,7 +19,7 @@ use axum::{
 use futures::StreamExt;
 use uuid::Uuid;
 
-use super::{auth::Asking, refusal::Refusal};
+use super::{auth::Requester, refusal::Refusal};
 use crate::{
     bulkhead::{Bulkhead, BulkheadPlace},
     clock::Clock,
@@ -84,10 +84,10 @@ enum Unread {
 
 /// Reads the body within its limits, and passes the request on with the complete body.
 pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: Next) -> Response {
-    let asking = request.extensions().get::<Asking>();
+    let asking = request.extensions().get::<Requester>();
     let is_known = asking.is_some_and(|asking| asking.viewer.is_some());
     let max = if is_known { bodies.max } else { bodies.max_of_strangers };
-    let caller = asking.map_or(Uuid::nil(), Asking::caller);
+    let caller = asking.map_or(Uuid::nil(), Requester::caller);
     let (mut head, body) = request.into_parts();
     let whole = match is_hopeless(&head.headers, max) {
         true => Err(Unread::TooLarge),
@@ -230,12 +230,12 @@ mod tests {
         Bodies { max: 100, max_of_strangers: 10, patience, clock, large: large_bodies() }
     }
 
-    fn asking(is_known: bool) -> Asking {
+    fn asking(is_known: bool) -> Requester {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let grants = Grants::everywhere(Role::Viewer);
         let viewer = Viewer::new(Uuid::nil(), "ada", ViewerKind::User, grants, "here");
         let viewer = is_known.then_some(viewer);
-        Asking { viewer, credential: Credential::None, address }
+        Requester { viewer, credential: Credential::None, address }
     }
 
     async fn ask(bodies: Bodies, is_known: bool, request: Request) -> (StatusCode, String) {

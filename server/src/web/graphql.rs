@@ -12,7 +12,7 @@ use axum::{
 
 use super::{
     Web,
-    auth::Asking,
+    auth::Requester,
     graphql_request,
     graphql_response::{Media, answer},
     inbound::{Inbound, STRANGERS_SOCKET},
@@ -33,7 +33,7 @@ const MAX_MESSAGE: usize = 1024 * 1024;
 /// extractor would also accept uploads and read without a limit.
 pub(super) async fn execute(
     State(web): State<Web>,
-    Extension(asking): Extension<Asking>,
+    Extension(asking): Extension<Requester>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Refusal> {
@@ -48,7 +48,7 @@ pub(super) async fn by_get(State(web): State<Web>, request: Request, next: Next)
     let is_upgrade = request.headers().contains_key(header::UPGRADE);
     let is_get = matches!(*request.method(), Method::GET) && !is_upgrade;
     let asked = request.uri().query().filter(|_| is_get).and_then(graphql_request::in_address);
-    let asking = request.extensions().get::<Asking>().cloned();
+    let asking = request.extensions().get::<Requester>().cloned();
     let (Some(asked), Some(asking)) = (asked, asking) else { return next.run(request).await };
     let mut asked = match asked {
         Ok(asked) => asked,
@@ -65,7 +65,7 @@ pub(super) async fn by_get(State(web): State<Web>, request: Request, next: Next)
 
 async fn run(
     web: &Web,
-    asking: Asking,
+    asking: Requester,
     media: Media,
     mut request: async_graphql::Request,
 ) -> Response {
@@ -80,7 +80,7 @@ async fn run(
 /// Serves subscriptions, and all other operations that a client sends over a socket.
 pub(super) async fn subscribe(
     State(web): State<Web>,
-    Extension(asking): Extension<Asking>,
+    Extension(asking): Extension<Requester>,
     inbound: Option<Extension<Inbound>>,
     protocol: Result<SocketProtocol, StatusCode>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{
     Web,
-    auth::{Asking, Credential},
+    auth::{Credential, Requester},
     memory::Silent,
     refusal::Refusal,
     watch,
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     engine::maintenance::health::{Check, examine},
     store::{
-        Refusing, StoreError, namespaces,
+        StoreError, WriteRefusal, namespaces,
         reads::{
             health::{HealthScope, has_tag},
             within::Within,
@@ -91,7 +91,7 @@ pub(super) struct Narrow {
 /// one namespace or tag, because others would learn which ones exist.
 pub(super) async fn health(
     State(web): State<Web>,
-    Extension(asking): Extension<Asking>,
+    Extension(asking): Extension<Requester>,
     narrow: Result<Query<Narrow>, QueryRejection>,
 ) -> Response {
     let narrow = match narrow {
@@ -122,7 +122,11 @@ enum Sight {
     Names,
 }
 
-async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>, Sight), Refusal> {
+async fn look(
+    web: &Web,
+    asking: &Requester,
+    narrow: Narrow,
+) -> Result<(Vec<Check>, Sight), Refusal> {
     let is_stranger = asking.viewer.is_none() && !asking.watches();
     let sight = match (asking.knows(None), web.watch.is_open()) {
         (true, _) => Sight::Names,
@@ -169,7 +173,7 @@ fn known_silence(web: &Web) -> Option<Silent> {
 /// The health of a namespace or tag, for a caller with access.
 async fn judged(
     web: &Web,
-    asking: &Asking,
+    asking: &Requester,
     narrow: Narrow,
 ) -> Result<(Vec<Check>, Sight), Refusal> {
     let limits = web.config.health.within(narrow.namespace.as_deref(), narrow.tag.as_deref());
@@ -206,7 +210,7 @@ async fn judged(
 }
 
 /// The part of a scope whose schedules exist for the caller.
-fn known_to(asking: &Asking, scope: &HealthScope) -> Within {
+fn known_to(asking: &Requester, scope: &HealthScope) -> Within {
     match (&scope.within, &asking.viewer) {
         (Within::All, Some(viewer)) if !asking.knows(None) => {
             Within::Some(viewer.grants.namespaces().map(|(id, _)| id).collect())
@@ -215,7 +219,7 @@ fn known_to(asking: &Asking, scope: &HealthScope) -> Within {
     }
 }
 
-fn sight_of(web: &Web, asking: &Asking, namespace: Option<Uuid>) -> Result<Sight, Refusal> {
+fn sight_of(web: &Web, asking: &Requester, namespace: Option<Uuid>) -> Result<Sight, Refusal> {
     match (asking.knows(namespace), web.watch.is_open()) {
         (true, _) => Ok(Sight::Names),
         (false, true) => Ok(Sight::Figures),
@@ -235,7 +239,7 @@ fn silent_checks(web: &Web, silent: Silent) -> Vec<Check> {
         nodes: vec![],
     };
     let mut checks = vec![check("database", "silent", silence(silent))];
-    let refusing = web.probed.refusing().map(Refusing::problem);
+    let refusing = web.probed.refusing().map(WriteRefusal::problem);
     checks.extend(refusing.map(|problem| check("writes", "refused", problem.to_owned())));
     checks
 }
@@ -249,7 +253,7 @@ fn unreachable(web: &Web, error: &StoreError) -> Refusal {
     if matches!(error, StoreError::Nul) {
         return Refusal::new(StatusCode::BAD_REQUEST, "a value has a NUL character; remove it");
     }
-    let text = web.probed.refusing().map_or("the database does not answer", Refusing::problem);
+    let text = web.probed.refusing().map_or("the database does not answer", WriteRefusal::problem);
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 

@@ -28,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// The last answer to one query. Cheap to clone; clones share it.
 #[derive(Debug)]
-pub(super) struct Memory<T> {
+pub(super) struct LastAnswer<T> {
     /// A description of the query, for the log.
     question: &'static str,
     clock: Clock,
@@ -58,13 +58,13 @@ pub(super) struct Silent {
     pub(super) since: DateTime<Utc>,
 }
 
-impl<T> Clone for Memory<T> {
+impl<T> Clone for LastAnswer<T> {
     fn clone(&self) -> Self {
         Self { clock: self.clock.clone(), state: self.state.clone(), ..*self }
     }
 }
 
-impl<T: Clone + Send + Sync + 'static> Memory<T> {
+impl<T: Clone + Send + Sync + 'static> LastAnswer<T> {
     pub(super) fn new(question: &'static str, clock: Clock) -> Self {
         let state = ProbeState { last: None, asked: None, failing: None };
         Self { question, clock, fresh: FRESH, state: Arc::new(watch::Sender::new(state)) }
@@ -194,9 +194,9 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
 
-    fn memory() -> (Memory<u32>, ManualClock) {
+    fn memory() -> (LastAnswer<u32>, ManualClock) {
         let clock = ManualClock::new(DateTime::from_timestamp(1_000, 0).unwrap());
-        (Memory::new("test", clock.clock()), clock)
+        (LastAnswer::new("test", clock.clock()), clock)
     }
 
     /// Advances the clock until a request has waited long enough.

@@ -83,7 +83,8 @@ async fn sample(web: &Web) {
 async fn tell_apart(web: &Web) -> Result<(), StoreError> {
     let paths = web.config.metrics.schedules.iter().filter_map(|path| path.split_once('/'));
     let found = schedules::by_paths(&web.probed, &paths.collect::<Vec<_>>()).await?;
-    web.telemetry.metrics().tell_apart(found);
+    let named = found.into_iter().map(|found| (found.id, found.namespace, found.name));
+    web.telemetry.metrics().tell_apart(named);
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::counter::{CountedItem, ItemCounter};
 use crate::{
     access::network,
-    telemetry::{ConnectionRefusal, Metrics},
+    telemetry::{ConnectionRefusal, Instruments},
 };
 
 /// Maximum number of reserved connections that have not sent a complete request yet, and of those
@@ -35,7 +35,7 @@ pub(super) struct ConnectionPlaces {
     proxies: Vec<IpNet>,
     free: Arc<Semaphore>,
     addresses: Arc<ItemCounter<IpAddr>>,
-    metrics: Metrics,
+    metrics: Instruments,
 }
 
 /// One ordinary place.
@@ -52,7 +52,7 @@ impl ConnectionPlaces {
         max: usize,
         max_of_address: usize,
         proxies: Vec<IpNet>,
-        metrics: Metrics,
+        metrics: Instruments,
     ) -> Arc<Self> {
         let (free, addresses) = (Arc::new(Semaphore::new(max)), Arc::default());
         metrics.connections(0, max);
@@ -169,7 +169,7 @@ mod tests {
 
     fn places(max: usize, of_address: usize, proxies: &[&str]) -> Arc<ConnectionPlaces> {
         let proxies = proxies.iter().map(|network| network.parse().unwrap()).collect();
-        ConnectionPlaces::new(max, of_address, proxies, Metrics::unread(Clock::system()))
+        ConnectionPlaces::new(max, of_address, proxies, Instruments::unread(Clock::system()))
     }
 
     fn address(text: &str) -> IpAddr {

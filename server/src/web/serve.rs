@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    telemetry::{ConnectionRefusal, Metrics},
+    telemetry::{ConnectionRefusal, Instruments},
 };
 
 /// Pause after a failure that the client did not cause, such as too many open files.
@@ -73,7 +73,7 @@ pub struct Front {
     router: Router,
     limits: ConnectionLimits,
     clock: Clock,
-    metrics: Metrics,
+    metrics: Instruments,
     api: Handle,
     proxies: Vec<IpNet>,
     refusals: Refusals,
@@ -83,7 +83,12 @@ pub struct Front {
 
 impl Front {
     /// A front whose API runs on the current runtime.
-    pub fn new(router: Router, limits: ConnectionLimits, clock: Clock, metrics: Metrics) -> Self {
+    pub fn new(
+        router: Router,
+        limits: ConnectionLimits,
+        clock: Clock,
+        metrics: Instruments,
+    ) -> Self {
         let refusals = Refusals::new(clock.clone());
         let (draining, stop) = (CancellationToken::new(), CancellationToken::new());
         let (api, proxies) = (Handle::current(), Vec::new());

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::{
     Web,
-    auth::{self, Asking, Credential},
+    auth::{self, Credential, Requester},
     counter::CountedItem,
     graphql_response,
     inbound::Inbound,
@@ -105,7 +105,7 @@ pub(super) async fn serve(
     socket: WebSocket,
     protocol: SocketProtocol,
     web: Web,
-    asking: Asking,
+    asking: Requester,
     inbound: Inbound,
 ) {
     let (mut sink, stream) = socket.split();
@@ -189,13 +189,13 @@ fn message_bytes(message: &Message) -> usize {
 /// Identifies the client of a socket: by its `connection_init`, or by the upgrade request.
 async fn identify(
     web: &Web,
-    asking: Asking,
+    asking: Requester,
     inbound: &Inbound,
     payload: serde_json::Value,
 ) -> Result<SocketClient, RefusedSocket> {
     let init: Option<Init> = serde_json::from_value(payload)
         .map_err(|error| RefusedSocket::bad(format!("connection_init cannot be read: {error}")))?;
-    let Asking { viewer, credential, address } = asking;
+    let Requester { viewer, credential, address } = asking;
     let (token, reason) = init.map_or((None, None), |mut init| (init.bearer(), init.reason));
     let reason = match reason {
         Some(text) => {

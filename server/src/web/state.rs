@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    ConnectionLimits, Front, auth::LookupCache, console::Files, hosts::Hosts, memory::Memory,
+    ConnectionLimits, Front, auth::LookupCache, console::Files, hosts::Hosts, memory::LastAnswer,
     metrics::FRESH, refusals::Refusals, sockets::Sockets, watch::ScrapeToken,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     config::Config,
     engine::{cluster::Cluster, maintenance::health::Check},
     store::{Store, StoreError},
-    telemetry::{Metrics, Sampled, Telemetry},
+    telemetry::{Instruments, Sampled, Telemetry},
 };
 
 /// Maximum number of concurrent exports of the audit log: of all callers, and of each. An export
@@ -71,11 +71,11 @@ pub struct WebParts {
     /// Who may read the monitoring endpoints.
     pub(super) watch: ScrapeToken,
     /// Whether the database answers.
-    pub(super) database: Memory<()>,
+    pub(super) database: LastAnswer<()>,
     /// The health of all namespaces.
-    pub(super) health: Memory<Vec<Check>>,
+    pub(super) health: LastAnswer<Vec<Check>>,
     /// The counts for the metrics.
-    pub(super) counts: Memory<Sampled>,
+    pub(super) counts: LastAnswer<Sampled>,
     /// Limits the concurrent health checks of a namespace or tag, by caller.
     pub(super) narrowed: Arc<Bulkhead<Uuid>>,
     /// Refusals, counted for the log.
@@ -125,9 +125,9 @@ impl Web {
             oidc: None,
             watch: ScrapeToken::default(),
             // Probes wait in real time, not on the application's clock.
-            database: Memory::new("whether it answers", Clock::system()),
-            health: Memory::new("how healthy it is", Clock::system()),
-            counts: Memory::new("what the metrics count", Clock::system()).fresh_for(FRESH),
+            database: LastAnswer::new("whether it answers", Clock::system()),
+            health: LastAnswer::new("how healthy it is", Clock::system()),
+            counts: LastAnswer::new("what the metrics count", Clock::system()).fresh_for(FRESH),
             narrowed,
             refusals: Refusals::new(Clock::system()),
             hosts,
@@ -173,7 +173,7 @@ impl Web {
         limits: ConnectionLimits,
         stop: CancellationToken,
     ) -> Front {
-        self.counted_front(router, limits, stop, Metrics::unread(self.clock.clone()))
+        self.counted_front(router, limits, stop, Instruments::unread(self.clock.clone()))
     }
 
     fn counted_front(
@@ -181,7 +181,7 @@ impl Web {
         router: Router,
         limits: ConnectionLimits,
         stop: CancellationToken,
-        metrics: Metrics,
+        metrics: Instruments,
     ) -> Front {
         Front::new(router, limits, self.clock.clone(), metrics)
             .with_proxies(self.config.trusted_proxies.clone())

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    auth::{Asking, Credential},
+    auth::{Credential, Requester},
     refusal::Refusal,
 };
 
@@ -45,7 +45,7 @@ impl ScrapeToken {
     }
 }
 
-impl Asking {
+impl Requester {
     /// Whether the caller presented the monitoring token.
     pub(super) fn watches(&self) -> bool {
         matches!(self.credential, Credential::Watcher)
@@ -65,7 +65,7 @@ impl Asking {
 
 /// Only admits callers who may see everything.
 pub(super) async fn guard(
-    Extension(asking): Extension<Asking>,
+    Extension(asking): Extension<Requester>,
     request: Request,
     next: Next,
 ) -> Response {

@@ -11,7 +11,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Web, auth::Asking, body::BodyPlace, refusal};
+use super::{Web, auth::Requester, body::BodyPlace, refusal};
 use crate::{
     access::{Viewer, ViewerKind},
     api,
@@ -173,7 +173,7 @@ struct Leave {
 pub(super) async fn word(
     State(web): State<Web>,
     Path(word): Path<String>,
-    Extension(asking): Extension<Asking>,
+    Extension(asking): Extension<Requester>,
     Extension(place): Extension<BodyPlace>,
     body: Bytes,
 ) -> Response {

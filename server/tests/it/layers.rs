@@ -174,7 +174,7 @@ fn canonical(path: &[String], names: &Names) -> Vec<String> {
     path
 }
 
-fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     sources_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 

@@ -24,4 +24,5 @@ mod settings;
 mod store;
 mod support;
 mod target;
+mod type_names;
 mod web;

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use carillon::store::{Edge, Faults, StoreError};
+use carillon::store::{FaultPoint, Faults, StoreError};
 use futures::future::BoxFuture;
 use sea_orm::{ConnAcquireErr, DbBackend, DbErr, Statement};
 use tokio::sync::Notify;
@@ -91,16 +91,16 @@ impl Gate {
         std::mem::take(&mut self.locked().struck)
     }
 
-    fn at(&self, edge: Edge) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn at(&self, edge: FaultPoint) -> BoxFuture<'static, Result<(), StoreError>> {
         let mut state = self.locked();
         state.edges += 1;
         let round = state.round.clone();
         let others = {
             let mut round = round.locked();
             match edge {
-                Edge::Begin => round.open,
-                Edge::Commit => round.open.saturating_sub(1),
-                Edge::Committed => {
+                FaultPoint::Begin => round.open,
+                FaultPoint::Commit => round.open.saturating_sub(1),
+                FaultPoint::Committed => {
                     round.open = round.open.saturating_sub(1);
                     round.open
                 }
@@ -111,7 +111,10 @@ impl Gate {
             Strike::Error(_) => true,
             Strike::Crash => others == 0 && !is_whole,
             Strike::Pause => {
-                others == 0 && !is_whole && edge != Edge::Commit && !round.locked().is_waited_for
+                others == 0
+                    && !is_whole
+                    && edge != FaultPoint::Commit
+                    && !round.locked().is_waited_for
             }
         };
         let due = match &mut state.strike {
@@ -138,7 +141,7 @@ impl Gate {
             Some(Strike::Pause) => round.locked().waits = true,
             None => {}
         }
-        let begins = edge == Edge::Begin;
+        let begins = edge == FaultPoint::Begin;
         Box::pin(async move {
             round.ready().await;
             if begins {

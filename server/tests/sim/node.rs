@@ -11,7 +11,7 @@ use carillon::{
     clock::ManualClock,
     engine::{EngineError, EngineSettings, Signals, Stepwise, StepwiseService, cluster::Cluster},
     store::Store,
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 use chrono::{DateTime, Utc};
 use sea_orm::ConnectionTrait;
@@ -135,7 +135,7 @@ impl Node {
             workshop::executor(),
             cache.clone(),
             self.signals.clone(),
-            Metrics::unread(self.clock.clock()),
+            Instruments::unread(self.clock.clock()),
         )
         .await?;
         let due = self.clock.now();

@@ -6,8 +6,8 @@ use carillon::{
     access::{Grants, Viewer, ViewerKind},
     commands::{
         AutomaticEnd, ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands,
-        DeploymentSource, Edit, GroupEdit, MaintenanceSpec, NewCalendar, NewSchedule, NewWorkflow,
-        Rollback,
+        DeploymentSource, Edit, GroupEdit, NewCalendar, NewSchedule, NewWorkflow, Rollback,
+        WindowSpec,
     },
     model::Spec,
 };
@@ -232,7 +232,7 @@ async fn of_a_window(
     let (operator, call) = (ada().operator().unwrap(), Call::once());
     let went = if let Order::PlanWindow(ahead) = order {
         let starts_at = now + TimeDelta::minutes(ahead.minutes);
-        let spec = MaintenanceSpec {
+        let spec = WindowSpec {
             namespace: NAMESPACE.to_owned(),
             title: "a simulation".to_owned(),
             ticket: None,

@@ -1,7 +1,7 @@
 //! The schedules of a simulated world, drawn from tables: a new policy only needs another line.
 
 use carillon::{
-    commands::Work,
+    commands::ScheduleWork,
     model::{Definition, Misfire, Spec, Task, Timing, When},
     target::{Noop, Target},
 };
@@ -213,11 +213,11 @@ impl Plan {
     }
 
     /// The work of the schedule.
-    pub(crate) fn work(&self) -> Work {
+    pub(crate) fn work(&self) -> ScheduleWork {
         if let Some(name) = self.flow {
-            return Work::Workflow(name.to_owned());
+            return ScheduleWork::Workflow(name.to_owned());
         }
-        Work::Task(Box::new(Task {
+        ScheduleWork::Task(Box::new(Task {
             timeout_ms: self.timeout_ms,
             kill_grace_ms: 1_000,
             retry: self.retry,

@@ -11,7 +11,7 @@ use std::{
 
 use carillon::{
     clock::Clock,
-    target::{Executor, Invocation, Outcome, Policy},
+    target::{AttemptOutcome, Executor, Invocation, Policy},
 };
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -114,7 +114,7 @@ pub(crate) fn end(number: usize, ending: Ending) -> Execution {
     })
 }
 
-fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static, Outcome> {
+fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static, AttemptOutcome> {
     let (end, ended) = oneshot::channel();
     let number = WORKSHOP.with_borrow_mut(|shop| {
         let execution = shop.seen.len();
@@ -157,12 +157,12 @@ impl Drop for Bench {
     }
 }
 
-fn outcome(ending: Ending) -> Outcome {
+fn outcome(ending: Ending) -> AttemptOutcome {
     let (output, message) = (json!({}), "so the scenario wants it".to_owned());
     match ending {
-        Ending::Success => Outcome::Succeeded { output },
-        Ending::Failure => Outcome::Failed { message, output },
-        Ending::Timeout => Outcome::TimedOut { message, output },
-        Ending::Stopped => Outcome::Cancelled { output },
+        Ending::Success => AttemptOutcome::Succeeded { output },
+        Ending::Failure => AttemptOutcome::Failed { message, output },
+        Ending::Timeout => AttemptOutcome::TimedOut { message, output },
+        Ending::Stopped => AttemptOutcome::Cancelled { output },
     }
 }

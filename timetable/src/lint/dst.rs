@@ -19,7 +19,8 @@ const NAMED: usize = 3;
 /// How far ahead to look for an hour that occurs twice: ten years.
 const YEARS: i64 = 3_653 * DAY;
 
-/// A gap of this length or longer, or a longer overlap, is a correction, which no policy bridges.
+/// A clock that goes forward by this much or more, or back by more, corrects its zone's time. No
+/// policy for daylight saving time applies to that.
 const CORRECTION: i64 = 3 * HOUR;
 
 /// Warnings about the effect of the next two clock changes on an expression.

@@ -8,7 +8,9 @@ use super::{
     within,
 };
 use crate::{
-    model::{AuditEvent, Fire, LedgerRow, LedgerTotals, Page, Place, ReasonCode, Verdict},
+    model::{
+        AuditEvent, Fire, LedgerRow, LedgerTotals, Page, PageArguments, Place, ReasonCode, Verdict,
+    },
     time::Moment,
 };
 
@@ -26,7 +28,7 @@ pub(crate) struct FireQuery {
 
 pub(crate) fn fires(query: FireQuery, size: usize) -> Ask<Page<Fire>> {
     let FireQuery { schedule, verdicts, from, until, place } = query;
-    let (first, after, last, before) = place.arguments(size);
+    let PageArguments { first, after, last, before } = place.arguments(size);
     Ask::new::<Fires>(operations::fires::Variables {
         schedule_id: schedule,
         verdicts: (!verdicts.is_empty()).then_some(verdicts),
@@ -53,7 +55,7 @@ pub(crate) struct LedgerQuery {
 }
 
 pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
-    let (first, after, last, before) = query.place.arguments(size);
+    let PageArguments { first, after, last, before } = query.place.arguments(size);
     let filter = operations::ledger::LedgerFilter {
         verdicts: (!query.verdicts.is_empty()).then_some(query.verdicts),
         reasons: (!query.reasons.is_empty()).then_some(query.reasons),
@@ -102,7 +104,7 @@ pub(crate) struct AuditQuery {
 
 /// Audit events of the namespace; only its administrators may read them.
 pub(crate) fn audit_events(query: AuditQuery, size: usize) -> Ask<Page<AuditEvent>> {
-    let (first, after, last, before) = query.place.arguments(size);
+    let PageArguments { first, after, last, before } = query.place.arguments(size);
     let filter = operations::audit_events::AuditFilter {
         actor: query.actor,
         action: query.action,

@@ -11,7 +11,7 @@ use crate::{
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, CatchUp, Drift, Exported, Group, GroupRun, Lane, Module, Outage,
-        OutageFires, Page, Place, Plan, SavedWorkflow, ScheduleName, TimelineSort, Took, Workflow,
+        OutageFires, Page, PageArguments, Place, Plan, SavedWorkflow, ScheduleName, TimelineSort, Took, Workflow,
         WorkflowDefinition, WorkflowReading, WorkflowRow,
     },
     time::Moment,
@@ -57,7 +57,7 @@ pub(crate) fn delete_calendar(id: String, expected_version: i64) -> Ask<String> 
 
 pub(crate) fn backfills(namespace: String, place: Place, size: usize) -> Ask<Page<Backfill>> {
     let namespace = within(namespace);
-    let (first, after, last, before) = place.arguments(size);
+    let PageArguments { first, after, last, before } = place.arguments(size);
     Ask::new::<Backfills>(backfills::Variables { namespace, first, after, last, before })
 }
 

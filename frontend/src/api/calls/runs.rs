@@ -8,7 +8,7 @@ use super::{
     within,
 };
 use crate::{
-    model::{Line, LiveRun, Page, Place, RunDetail, RunRow, RunSortField, RunState},
+    model::{Line, LiveRun, Page, PageArguments, Place, RunDetail, RunRow, RunSortField, RunState},
     time::Moment,
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct RunQuery {
 }
 
 pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
-    let (first, after, last, before) = query.place.arguments(size);
+    let PageArguments { first, after, last, before } = query.place.arguments(size);
     let filter = operations::runs::RunFilter {
         states: (!query.states.is_empty()).then_some(query.states),
         schedule_id: query.schedule,

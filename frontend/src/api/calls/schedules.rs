@@ -8,8 +8,9 @@ use super::{
     within,
 };
 use crate::model::{
-    AuditRow, DeletedSchedule, FoundSchedule, Page, Place, ScheduleDetail, ScheduleGrouping,
-    ScheduleGroups, ScheduleHistories, ScheduleImpact, ScheduleRow, ScheduleSortField, TagNames,
+    AuditRow, DeletedSchedule, FoundSchedule, Page, PageArguments, Place, ScheduleDetail,
+    ScheduleGrouping, ScheduleGroups, ScheduleHistories, ScheduleImpact, ScheduleRow,
+    ScheduleSortField, TagNames,
 };
 
 /// Filters and order of a list of schedules.
@@ -61,7 +62,7 @@ pub(crate) fn tags(namespace: String, text: Option<String>) -> Ask<TagNames> {
 }
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
-    let (first, after, last, before) = query.place.arguments(size);
+    let PageArguments { first, after, last, before } = query.place.arguments(size);
     let sort =
         query.sort.map(|(by, descending)| operations::schedules::ScheduleSort { by, descending });
     let filter = favourites_of!(query, schedules);
@@ -130,7 +131,7 @@ pub(crate) fn schedule_audit(
     place: Place,
     size: usize,
 ) -> Ask<Page<AuditRow>> {
-    let (first, after, last, before) = place.arguments(size);
+    let PageArguments { first, after, last, before } = place.arguments(size);
     Ask::new::<operations::ScheduleAudit>(operations::schedule_audit::Variables {
         namespace,
         subject_id,

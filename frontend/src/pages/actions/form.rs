@@ -62,5 +62,5 @@ pub(super) fn form(
             }
         });
     };
-    form_view(open, (look, label), wrong, busy, fields, submit)
+    form_view(open, look, label, wrong, busy, fields, submit)
 }

@@ -90,13 +90,15 @@ fn sending(
             }
         });
     };
-    form_view(open, action, wrong, busy, fields, submit)
+    let (look, label) = action;
+    form_view(open, look, label, wrong, busy, fields, submit)
 }
 
 /// The fields of a form, the error that belongs to none of them, and its buttons.
 pub(in crate::pages) fn form_view(
     open: RwSignal<bool>,
-    (look, action): (Look, &'static str),
+    look: Look,
+    label: &'static str,
     wrong: Wrong,
     busy: RwSignal<bool>,
     fields: AnyView,
@@ -108,7 +110,7 @@ pub(in crate::pages) fn form_view(
             <div role="alert">{move || general_error(wrong)}</div>
             <footer class="dialog-foot">
                 {button(Look::Plain, None, "Cancel", move || open.set(false))}
-                <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{action}</button>
+                <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{label}</button>
             </footer>
         </form>
     }

@@ -130,7 +130,7 @@ fn split(query: &str) -> SplitQuery {
 /// Reads a query.
 ///
 /// # Errors
-/// The first term that names no verdict or reason, or that leaves none.
+/// Fails at the first term that names an unknown verdict or reason, or that excludes all of them.
 pub(super) fn read(text: &str) -> Result<Narrowed, Failure> {
     let query = split(text);
     let verdicts = VERDICTS.map(|(name, verdicts)| (name, verdicts.to_vec()));

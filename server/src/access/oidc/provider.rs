@@ -27,7 +27,7 @@ use url::Url;
 
 use super::{
     Identity, OidcError,
-    token::{self, More, Response},
+    token::{self, ExtraClaims, Response},
 };
 use crate::{clock::Clock, config, target::Fetcher};
 
@@ -40,7 +40,7 @@ const REFRESH: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_secs(3);
 
 type Client = openidconnect::Client<
-    More,
+    ExtraClaims,
     CoreAuthDisplay,
     CoreGenderClaim,
     CoreJweContentEncryptionAlgorithm,
@@ -202,7 +202,7 @@ impl Provider {
     ) -> Result<Value, OidcError> {
         // The library refuses a response about another subject.
         let Ok(request) = client.user_info(access, Some(subject)) else { return Ok(Value::Null) };
-        let answer: Result<UserInfoClaims<More, CoreGenderClaim>, _> =
+        let answer: Result<UserInfoClaims<ExtraClaims, CoreGenderClaim>, _> =
             request.request_async(&self.outgoing).await;
         Ok(token::told(&answer.map_err(not_told)?))
     }

@@ -58,15 +58,16 @@ pub struct Identity {
 /// The claims of a token that are not standard claims.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
-pub(super) struct More(HashMap<String, Value>);
+pub(super) struct ExtraClaims(HashMap<String, Value>);
 
-impl AdditionalClaims for More {}
+impl AdditionalClaims for ExtraClaims {}
 
 type Encryption = CoreJweContentEncryptionAlgorithm;
-pub(super) type SignedIdToken = IdToken<More, CoreGenderClaim, Encryption, Algorithm>;
-type Fields = IdTokenFields<More, EmptyExtraTokenFields, CoreGenderClaim, Encryption, Algorithm>;
+pub(super) type SignedIdToken = IdToken<ExtraClaims, CoreGenderClaim, Encryption, Algorithm>;
+type Fields =
+    IdTokenFields<ExtraClaims, EmptyExtraTokenFields, CoreGenderClaim, Encryption, Algorithm>;
 pub(super) type Response = StandardTokenResponse<Fields, CoreTokenType>;
-type Claims = IdTokenClaims<More, CoreGenderClaim>;
+type Claims = IdTokenClaims<ExtraClaims, CoreGenderClaim>;
 
 /// The claims of a valid token that belongs to the sign-in with this nonce.
 pub(super) fn verified<'t>(

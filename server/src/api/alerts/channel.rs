@@ -6,7 +6,7 @@ use crate::{
     api::{context::ContextExt, error::Result, loaders::NamespaceName, scalar::Instant},
     commands::{ChannelEdit, ChannelInput, CommandError, NewChannel, SavedChannel},
     store::alerts::channels,
-    target::Secret,
+    target::SecretText,
 };
 
 /// A destination for messages about alerts. Its address and key are never shown.
@@ -130,8 +130,8 @@ pub(crate) struct UpdateAlertChannelInput {
     to: Option<Vec<String>>,
 }
 
-fn hidden(text: Option<String>) -> Option<Secret> {
-    text.map(Secret::new)
+fn hidden(text: Option<String>) -> Option<SecretText> {
+    text.map(SecretText::new)
 }
 
 impl From<CreateAlertChannelInput> for NewChannel {

@@ -13,7 +13,7 @@ use crate::{
     api::{
         call::call, context::ContextExt, error::Result, payload::DeletePayload, scalar::Instant,
     },
-    commands::{Acknowledging, Call, Muting},
+    commands::{AcknowledgementInput, Call, MuteRequest},
 };
 
 /// Mutations of alerts, rules and channels.
@@ -137,7 +137,7 @@ impl AlertMutation {
         let until = until.map(|until| until.0);
         let arguments = json!([id, until, reason]).to_string();
         let call = Call::new("muteAlertRule", &arguments, idempotency_key)?;
-        let muting = Muting { until, reason };
+        let muting = MuteRequest { until, reason };
         let saved = cx.commands().mute_alert_rule(&right, id, &muting, &call).await?;
         AlertRulePayload::of(cx, saved).await
     }
@@ -159,7 +159,7 @@ impl AlertMutation {
         let until = until.map(|until| until.0);
         let arguments = json!([id, note, until]).to_string();
         let call = Call::new("acknowledgeAlert", &arguments, idempotency_key)?;
-        let given = Acknowledging { note, until };
+        let given = AcknowledgementInput { note, until };
         let id = cx.commands().acknowledge_alert(&right, id, &given, &call).await?;
         AlertPayload::of(cx, id).await
     }

@@ -157,7 +157,7 @@ impl AlertRule {
 /// What a rule reports. Each event is a transition: it is reported when it begins, not on every
 /// occurrence.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "alerts::Event")]
+#[graphql(remote = "alerts::AlertEvent")]
 pub(crate) enum AlertEvent {
     /// A schedule's runs begin to fail: one has failed after all of its attempts.
     Failed,

@@ -5,7 +5,7 @@ use super::rule::AlertEvent;
 use crate::{
     api::calendar::CalendarWindow,
     commands::{NewRule, RuleEdit, RuleSpec},
-    engine::alerting::alerts::{Quiet, Rule},
+    engine::alerting::alerts::{QuietPeriods, Rule},
 };
 
 /// Local times in which no messages are sent: they are held until the quiet hours end.
@@ -17,7 +17,7 @@ pub(crate) struct QuietHoursInput {
     windows: Vec<CalendarWindow>,
 }
 
-impl From<QuietHoursInput> for Quiet {
+impl From<QuietHoursInput> for QuietPeriods {
     fn from(input: QuietHoursInput) -> Self {
         Self { zone: input.zone, windows: input.windows.into_iter().map(Into::into).collect() }
     }

@@ -17,11 +17,11 @@ use crate::{
         timing::Timing,
         upcoming::{count, soonest_rows},
     },
-    commands::MaintenanceSpec,
+    commands::WindowSpec,
     store::{
         PageWindow, maintenance,
         reads::{
-            schedules::{self, Filter, ScheduleStatus},
+            schedules::{self, ScheduleStatus},
             within::Within,
         },
     },
@@ -86,7 +86,7 @@ impl MaintenancePreview {
 impl MaintenancePreview {
     pub(super) async fn of(
         cx: &Context<'_>,
-        spec: MaintenanceSpec,
+        spec: WindowSpec,
         changed: Option<Uuid>,
     ) -> Result<Self> {
         let namespace = namespace_id(cx, &spec.namespace).await?;
@@ -101,8 +101,8 @@ impl MaintenancePreview {
         let window = cx.commands().check_maintenance(&spec, current.as_ref())?;
         let within = Within::One(namespace);
         let search = window.sought(&cx.commands().clock)?;
-        let filter = Filter { search, ..Filter::default() };
-        let paused = Filter { standing: Some(ScheduleStatus::Paused), ..filter.clone() };
+        let filter = schedules::Filter { search, ..schedules::Filter::default() };
+        let paused = schedules::Filter { standing: Some(ScheduleStatus::Paused), ..filter.clone() };
         let page = PageWindow::first(LISTED);
         let sample = schedules::page(cx.store(), &within, &filter, false, &page).await?;
         let (schedule_count, already_paused) =
@@ -123,7 +123,7 @@ impl MaintenancePreview {
     }
 }
 
-async fn length(cx: &Context<'_>, within: &Within, filter: &Filter) -> Result<i64> {
+async fn length(cx: &Context<'_>, within: &Within, filter: &schedules::Filter) -> Result<i64> {
     match schedules::length(cx.store(), within, filter).total {
         Some(total) => Ok(cx.store().total(&total).await?),
         None => Ok(0),

@@ -17,7 +17,7 @@ use crate::{
         query::{ROOT, usual, within},
         scalar::Instant,
     },
-    store::maintenance::{self, Filter, WindowOrder},
+    store::maintenance::{self, WindowOrder},
 };
 
 /// The cost of a preview: the fires of many schedules are counted.
@@ -51,7 +51,8 @@ impl ReadingMaintenance {
         let states: Option<Vec<State>> =
             states.map(|states| states.into_iter().map(State::from).collect());
         let order = order_of(states.as_deref());
-        let filter = Filter { states, from: from.map(Into::into), to: to.map(Into::into) };
+        let filter =
+            maintenance::Filter { states, from: from.map(Into::into), to: to.map(Into::into) };
         let window = Paging::forward(first, after).window(cursor_key)?;
         let page = maintenance::page(cx.store().read(), &within, &filter, order, &window).await?;
         let cursor = |row: &Model| format!("{}.{}", row.starts_at.0, row.id.simple());

@@ -10,7 +10,7 @@ use crate::{
         scalar::Instant,
         schedule_policy::CatchUp,
     },
-    commands::MaintenanceSpec,
+    commands::WindowSpec,
 };
 
 /// The cost of counting the schedules of a window.
@@ -152,7 +152,7 @@ pub(crate) struct MaintenanceInput {
     missed: CatchUp,
 }
 
-impl From<MaintenanceInput> for MaintenanceSpec {
+impl From<MaintenanceInput> for WindowSpec {
     fn from(input: MaintenanceInput) -> Self {
         let MaintenanceInput { namespace, title, ticket, search, starts_at, ends_at, missed } =
             input;

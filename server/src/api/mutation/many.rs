@@ -18,7 +18,8 @@ use crate::{
         schedule_policy::{CatchUp, OverlapPolicy},
     },
     commands::{
-        AutomaticEnd, BadInput, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Which,
+        AutomaticEnd, BadInput, BulkItems, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone,
+        ManyEdit,
     },
 };
 
@@ -229,7 +230,7 @@ impl ManyInput {
     }
 }
 
-impl From<ManyInput> for Which {
+impl From<ManyInput> for BulkItems {
     fn from(ManyInput { namespace, search, dry_run, expected_count }: ManyInput) -> Self {
         Self { namespace, search, expected: expected_count.map(Into::into), dry_run }
     }
@@ -289,7 +290,7 @@ impl From<ChangeSchedulesInput> for ManyEdit {
 #[derive(SimpleObject)]
 pub(crate) struct SchedulesPayload {
     #[graphql(flatten)]
-    outcome: Outcome,
+    outcome: BulkOutcome,
     /// The first ten matches in their current state.
     sample: Vec<Schedule>,
 }
@@ -298,14 +299,14 @@ pub(crate) struct SchedulesPayload {
 #[derive(SimpleObject)]
 pub(crate) struct RunsPayload {
     #[graphql(flatten)]
-    outcome: Outcome,
+    outcome: BulkOutcome,
     /// The first ten matches in their current state.
     sample: Vec<Run>,
 }
 
 /// The outcome of a bulk operation.
 #[derive(SimpleObject)]
-pub(crate) struct Outcome {
+pub(crate) struct BulkOutcome {
     /// Whether nothing was changed.
     dry_run: bool,
     /// How many objects matched.
@@ -335,7 +336,7 @@ pub(crate) struct OrderRefusal {
     message: String,
 }
 
-impl Outcome {
+impl BulkOutcome {
     fn new(done: ManyDone, dry_run: bool) -> Self {
         let told = |BulkRefusal { id, code, message }| OrderRefusal { id, code, message };
         Self {
@@ -355,7 +356,7 @@ impl SchedulesPayload {
         let mut rows = cx.rows().load_many(done.sample.iter().copied().map(ScheduleRow)).await?;
         let sample = done.sample.iter().filter_map(|id| rows.remove(&ScheduleRow(*id)));
         let sample = sample.map(Schedule).collect();
-        Ok(Self { outcome: Outcome::new(done, dry_run), sample })
+        Ok(Self { outcome: BulkOutcome::new(done, dry_run), sample })
     }
 }
 
@@ -364,6 +365,6 @@ impl RunsPayload {
         let mut rows = cx.rows().load_many(done.sample.iter().copied().map(RunRow)).await?;
         let sample = done.sample.iter().filter_map(|id| rows.remove(&RunRow(*id)));
         let sample = sample.map(Run).collect();
-        Ok(Self { outcome: Outcome::new(done, dry_run), sample })
+        Ok(Self { outcome: BulkOutcome::new(done, dry_run), sample })
     }
 }

@@ -13,7 +13,7 @@ use crate::{
         task_input::{TargetInput, TaskInput},
     },
     commands::{self, TestCalled},
-    target::Outcome,
+    target::AttemptOutcome,
 };
 
 /// A one-off call of a target.
@@ -81,11 +81,10 @@ pub(crate) struct TestCallPayload {
 impl From<TestCalled> for TestCallPayload {
     fn from(called: TestCalled) -> Self {
         let (error, output) = match called.outcome {
-            Outcome::Succeeded { output } => (None, output),
-            Outcome::Failed { message, output } | Outcome::TimedOut { message, output } => {
-                (Some(message), output)
-            }
-            Outcome::Cancelled { output } => (Some("it was stopped".to_owned()), output),
+            AttemptOutcome::Succeeded { output } => (None, output),
+            AttemptOutcome::Failed { message, output }
+            | AttemptOutcome::TimedOut { message, output } => (Some(message), output),
+            AttemptOutcome::Cancelled { output } => (Some("it was stopped".to_owned()), output),
         };
         let number = |of: &str| i32::try_from(output.get(of)?.as_i64()?).ok();
         Self {

@@ -1,7 +1,7 @@
 use async_graphql::{InputObject, SimpleObject};
 use uuid::Uuid;
 
-use crate::{api::scalar::Instant, commands::Audited, store::audit};
+use crate::{api::scalar::Instant, commands::NamedAuditEvent, store::audit};
 
 /// A change: who made it, when, from where and why.
 #[derive(SimpleObject)]
@@ -29,8 +29,8 @@ pub(crate) struct AuditEvent {
     after: Option<serde_json::Value>,
 }
 
-impl From<Audited> for AuditEvent {
-    fn from(Audited { row, namespace }: Audited) -> Self {
+impl From<NamedAuditEvent> for AuditEvent {
+    fn from(NamedAuditEvent { row, namespace }: NamedAuditEvent) -> Self {
         Self {
             id: row.id,
             at: row.at.into(),

@@ -20,7 +20,7 @@ use crate::{
         sort::{RunSort, runs_page, sort_cost},
     },
     commands::RequestedFires,
-    search::List,
+    search::SearchedList,
     store::{reads, schedules},
 };
 
@@ -62,7 +62,7 @@ impl ReadingRuns {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
         let mut filter: reads::runs::Filter = filter.unwrap_or_default().into();
-        filter.search = sought(cx, &within, List::Runs, search)?;
+        filter.search = sought(cx, &within, SearchedList::Runs, search)?;
         let paging = Paging { first, after, last, before };
         runs_page(cx, &within, &filter, sort, paging).await
     }

@@ -110,9 +110,8 @@ impl TimelineLane {
         &self.overlaps
     }
 
-    /// How long a run usually takes: the median of the schedule's newest 10 runs in the last 30
-    /// days, as far as they succeeded. Null if there is no such run, or if the range ends in the
-    /// past.
+    /// How long a run usually takes: the median of those of the schedule's newest 10 runs in the
+    /// last 30 days that succeeded. Null if there is no such run, or if the range ends in the past.
     async fn usual_ms(&self) -> Option<Long> {
         self.usual_ms.map(Long)
     }

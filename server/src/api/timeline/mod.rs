@@ -29,13 +29,12 @@ use super::{
 };
 use crate::{
     commands::BadInput,
-    search::List,
+    search::SearchedList,
     store::{
         Page,
         reads::{
             lane_history::{self, LaneHistory},
-            schedules,
-            sorted::Key,
+            schedules, sorted,
             timeline::{self, TimelineRange},
             within::Within,
         },
@@ -117,7 +116,7 @@ impl ReadingTimeline {
                     timeline::page_by_runs(cx.store(), &within, &filter, &range, &window).await?;
                 let runs: HashMap<_, _> = page.rows.iter().map(|(runs, id)| (*id, *runs)).collect();
                 let page = lanes(cx, with_rows(cx, page).await?, &range).await?;
-                let key = |lane: &TimelineLane| -> Key {
+                let key = |lane: &TimelineLane| -> sorted::Key {
                     (runs.get(&lane.id()).copied().unwrap_or_default(), lane.id())
                 };
                 Ok(connection(page, |lane| number_cursor(key(lane)), |lane| lane))
@@ -184,12 +183,12 @@ fn range(cx: &Context<'_>, from: Instant, to: Instant) -> Result<TimelineRange> 
 }
 
 fn filter(cx: &Context<'_>, within: &Within, search: Option<String>) -> Result<schedules::Filter> {
-    let search = sought(cx, within, List::Schedules, search)?;
+    let search = sought(cx, within, SearchedList::Schedules, search)?;
     Ok(schedules::Filter { search, ..schedules::Filter::default() })
 }
 
 /// The same page with the schedules in place of their keys.
-async fn with_rows(cx: &Context<'_>, page: Page<Key>) -> Result<Page<Model>> {
+async fn with_rows(cx: &Context<'_>, page: Page<sorted::Key>) -> Result<Page<Model>> {
     let ids: Vec<_> = page.rows.iter().map(|(_, id)| *id).collect();
     let found = rows::by_ids(cx.store().read(), &ids).await?;
     let mut found: HashMap<_, _> = found.into_iter().map(|row| (row.id, row)).collect();

@@ -22,9 +22,9 @@ pub(crate) struct TimelinePlan {
     /// The instant of the fire, before jitter; the first instant that the bar covers if there are
     /// many.
     pub(super) at: Instant,
-    /// When the run ends if it takes as long as usual: the median of the schedule's newest 10 runs
-    /// in the last 30 days, as far as they succeeded; null if there is no such run. The end of the
-    /// bar if there are many fires.
+    /// When the run ends if it takes as long as usual: the median of those of the schedule's newest
+    /// 10 runs in the last 30 days that succeeded; null if there is no such run. The end of the bar
+    /// if there are many fires.
     pub(super) to: Option<Instant>,
     /// How many fires the bar covers: 1 unless there are many in the range.
     pub(super) starts: Long,

@@ -18,7 +18,7 @@ use super::{
     search,
     why::Why,
 };
-use crate::search::List;
+use crate::search::SearchedList;
 
 /// Change all schedules or runs that match a search, at most 10,000
 #[derive(Debug, Args)]
@@ -71,7 +71,7 @@ fn no_flag(text: &str) -> Result<String, String> {
 
 /// A bulk mutation.
 struct Order {
-    list: List,
+    list: SearchedList,
     /// The action, to follow "failed to".
     action: &'static str,
     /// The action as in "PAUSED 3 schedules".
@@ -86,7 +86,12 @@ struct Order {
 }
 
 impl Order {
-    fn new(list: List, action: &'static str, past: &'static str, field: &'static str) -> Self {
+    fn new(
+        list: SearchedList,
+        action: &'static str,
+        past: &'static str,
+        field: &'static str,
+    ) -> Self {
         let (would, why) = (format!("be {past}"), Why { reason: None });
         Self { list, action, past, would, field, variables: vec![], why }
     }
@@ -102,8 +107,8 @@ impl Order {
         let given: String =
             self.variables.iter().map(|(name, ..)| format!(", {name}: ${name}")).collect();
         let sample = match self.list {
-            List::Schedules => "id name",
-            List::Runs => "id",
+            SearchedList::Schedules => "id name",
+            SearchedList::Runs => "id",
         };
         format!(
             "mutation ($which: ManyInput!, $key: String!{declared}) {{

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Order;
 use crate::{
     cli::{CliError, output},
-    search::List,
+    search::SearchedList,
 };
 
 pub(super) fn print(order: &Order, done: &Value) -> Result<(), CliError> {
@@ -48,11 +48,11 @@ fn refusals(done: &Value) -> Result<(), CliError> {
     Ok(())
 }
 
-fn things(list: List, count: u64) -> &'static str {
+fn things(list: SearchedList, count: u64) -> &'static str {
     match (list, count) {
-        (List::Schedules, 1) => "schedule",
-        (List::Schedules, _) => "schedules",
-        (List::Runs, 1) => "run",
-        (List::Runs, _) => "runs",
+        (SearchedList::Schedules, 1) => "schedule",
+        (SearchedList::Schedules, _) => "schedules",
+        (SearchedList::Runs, 1) => "run",
+        (SearchedList::Runs, _) => "runs",
     }
 }

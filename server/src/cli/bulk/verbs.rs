@@ -12,7 +12,7 @@ use crate::{
         when::{future, past},
         why::Why,
     },
-    search::List,
+    search::SearchedList,
 };
 
 #[derive(Debug, Subcommand)]
@@ -125,8 +125,9 @@ pub(super) struct RetryRuns {
 impl Verb {
     /// The mutation and its selection.
     pub(super) fn order(self) -> Result<(Order, BulkSelection), CliError> {
-        let schedules = |action, past, field| Order::new(List::Schedules, action, past, field);
-        let runs = |action, past, field| Order::new(List::Runs, action, past, field);
+        let schedules =
+            |action, past, field| Order::new(SearchedList::Schedules, action, past, field);
+        let runs = |action, past, field| Order::new(SearchedList::Runs, action, past, field);
         Ok(match self {
             Self::Pause(Pause { sought, reason, until, missed }) => {
                 let order = schedules("pause the schedules", "paused", "pauseSchedules")

@@ -5,10 +5,9 @@ use std::{
 };
 
 use nix::unistd::{Gid, getegid, geteuid, getgroups};
-use uuid::Uuid;
 
 use super::Finding;
-use crate::{app, config::Config, vault::VaultError};
+use crate::{app, config::Config, store::alerts::sealed::SealedChannel, vault::VaultError};
 
 /// Permission bits of a file for other users, and for its group.
 const OTHERS: u32 = 0o007;
@@ -19,13 +18,12 @@ const GROUP_WRITES: u32 = 0o020;
 #[derive(Default)]
 pub(super) struct Samples {
     pub(super) secrets: Vec<(String, String)>,
-    /// Key id, channel id and ciphertext of alert channels.
-    pub(super) channels: Vec<(String, Uuid, String)>,
+    pub(super) channels: Vec<SealedChannel>,
 }
 
 impl Samples {
     fn keys(&self) -> impl Iterator<Item = &str> {
-        let of_channels = self.channels.iter().map(|(key, ..)| &**key);
+        let of_channels = self.channels.iter().map(|channel| &*channel.key_id);
         self.secrets.iter().map(|(key, _)| &**key).chain(of_channels)
     }
 }

@@ -26,7 +26,7 @@ use clap::Args;
 use finding::{Finding, Level};
 use serde_json::json;
 
-use super::{CliError, flags::Settings, output};
+use super::{CliError, flags::ServerSettings, output};
 use crate::{clock::Clock, config::Config};
 
 /// Check the configuration, the database, this machine and the network, and suggest fixes
@@ -35,7 +35,7 @@ use crate::{clock::Clock, config::Config};
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
     #[command(flatten)]
-    settings: Settings,
+    settings: ServerSettings,
     /// Answer as JSON
     #[arg(long)]
     json: bool,

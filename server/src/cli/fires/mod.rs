@@ -19,7 +19,7 @@ use super::{
     named, output, search,
     when::past,
 };
-use crate::search::List;
+use crate::search::SearchedList;
 
 /// Show the ledger: the outcome of each instant at which a schedule was due, newest first
 #[derive(Debug, Args)]
@@ -78,7 +78,7 @@ impl Fires {
     }
 
     async fn ledger(&self) -> Result<Ledger<'_>, CliError> {
-        search::check(List::Schedules, "--search", self.search.as_deref())?;
+        search::check(SearchedList::Schedules, "--search", self.search.as_deref())?;
         let mut filter = json!({});
         if let Some(name) = &self.schedule {
             let namespace = self.namespace.as_deref().unwrap_or("default");

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
-    target::{Command, Http, Method, Target},
+    target::{CommandTarget, Http, Method, Target},
 };
 
 /// The fields of a timing, with their minimum and maximum values.
@@ -101,7 +101,10 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
                 let program = script.lines().next().unwrap_or_default();
                 changes.push(format!("{program}: the script is run by /bin/sh here"));
             }
-            Target::Command(Command { script: Some(plain(script)), ..Command::default() })
+            Target::Command(CommandTarget {
+                script: Some(plain(script)),
+                ..CommandTarget::default()
+            })
         }
         "urlplug" => Target::Http(http(params, changes)?),
         other => {
@@ -182,7 +185,7 @@ fn http(params: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
         let name = name.trim();
         // Cronicle's own user agent is dropped.
         (!name.eq_ignore_ascii_case("user-agent"))
-            .then(|| (name.to_owned(), crate::target::Secret::new(plain(value.trim()))))
+            .then(|| (name.to_owned(), crate::target::SecretText::new(plain(value.trim()))))
     });
     for key in ["success_match", "error_match", "ssl_cert_bypass"] {
         if text(params, key).is_some() || is_on(params, key) {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     commands::modules::file::{DstEntry, ScheduleEntry},
-    target::{Command, Http, Method, Secret, Target},
+    target::{CommandTarget, Http, Method, SecretText, Target},
 };
 
 /// Imports the jobs in a file.
@@ -103,17 +103,17 @@ fn times(when: &str, dialect: Option<Dialect>) -> Result<Vec<String>, String> {
     }
 }
 
-fn shell(config: &Value) -> Result<Command, String> {
+fn shell(config: &Value) -> Result<CommandTarget, String> {
     let line = text(config, "command").ok_or("its executor_config has no command")?;
-    let env: BTreeMap<String, Secret> = text(config, "env")
+    let env: BTreeMap<String, SecretText> = text(config, "env")
         .into_iter()
         .flat_map(|env| env.split(','))
         .filter_map(|pair| pair.trim().split_once('='))
-        .map(|(name, value)| (name.to_owned(), Secret::new(plain(value))))
+        .map(|(name, value)| (name.to_owned(), SecretText::new(plain(value))))
         .collect();
     let directory = text(config, "cwd").map(plain);
     // Without a shell, Dkron splits the command at spaces, which a shell does as well.
-    Ok(Command { script: Some(plain(line)), env, directory, ..Command::default() })
+    Ok(CommandTarget { script: Some(plain(line)), env, directory, ..CommandTarget::default() })
 }
 
 fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
@@ -128,7 +128,7 @@ fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
         match serde_json::from_str::<Vec<String>>(list) {
             Ok(lines) => headers.extend(lines.iter().filter_map(|line| {
                 let (name, value) = line.split_once(':')?;
-                Some((name.trim().to_owned(), Secret::new(plain(value.trim()))))
+                Some((name.trim().to_owned(), SecretText::new(plain(value.trim()))))
             })),
             Err(_) => {
                 changes.push("headers: they are not a list of strings, and are left out".to_owned())

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds},
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 
 /// EventBridge's default number of retries, for at most a day.
@@ -110,7 +110,7 @@ fn schedule(
 }
 
 /// The AWS CLI call that invokes a target.
-fn command(target: &Value) -> Result<Command, String> {
+fn command(target: &Value) -> Result<CommandTarget, String> {
     let arn = text(target, "Arn").ok_or("it has no Target.Arn")?;
     let input = text(target, "Input").unwrap_or("{}");
     let parts: Vec<&str> = arn.splitn(6, ':').collect();

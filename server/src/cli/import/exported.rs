@@ -6,7 +6,7 @@ use super::plain::quoted;
 use crate::{
     commands::modules::file::{ScheduleEntry, TaskEntry},
     model::Task,
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 
 /// The longest timeout in milliseconds.
@@ -67,12 +67,15 @@ pub(super) fn task(
 }
 
 /// A script with a single command of these words.
-pub(super) fn script(words: &[&str]) -> Command {
+pub(super) fn script(words: &[&str]) -> CommandTarget {
     let is_bare = |word: &str| {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
         !word.is_empty() && word.bytes().all(is_plain)
     };
     let shown = |word: &&str| if is_bare(word) { (*word).to_owned() } else { quoted(word) };
     let words: Vec<String> = words.iter().map(shown).collect();
-    Command { script: Some(super::plain::plain(&words.join(" "))), ..Command::default() }
+    CommandTarget {
+        script: Some(super::plain::plain(&words.join(" "))),
+        ..CommandTarget::default()
+    }
 }

@@ -14,7 +14,7 @@ use crate::{
         when::future,
         why::Why,
     },
-    search::List,
+    search::SearchedList,
 };
 
 /// Change a maintenance window; of an active one only its title, its ticket and its end
@@ -70,7 +70,7 @@ pub(super) struct Cancel {
 impl Change {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "change the maintenance";
-        searches::check(List::Schedules, "--search", self.search.as_deref())?;
+        searches::check(SearchedList::Schedules, "--search", self.search.as_deref())?;
         let query = format!("query ($id: UUID!) {{ maintenanceWindow(id: $id) {{ {FACTS} }} }}");
         let found = self.server.ask(ACTION, &query, json!({ "id": self.window })).await?;
         let window = &found["maintenanceWindow"];

@@ -9,7 +9,7 @@ use crate::{
         why::Why,
     },
     clock::Clock,
-    search::List,
+    search::SearchedList,
 };
 
 /// Plan a maintenance window: it pauses schedules when it begins, and resumes them when it ends
@@ -56,7 +56,7 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        searches::check(List::Schedules, "--search", self.search.as_deref())?;
+        searches::check(SearchedList::Schedules, "--search", self.search.as_deref())?;
         let starts_at = self.from.unwrap_or_else(|| Clock::system().now());
         let input = json!({
             "namespace": self.namespace, "title": self.title, "ticket": self.ticket,

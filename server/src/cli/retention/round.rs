@@ -17,7 +17,7 @@ use crate::{
     commands::CommandError,
     engine::maintenance::retention::{self, RemovalPreview, RetentionReport, RoundOptions},
     store::{deleted_namespaces::known_name, namespaces},
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// Removes history that is old enough, as the server does each hour; or shows what would be
@@ -62,7 +62,7 @@ impl Round {
             let lines: Vec<RemovedRows> = lines.collect();
             return if self.json { as_json(&preview, &lines) } else { print(&preview, &lines) };
         }
-        let metrics = Metrics::unread(clock.clone());
+        let metrics = Instruments::unread(clock.clone());
         if !self.json
             && let Some(node) = store.lease_holder(retention::LEASE).await?
         {

@@ -15,7 +15,8 @@
 //! the timing's zone (`--tz`). A local time that the clocks skip means the first instant after the
 //! gap, and one that occurs twice means the first occurrence, as for schedules.
 //!
-//! - `parse`: converts text to [`When`]; `local`: converts a local date and time to an instant
+//! - `parse`: converts text to [`ParsedTime`]
+//! - `local`: converts a local date and time to an instant
 
 mod local;
 mod parse;
@@ -37,7 +38,7 @@ pub(super) enum Side {
 
 /// A parsed text, before the current time is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum ParsedTime {
     Now,
     /// A distance from now, on the given side or else on the flag's.
     Away(TimeDelta, Option<Side>),
@@ -49,7 +50,7 @@ pub(super) enum When {
     Instant(DateTime<Utc>),
 }
 
-impl When {
+impl ParsedTime {
     /// The instant, for a flag that means this side of now. `None` if it is out of the calendar's
     /// range.
     fn at<Z: TimeZone>(self, now: &DateTime<Z>, side: Side) -> Option<DateTime<Utc>> {
@@ -114,8 +115,8 @@ pub(super) fn future(text: &str) -> Result<DateTime<Utc>, String> {
     read(text, Side::Future)
 }
 
-/// Parses a text whose zone is known only later; see [`When::ahead_in`].
-pub(super) fn somewhere(text: &str) -> Result<When, String> {
+/// Parses a text whose zone is known only later; see [`ParsedTime::ahead_in`].
+pub(super) fn somewhere(text: &str) -> Result<ParsedTime, String> {
     parse::when(text).ok_or_else(|| HELP.to_owned())
 }
 

@@ -2,22 +2,22 @@
 
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
-use super::{Side, When};
+use super::{ParsedTime, Side};
 use crate::config::Span;
 
 /// The meaning of a text; None if it does not match the grammar.
-pub(super) fn when(text: &str) -> Option<When> {
+pub(super) fn when(text: &str) -> Option<ParsedTime> {
     let text = text.trim().to_ascii_lowercase();
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     match *words.as_slice() {
-        ["now"] => Some(When::Now),
-        [day] if days(day).is_some() => Some(When::Day(days(day)?, NaiveTime::MIN)),
-        [day, at] if days(day).is_some() => Some(When::Day(days(day)?, time(at)?)),
+        ["now"] => Some(ParsedTime::Now),
+        [day] if days(day).is_some() => Some(ParsedTime::Day(days(day)?, NaiveTime::MIN)),
+        [day, at] if days(day).is_some() => Some(ParsedTime::Day(days(day)?, time(at)?)),
         ["in", ref span @ ..] => away(span, Some(Side::Future)),
         [ref span @ .., "ago"] => away(span, Some(Side::Past)),
         [word] if word.contains('-') => dated(word),
         [day, at] if day.contains('-') => dated(&format!("{day}t{at}")),
-        [word] if word.contains(':') => time(word).map(When::Time),
+        [word] if word.contains(':') => time(word).map(ParsedTime::Time),
         ref span => away(span, None),
     }
 }
@@ -31,21 +31,21 @@ fn days(word: &str) -> Option<i64> {
     }
 }
 
-fn away(words: &[&str], side: Option<Side>) -> Option<When> {
+fn away(words: &[&str], side: Option<Side>) -> Option<ParsedTime> {
     let span: Span = words.concat().parse().ok()?;
-    Some(When::Away(TimeDelta::from_std(span.0).ok()?, side))
+    Some(ParsedTime::Away(TimeDelta::from_std(span.0).ok()?, side))
 }
 
 /// Parses a date such as `2026-03-29`, optionally followed by `t` and a time, optionally with an
 /// offset.
-fn dated(word: &str) -> Option<When> {
+fn dated(word: &str) -> Option<ParsedTime> {
     let Some((day, at)) = word.split_once('t') else {
-        return Some(When::Local(date(word)?, NaiveTime::MIN));
+        return Some(ParsedTime::Local(date(word)?, NaiveTime::MIN));
     };
     if at.contains(['z', '+', '-']) {
-        return instant(word).map(When::Instant);
+        return instant(word).map(ParsedTime::Instant);
     }
-    Some(When::Local(date(day)?, time(at)?))
+    Some(ParsedTime::Local(date(day)?, time(at)?))
 }
 
 fn instant(word: &str) -> Option<DateTime<Utc>> {

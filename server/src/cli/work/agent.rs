@@ -13,8 +13,8 @@ use crate::{
     cli::CliError,
     clock::Clock,
     target::{
-        Command, CommandPolicy, Executor, Invocation, Line, Outcome, Policy, Stream, Target,
-        programs_user, result_of,
+        AttemptOutcome, CommandPolicy, CommandTarget, Executor, Invocation, Line, Policy, Stream,
+        Target, programs_user, result_of,
     },
 };
 
@@ -39,7 +39,7 @@ pub(super) struct Agent {
 impl Agent {
     /// An agent for these tasks. Fails if one of them cannot be started as it is defined.
     pub(super) fn new(
-        tasks: BTreeMap<String, Command>,
+        tasks: BTreeMap<String, CommandTarget>,
         kill_grace: Duration,
         ending: CancellationToken,
     ) -> Result<Self, CliError> {
@@ -145,15 +145,17 @@ fn note(context: &Context, text: &str) {
 }
 
 /// What the server is told about the end of a program.
-fn report(outcome: Outcome, context: &Context) -> Result<Value, Failure> {
+fn report(outcome: AttemptOutcome, context: &Context) -> Result<Value, Failure> {
     match outcome {
-        Outcome::Succeeded { output } => {
+        AttemptOutcome::Succeeded { output } => {
             note(context, "the program exited with code 0");
             Ok(result_of(&output).map_or(Value::Null, |result| Value::Object(result.clone())))
         }
-        Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } => {
+        AttemptOutcome::Failed { message, .. } | AttemptOutcome::TimedOut { message, .. } => {
             Err(Failure::new(message))
         }
-        Outcome::Cancelled { .. } => Err(Failure::new("the program was stopped, as requested")),
+        AttemptOutcome::Cancelled { .. } => {
+            Err(Failure::new("the program was stopped, as requested"))
+        }
     }
 }

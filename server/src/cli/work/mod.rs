@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     app::AppError,
-    config::{Log, LogFormat, Span},
+    config::{self, LogFormat, Span},
     target::drop_dumpable,
     telemetry::start_logging,
 };
@@ -108,7 +108,7 @@ impl Work {
         let (ending, kill_grace) = (CancellationToken::new(), self.kill_grace.0);
         let agent = Arc::new(Agent::new(tasks, kill_grace, ending.clone())?);
         end_at_second_request(ending)?;
-        start_logging(&Log { format: self.log_format, filter: self.log_filter })?;
+        start_logging(&config::Log { format: self.log_format, filter: self.log_filter })?;
 
         let of_namespace = Program::new("carillon-work").in_namespace(&self.namespace);
         let mut worker = Worker::new(&server, token.expose_secret(), &of_namespace)

@@ -10,7 +10,7 @@ use std::{
 use serde::Deserialize;
 
 use super::words;
-use crate::{cli::CliError, target::Command};
+use crate::{cli::CliError, target::CommandTarget};
 
 /// Maximum length of a task's name, as in a target of the server.
 const MAX_NAME: usize = 64;
@@ -19,16 +19,16 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct NamedTask {
     name: String,
-    command: Command,
+    command: CommandTarget,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskFile {
-    tasks: BTreeMap<String, Command>,
+    tasks: BTreeMap<String, CommandTarget>,
 }
 
-/// A task as a flag gives it: `NAME=PROGRAM ARG...`.
+/// Reads a task from the value of a flag: `NAME=PROGRAM ARG...`.
 pub(super) fn named(text: &str) -> Result<NamedTask, String> {
     let shape = || "write TASK=COMMAND, such as 'report=/usr/local/bin/report daily'".to_owned();
     let (name, line) = text.split_once('=').ok_or_else(shape)?;
@@ -36,7 +36,8 @@ pub(super) fn named(text: &str) -> Result<NamedTask, String> {
     let words = words::split(line).ok_or("close the quote of the command, or write \\\\ for \\")?;
     let mut words = words.into_iter();
     let program = words.next().filter(|program| !program.is_empty()).ok_or_else(shape)?;
-    let command = Command { program: Some(program), args: words.collect(), ..Command::default() };
+    let command =
+        CommandTarget { program: Some(program), args: words.collect(), ..CommandTarget::default() };
     Ok(NamedTask { name: name.to_owned(), command })
 }
 
@@ -44,7 +45,7 @@ pub(super) fn named(text: &str) -> Result<NamedTask, String> {
 pub(super) fn all(
     flags: Vec<NamedTask>,
     file: Option<&Path>,
-) -> Result<BTreeMap<String, Command>, CliError> {
+) -> Result<BTreeMap<String, CommandTarget>, CliError> {
     let mut all = file.map(read).transpose()?.unwrap_or_default();
     for NamedTask { name, command } in flags {
         match all.entry(name) {
@@ -60,7 +61,7 @@ pub(super) fn all(
     Ok(all)
 }
 
-fn read(file: &Path) -> Result<BTreeMap<String, Command>, CliError> {
+fn read(file: &Path) -> Result<BTreeMap<String, CommandTarget>, CliError> {
     let refused = |problem: String| CliError::Usage(format!("{}{problem}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| refused(format!(": {error}")))?;
     let tasks = parsed(&text).map_err(refused)?;
@@ -71,7 +72,7 @@ fn read(file: &Path) -> Result<BTreeMap<String, Command>, CliError> {
 }
 
 /// The tasks of a file's text. An error begins with the line, if it is known.
-fn parsed(text: &str) -> Result<BTreeMap<String, Command>, String> {
+fn parsed(text: &str) -> Result<BTreeMap<String, CommandTarget>, String> {
     let read: Result<TaskFile, toml::de::Error> = toml::from_str(text);
     let tasks = read.map(|file| file.tasks).map_err(|error| {
         // Only the message is used: the rest shows the line, which may have a secret.

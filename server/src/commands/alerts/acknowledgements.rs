@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use crate::{
     access::Operator,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     engine::alerting::alerts::Rule,
     model::check,
     store::{
         DatabaseTransaction,
         alerts::{acknowledgements, notes, rules},
         reads::{
-            problems::{self, ProblemGroup, What},
+            problems::{self, FailureCause, ProblemGroup},
             within::Within,
         },
         schedules,
@@ -23,7 +23,7 @@ use crate::{
 
 /// A person's acknowledgement of an alert or of a problem.
 #[derive(Clone, Debug, Default)]
-pub struct Acknowledging {
+pub struct AcknowledgementInput {
     /// A note for others who see the problem.
     pub note: Option<String>,
     /// When the acknowledgement ends; `None` if it lasts until the problem is over.
@@ -43,7 +43,7 @@ const LONGEST: TimeDelta = TimeDelta::days(90);
 /// How far back to search for a problem: as far as problems are listed.
 const LOOKED_BACK: TimeDelta = TimeDelta::days(30);
 
-impl Acknowledging {
+impl AcknowledgementInput {
     /// This acknowledgement, trimmed and checked.
     fn checked(&self, now: DateTime<Utc>) -> Result<Self, BadInput> {
         let note = self.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
@@ -68,7 +68,7 @@ impl Commands {
         &self,
         right: &Operator,
         id: Uuid,
-        given: &Acknowledging,
+        given: &AcknowledgementInput,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         let now = self.clock.now();
@@ -77,7 +77,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = locked(&tx, right, id).await?;
-        let Acknowledging { note, until } = given.checked(now)?;
+        let AcknowledgementInput { note, until } = given.checked(now)?;
         // If another person acknowledges the alert again, the first acknowledgement stays.
         let is_repeated = notes::is_acknowledged(&row, now.into())
             && row.acknowledged_until.is_none()
@@ -93,14 +93,14 @@ impl Commands {
                 tells_again,
             };
             notes::acknowledge(self.store.dialect(), &tx, &row, given).await?;
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "alert.acknowledge",
                 namespace: Some(row.namespace_id),
                 subject_id: Some(id),
                 subject: &row.subject,
                 reason: note.as_deref(),
                 after: until.map(|until| json!({ "until": until })),
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, right.who(), entry).await?;
         }
@@ -130,12 +130,12 @@ impl Commands {
                 ripe.max(self.clock.now().into())
             });
             notes::unacknowledge(self.store.dialect(), &tx, &row, tell_at).await?;
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "alert.unacknowledge",
                 namespace: Some(row.namespace_id),
                 subject_id: Some(id),
                 subject: &row.subject,
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, right.who(), entry).await?;
         }
@@ -150,12 +150,12 @@ impl Commands {
         right: &Operator,
         schedule: Uuid,
         id: Uuid,
-        given: &Acknowledging,
+        given: &AcknowledgementInput,
         call: &Call,
     ) -> Result<AcknowledgedProblem, CommandError> {
         let now = self.clock.now();
         let row = self.troubled(right, schedule).await?;
-        let Acknowledging { note, until } = given.checked(now)?;
+        let AcknowledgementInput { note, until } = given.checked(now)?;
         let problem = self.problem_of(&row, id, now).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
@@ -163,9 +163,9 @@ impl Commands {
         }
         let done = AcknowledgedProblem { id };
         let (kind, last_run_id) = match &problem.what {
-            What::Failing { last_run, .. } => ("failing", Some(*last_run)),
-            What::Losing { .. } => ("losing_fires", None),
-            What::Skipping { .. } => ("skipping_fires", None),
+            FailureCause::Failing { last_run, .. } => ("failing", Some(*last_run)),
+            FailureCause::Losing { .. } => ("losing_fires", None),
+            FailureCause::Skipping { .. } => ("skipping_fires", None),
         };
         let acknowledged = acknowledgement::Model {
             id,
@@ -187,14 +187,14 @@ impl Commands {
             }
             acknowledgements::put(&tx, acknowledged).await?;
         }
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "problem.acknowledge",
             namespace: Some(row.namespace_id),
             subject_id: Some(schedule),
             subject: &row.name,
             reason: note.as_deref(),
             after: Some(json!({ "kind": kind, "until": until })),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &done).await?;
@@ -218,12 +218,12 @@ impl Commands {
         }
         if acknowledgements::lock(&tx, id).await?.is_some() {
             acknowledgements::delete(&tx, id).await?;
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "problem.unacknowledge",
                 namespace: Some(row.namespace_id),
                 subject_id: Some(schedule),
                 subject: &row.name,
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, right.who(), entry).await?;
         }

@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use crate::{
     access::Operator,
-    commands::{Call, CommandError, Commands, audit::Entry},
+    commands::{Call, CommandError, Commands, audit::AuditEntry},
     store::alerts::outbox,
 };
 
@@ -25,12 +25,12 @@ impl Commands {
             let problem = "the notification was not given up";
             return Err(CommandError::conflict(problem, "wait until it is sent, or given up"));
         }
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "notification.retry",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),
             subject: &row.subject,
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &id).await?;

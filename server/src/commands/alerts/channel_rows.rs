@@ -5,10 +5,10 @@ use sea_orm::{ActiveEnum, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::given::{self, Before, ChannelInput, MAX_CHANNELS, MAX_RULES};
+use super::given::{self, ChannelBefore, ChannelInput, MAX_CHANNELS, MAX_RULES};
 use crate::{
     access::Viewer,
-    commands::{BadInput, CommandError, Commands, audit::Entry, secrets::vault::refused},
+    commands::{BadInput, CommandError, Commands, audit::AuditEntry, secrets::vault::refused},
     engine::alerting::alerts::{ChannelConfig, Rule},
     model::{CHANNEL_SECRETS, check},
     random::new_id,
@@ -31,7 +31,7 @@ pub(in crate::commands) struct Draft<'a> {
 
 /// A changed channel, with its previous configuration.
 #[derive(Debug)]
-pub(in crate::commands) struct Redrafted<'a> {
+pub(in crate::commands) struct ChangedChannel<'a> {
     name: &'a str,
     kind: Kind,
     /// The previous configuration; `None` if no key of this server decrypts it.
@@ -50,7 +50,7 @@ impl Commands {
     ) -> Result<Uuid, CommandError> {
         let Draft { name, kind, input } = draft;
         check::name("name", name)?;
-        let way = given::way(kind, input, Before::Nothing, &self.executor)?;
+        let way = given::way(kind, input, ChannelBefore::Nothing, &self.executor)?;
         if channels::count(tx, namespace).await? >= MAX_CHANNELS {
             let problem = format!("is one more than the {MAX_CHANNELS} channels of a namespace");
             let help = "delete one that is not used";
@@ -72,13 +72,13 @@ impl Commands {
             self.vault.check_in(tx).await.map_err(refused)?;
         }
         channels::insert(tx, row).await.map_err(|error| name_taken(error, name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "alert_channel.create",
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: name,
             after: Some(snapshot(name, kind, given::shown(&way))),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(tx, who, entry).await?;
         Ok(id)
@@ -89,7 +89,7 @@ impl Commands {
         &self,
         row: &Model,
         draft: Draft<'a>,
-    ) -> Result<Redrafted<'a>, CommandError> {
+    ) -> Result<ChangedChannel<'a>, CommandError> {
         let Draft { name, kind, input } = draft;
         check::name("name", name)?;
         let opened = match ChannelConfig::read(row, &self.vault) {
@@ -100,12 +100,12 @@ impl Commands {
             Err(_) => None,
         };
         let base = match &opened {
-            _ if kind != row.kind => Before::Nothing,
-            Some(way) => Before::Opened(way.clone()),
-            None => Before::Locked { signed: row.shown["signed"] == true },
+            _ if kind != row.kind => ChannelBefore::Nothing,
+            Some(way) => ChannelBefore::Opened(way.clone()),
+            None => ChannelBefore::Locked { signed: row.shown["signed"] == true },
         };
         let way = given::way(kind, input, base, &self.executor)?;
-        Ok(Redrafted { name, kind, before: opened, way })
+        Ok(ChangedChannel { name, kind, before: opened, way })
     }
 
     /// Writes the changes of a channel. The caller must have locked the sealing lock first and the
@@ -115,9 +115,9 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &Model,
-        wanted: Redrafted<'_>,
+        wanted: ChangedChannel<'_>,
     ) -> Result<(), CommandError> {
-        let Redrafted { name, kind, way, .. } = wanted;
+        let ChangedChannel { name, kind, way, .. } = wanted;
         let columns = ActiveModel {
             version: Set(row.version + 1),
             updated_at: Set(self.clock.now().into()),
@@ -130,7 +130,7 @@ impl Commands {
         }
         let written = channels::update(tx, row.id, columns).await;
         written.map_err(|error| name_taken(error, name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "alert_channel.update",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -161,13 +161,13 @@ impl Commands {
             return Err(CommandError::conflict(problem, "give that rule another channel first"));
         }
         channels::delete(tx, row.id).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "alert_channel.delete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
             subject: &row.name,
             before: Some(snapshot(&row.name, row.kind, row.shown.clone())),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         Ok(self.audit(tx, who, entry).await?)
     }

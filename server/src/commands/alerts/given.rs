@@ -12,10 +12,10 @@ use crate::{
         BadInput,
         secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{ChannelConfig, Hidden, MAX_LOSING, Receiver},
+    engine::alerting::alerts::{ChannelConfig, ChannelSecrets, MAX_LOSING, Receiver},
     model::{CHANNEL_SECRETS, check, naming},
-    search::{List, Search, SearchError},
-    target::{Executor, Http, Secret, Target, TargetError, check_address},
+    search::{Search, SearchError, SearchedList},
+    target::{Executor, Http, SecretText, Target, TargetError, check_address},
     vault::MASK,
 };
 
@@ -33,17 +33,17 @@ const WEEK: i64 = 7 * 24 * 60 * 60;
 #[derive(Clone, Debug, Default)]
 pub struct ChannelInput {
     /// The address: for all kinds but `email`. `pagerduty` and `opsgenie` have a default.
-    pub url: Option<Secret>,
+    pub url: Option<SecretText>,
     /// The secret that signs messages, for `webhook`; empty for none.
-    pub signing_secret: Option<Secret>,
+    pub signing_secret: Option<SecretText>,
     /// The service's key, for `pagerduty` and `opsgenie`.
-    pub key: Option<Secret>,
+    pub key: Option<SecretText>,
     /// The recipients, for `email`.
     pub to: Option<Vec<String>>,
 }
 
 /// The state of a channel before the change.
-pub(super) enum Before {
+pub(super) enum ChannelBefore {
     /// The channel did not exist.
     Nothing,
     Opened(ChannelConfig),
@@ -57,28 +57,30 @@ pub(super) enum Before {
 pub(super) fn way(
     kind: Kind,
     input: ChannelInput,
-    before: Before,
+    before: ChannelBefore,
     executor: &Executor,
 ) -> Result<ChannelConfig, BadInput> {
     let receiver = Receiver::of(kind);
     belongs(receiver, &input)?;
     let Some(receiver) = receiver else {
         let before = match before {
-            Before::Opened(ChannelConfig::Email(to)) => Some(to),
-            Before::Opened(ChannelConfig::Request(..))
-            | Before::Nothing
-            | Before::Locked { .. } => None,
+            ChannelBefore::Opened(ChannelConfig::Email(to)) => Some(to),
+            ChannelBefore::Opened(ChannelConfig::Request(..))
+            | ChannelBefore::Nothing
+            | ChannelBefore::Locked { .. } => None,
         };
         return recipients(input.to.or(before), executor).map(ChannelConfig::Email);
     };
     let before = match before {
-        Before::Opened(ChannelConfig::Request(_, hidden)) => Some(hidden),
-        Before::Locked { signed: true } if input.signing_secret.is_none() => {
+        ChannelBefore::Opened(ChannelConfig::Request(_, hidden)) => Some(hidden),
+        ChannelBefore::Locked { signed: true } if input.signing_secret.is_none() => {
             let problem = "is encrypted with a key that this server does not have";
             let help = "give it again, or give an empty string for none";
             return Err(BadInput::new("signingSecret", "", problem, help));
         }
-        Before::Opened(ChannelConfig::Email(_)) | Before::Nothing | Before::Locked { .. } => None,
+        ChannelBefore::Opened(ChannelConfig::Email(_))
+        | ChannelBefore::Nothing
+        | ChannelBefore::Locked { .. } => None,
     };
     let hidden = hidden(receiver, input, before)?;
     let request = hidden.request(receiver);
@@ -123,8 +125,8 @@ fn belongs(receiver: Option<Receiver>, input: &ChannelInput) -> Result<(), BadIn
 fn hidden(
     receiver: Receiver,
     input: ChannelInput,
-    before: Option<Hidden>,
-) -> Result<Hidden, BadInput> {
+    before: Option<ChannelSecrets>,
+) -> Result<ChannelSecrets, BadInput> {
     let (signed_before, key_before, url_before) = match before {
         Some(before) => (before.signing_secret, before.key, Some(before.url)),
         None => (None, None, None),
@@ -153,7 +155,7 @@ fn hidden(
     if receiver.has_key() {
         check_key(receiver, key.as_ref())?;
     }
-    let usual = || receiver.usual_url().map(Secret::new);
+    let usual = || receiver.usual_url().map(SecretText::new);
     let url = input.url.or(url_before).or_else(usual).ok_or_else(|| {
         BadInput::new("url", "", "is missing", "give the address that messages are sent to")
     })?;
@@ -162,7 +164,7 @@ fn hidden(
         let help = "leave out the question mark and what follows it";
         return Err(BadInput::new("url", "", "has more than a path", help));
     }
-    Ok(Hidden { url, signing_secret, key })
+    Ok(ChannelSecrets { url, signing_secret, key })
 }
 
 /// Maximum length of an incident service's key.
@@ -170,7 +172,7 @@ const MAX_KEY: usize = 200;
 
 /// A key must be a word of letters, digits and hyphens, or the name of a secret, so that it cannot
 /// end the header or inject anything else.
-fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
+fn check_key(receiver: Receiver, key: Option<&SecretText>) -> Result<(), BadInput> {
     let help = if receiver == Receiver::Pagerduty {
         "give the integration key of a service (Events API v2)"
     } else {
@@ -188,7 +190,7 @@ fn check_key(receiver: Receiver, key: Option<&Secret>) -> Result<(), BadInput> {
 }
 
 /// Scheme, host and port: the only part of an address that is shown.
-fn origin(url: &Secret) -> String {
+fn origin(url: &SecretText) -> String {
     let url = Url::parse(url.expose());
     url.map_or_else(|_| "(no URL)".to_owned(), |url| url.origin().ascii_serialization())
 }
@@ -263,7 +265,7 @@ pub(super) fn shown(way: &ChannelConfig) -> Value {
 
 /// An address as it may be shown: its destination, and the secrets that it names. If it names none,
 /// everything from the path on is secret, unless the receiver requires a separate key.
-pub(in crate::commands) fn shown_address(receiver: Receiver, url: &Secret) -> String {
+pub(in crate::commands) fn shown_address(receiver: Receiver, url: &SecretText) -> String {
     if receiver.has_key() || names_secret(url) {
         masked_url(url.expose())
     } else {
@@ -272,12 +274,12 @@ pub(in crate::commands) fn shown_address(receiver: Receiver, url: &Secret) -> St
 }
 
 /// A key as it may be shown: the name of a secret, or a mask.
-pub(in crate::commands) fn shown_key(key: &Secret) -> &str {
+pub(in crate::commands) fn shown_key(key: &SecretText) -> &str {
     if is_reference(key.expose()) { key.expose() } else { MASK }
 }
 
 /// Whether an address refers to a secret by name.
-pub(in crate::commands) fn names_secret(url: &Secret) -> bool {
+pub(in crate::commands) fn names_secret(url: &SecretText) -> bool {
     !Target::Http(Http::post(url.expose())).secret_names().is_empty()
 }
 
@@ -295,7 +297,7 @@ pub(crate) fn check_rule(spec: &RuleSpec) -> Result<(), BadInput> {
         let problem = format!("has {} bytes; the limit is 2000", rule.search.len());
         return Err(BadInput::new("search", &rule.search, problem, "shorten it"));
     }
-    Search::parse(List::Schedules, &rule.search).map_err(|error| {
+    Search::parse(SearchedList::Schedules, &rule.search).map_err(|error| {
         let SearchError { position, problem, help } = error;
         let bad = BadInput::new("search", &rule.search, problem, help);
         BadInput { position: Some(position), ..bad }

@@ -23,14 +23,14 @@ mod rule_rows;
 mod rules;
 mod trial;
 
-pub use acknowledgements::{AcknowledgedProblem, Acknowledging};
+pub use acknowledgements::{AcknowledgedProblem, AcknowledgementInput};
 pub(super) use aftermath::Aftermath;
 pub(super) use channel_rows::Draft;
 pub use channels::{ChannelEdit, NewChannel, SavedChannel};
 pub use given::ChannelInput;
 pub(crate) use given::{MAX_CHANNELS, MAX_RULES, check_rule};
 pub(super) use given::{names_secret, shown_address, shown_key};
-pub use muting::Muting;
+pub use muting::MuteRequest;
 pub(super) use rule_rows::spec_of;
 pub use rules::{NewRule, RuleEdit, RuleSpec, SavedRule};
 pub use trial::TestSent;

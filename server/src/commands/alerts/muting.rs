@@ -7,14 +7,14 @@ use uuid::Uuid;
 use super::rules::SavedRule;
 use crate::{
     access::Operator,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     store::alerts::rules,
 };
 
 /// Until when to mute a rule, and why.
 #[derive(Clone, Debug)]
-pub struct Muting {
+pub struct MuteRequest {
     /// `None` ends the mute.
     pub until: Option<DateTime<Utc>>,
     /// The reason, for people who wonder why no message has arrived.
@@ -30,7 +30,7 @@ impl Commands {
         &self,
         right: &Operator,
         id: Uuid,
-        muting: &Muting,
+        muting: &MuteRequest,
         call: &Call,
     ) -> Result<SavedRule, CommandError> {
         let now = self.clock.now();
@@ -55,7 +55,7 @@ impl Commands {
             ..ActiveModel::default()
         };
         rules::update(&tx, id, columns).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: if is_muted { "alert_rule.mute" } else { "alert_rule.unmute" },
             namespace: Some(row.namespace_id),
             subject_id: Some(id),

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     access::Viewer,
-    commands::{BadInput, CommandError, Commands, audit::Entry, stored},
+    commands::{BadInput, CommandError, Commands, audit::AuditEntry, stored},
     random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError,
@@ -58,13 +58,13 @@ impl Commands {
             self.begin_feeds(tx, now).await?;
         }
         rules::insert(tx, row).await.map_err(|error| name_taken(error, &spec.name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "alert_rule.create",
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: &spec.name,
             after: Some(snapshot(spec)),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(tx, who, entry).await?;
         Ok(id)
@@ -100,7 +100,7 @@ impl Commands {
         }
         let written = rules::update(tx, row.id, columns).await;
         written.map_err(|error| name_taken(error, &spec.name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "alert_rule.update",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -124,13 +124,13 @@ impl Commands {
         aftermath: &mut Aftermath,
     ) -> Result<(), CommandError> {
         rules::delete(tx, row.id).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "alert_rule.delete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
             subject: &row.name,
             before: Some(snapshot(&spec_of(row)?)),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(tx, who, entry).await?;
         aftermath.deleted.push(row.id);

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     access::Editor,
-    commands::{Call, CommandError, Commands, audit::Entry},
+    commands::{Call, CommandError, Commands, audit::AuditEntry},
     engine::alerting::alerts::test_body,
     random::new_id,
     store::{alerts::outbox, namespaces},
@@ -60,12 +60,12 @@ impl Commands {
         };
         let sent = TestSent { notification: *message.id.as_ref() };
         outbox::add(&tx, vec![message]).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "alert_channel.test",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),
             subject: &row.name,
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &sent).await?;

@@ -1,13 +1,13 @@
 use serde_json::{Value, json};
 
-use super::Audited;
+use super::NamedAuditEvent;
 
 /// The first line of the CSV form.
 pub const CSV_HEAD: &str =
     "at,actor,source,namespace,action,subject,subject_id,reason,before,after,id\r\n";
 
 /// An entry as a line of JSON.
-pub fn json_line(entry: &Audited) -> String {
+pub fn json_line(entry: &NamedAuditEvent) -> String {
     let row = &entry.row;
     let line = json!({
         "id": row.id,
@@ -26,7 +26,7 @@ pub fn json_line(entry: &Audited) -> String {
 }
 
 /// An entry as a line of CSV (RFC 4180), safe to open in a spreadsheet.
-pub fn csv_line(entry: &Audited) -> String {
+pub fn csv_line(entry: &NamedAuditEvent) -> String {
     let row = &entry.row;
     let json = |value: &Option<Value>| value.as_ref().map(Value::to_string).unwrap_or_default();
     let cells = [

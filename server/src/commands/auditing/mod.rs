@@ -25,7 +25,7 @@ pub struct AuditScope(Option<Uuid>);
 
 /// An entry, and the name of its namespace.
 #[derive(Clone, Debug)]
-pub struct Audited {
+pub struct NamedAuditEvent {
     /// The entry, with texts under secret names masked.
     pub row: Model,
     /// The namespace that the entry concerns.
@@ -68,7 +68,7 @@ pub async fn audit_page(
     AuditScope(namespace): AuditScope,
     filter: audit::Filter,
     window: &PageWindow<Uuid>,
-) -> Result<Page<Audited>, CommandError> {
+) -> Result<Page<NamedAuditEvent>, CommandError> {
     check_audit_filter(&filter)?;
     let filter = audit::Filter { namespace, ..filter };
     let page = audit::page(store.read(), &filter, window).await?;
@@ -77,7 +77,7 @@ pub async fn audit_page(
     Ok(Page { rows, has_previous, has_next, total })
 }
 
-async fn named(store: &Store, rows: Vec<Model>) -> Result<Vec<Audited>, StoreError> {
+async fn named(store: &Store, rows: Vec<Model>) -> Result<Vec<NamedAuditEvent>, StoreError> {
     let mut ids: Vec<Uuid> = rows.iter().filter_map(|row| row.namespace_id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -86,7 +86,7 @@ async fn named(store: &Store, rows: Vec<Model>) -> Result<Vec<Audited>, StoreErr
         row.before = row.before.as_ref().map(secrets::masked_json);
         row.after = row.after.as_ref().map(secrets::masked_json);
         let namespace = known.iter().find(|known| Some(known.id) == row.namespace_id);
-        Audited { namespace: namespace.cloned().map(deleted_namespaces::known_name), row }
+        NamedAuditEvent { namespace: namespace.cloned().map(deleted_namespaces::known_name), row }
     });
     Ok(named.collect())
 }

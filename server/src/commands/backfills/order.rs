@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{FiresPreview, OrderedBackfill, RequestedFires};
 use crate::{
     access::{Operator, Viewer},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     engine::planning::{backfill::Window, planner::kind},
     model::{check, laid_over},
     random::new_id,
@@ -78,7 +78,7 @@ impl Commands {
             self.backfill_row(right.who(), ordered.id, &schedule, window, wanted.mode, manner);
         let row = ActiveModel { total: Set(i32::try_from(fires.len()).unwrap_or(i32::MAX)), ..row };
         self.store.insert_backfill(&tx, row, ordered.id, schedule.id, &fires).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "backfill.create",
             namespace: Some(schedule.namespace_id),
             subject_id: Some(ordered.id),

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::OrderedBackfill;
 use crate::{
     access::{Operator, Permit, Viewer},
-    commands::{Call, CommandError, Commands, audit::Entry},
+    commands::{Call, CommandError, Commands, audit::AuditEntry},
     engine::planning::backfill::stopped,
     model::check,
     store::{DatabaseTransaction, schedules},
@@ -158,7 +158,7 @@ impl Commands {
         state: State,
     ) -> Result<(), CommandError> {
         let schedule = schedules::by_id(tx, row.schedule_id).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

@@ -9,11 +9,11 @@ use super::BulkRequest;
 use crate::{
     access::{Editor, Operator},
     commands::{
-        AutomaticEnd, ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit, Which, Work,
-        schedules::skip,
+        AutomaticEnd, BulkItems, ByHand, Call, CommandError, Commands, Edit, ManyDone, ManyEdit,
+        ScheduleWork, schedules::skip,
     },
     model::check,
-    search::List,
+    search::SearchedList,
     store::schedules as rows,
 };
 
@@ -39,13 +39,13 @@ impl Commands {
     pub async fn pause_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         reason: &str,
         end: Option<AutomaticEnd>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         check::reason("reason", reason)?;
-        let (list, action) = (List::Schedules, "schedule.pause_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.pause_many");
         let order = BulkRequest { which, list, action, reason: Some(reason), call };
         let deed = BulkAction::Pause { right: right.clone(), reason: reason.to_owned(), end };
         self.each(right.permit(), order, deed).await
@@ -55,11 +55,11 @@ impl Commands {
     pub async fn resume_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         missed: CatchUp,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let (list, action) = (List::Schedules, "schedule.resume_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.resume_many");
         let order = BulkRequest { which, list, action, reason: None, call };
         let deed = BulkAction::Resume { right: right.clone(), missed };
         self.each(right.permit(), order, deed).await
@@ -69,11 +69,11 @@ impl Commands {
     pub async fn trigger_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         by_hand: &ByHand,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let (list, action) = (List::Schedules, "schedule.trigger_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.trigger_many");
         let order = BulkRequest { which, list, action, reason: by_hand.reason.as_deref(), call };
         let deed = BulkAction::Trigger { right: right.clone(), by_hand: by_hand.clone() };
         self.each(right.permit(), order, deed).await
@@ -83,11 +83,11 @@ impl Commands {
     pub async fn delete_many(
         &self,
         right: &Editor,
-        which: &Which,
+        which: &BulkItems,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let (list, action) = (List::Schedules, "schedule.delete_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.delete_many");
         let order = BulkRequest { which, list, action, reason, call };
         let deed = BulkAction::Delete { right: right.clone(), reason: reason.map(str::to_owned) };
         self.each(right.permit(), order, deed).await
@@ -97,13 +97,13 @@ impl Commands {
     pub async fn skip_next_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         count: i64,
         reason: &str,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         skip::check_order(count, reason)?;
-        let (list, action) = (List::Schedules, "schedule.skip_next_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.skip_next_many");
         let order = BulkRequest { which, list, action, reason: Some(reason), call };
         let deed = BulkAction::SkipNext { right: right.clone(), count, reason: reason.to_owned() };
         self.each(right.permit(), order, deed).await
@@ -113,13 +113,13 @@ impl Commands {
     pub async fn update_many(
         &self,
         right: &Editor,
-        which: &Which,
+        which: &BulkItems,
         change: &ManyEdit,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         change.check()?;
-        let (list, action) = (List::Schedules, "schedule.update_many");
+        let (list, action) = (SearchedList::Schedules, "schedule.update_many");
         let order = BulkRequest { which, list, action, reason, call };
         let (change, reason) = (Arc::new(change.clone()), reason.map(str::to_owned));
         let deed = BulkAction::Change { right: right.clone(), change, reason };
@@ -130,12 +130,17 @@ impl Commands {
     pub async fn cancel_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let order =
-            BulkRequest { which, list: List::Runs, action: "run.cancel_many", reason, call };
+        let order = BulkRequest {
+            which,
+            list: SearchedList::Runs,
+            action: "run.cancel_many",
+            reason,
+            call,
+        };
         let deed = BulkAction::Cancel { right: right.clone(), reason: reason.map(str::to_owned) };
         self.each(right.permit(), order, deed).await
     }
@@ -144,11 +149,16 @@ impl Commands {
     pub async fn retry_many(
         &self,
         right: &Operator,
-        which: &Which,
+        which: &BulkItems,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let order =
-            BulkRequest { which, list: List::Runs, action: "run.retry_many", reason: None, call };
+        let order = BulkRequest {
+            which,
+            list: SearchedList::Runs,
+            action: "run.retry_many",
+            reason: None,
+            call,
+        };
         self.each(right.permit(), order, BulkAction::Retry { right: right.clone() }).await
     }
 
@@ -203,7 +213,7 @@ impl Commands {
                 id,
                 expected_version: row.version,
                 apply: Box::new(move |spec| made.apply(spec)),
-                work: change.workflow.clone().map(Work::Workflow),
+                work: change.workflow.clone().map(ScheduleWork::Workflow),
                 reason: reason.map(str::to_owned),
             };
             match self.update_schedule(right, edit, call).await {

@@ -38,14 +38,14 @@ pub use self::refusals::BulkRefusal;
 use self::refusals::refusal;
 use super::{
     BadInput, Call, CommandError, Commands,
-    audit::Entry,
+    audit::AuditEntry,
     bulk::{actions::BulkAction, query::sought},
 };
 use crate::{
     access::{Permit, Viewer},
     clock::Clock,
     model::check,
-    search::List,
+    search::SearchedList,
     store::reads::{runs, schedules, within::Within},
 };
 
@@ -65,7 +65,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The items that a request is for.
 #[derive(Clone, Debug)]
-pub struct Which {
+pub struct BulkItems {
     /// The namespace, by name.
     pub namespace: String,
     /// The search that finds the items.
@@ -106,8 +106,8 @@ struct BulkProgress {
 /// The action, and how it is audited.
 #[derive(Clone, Copy)]
 pub(super) struct BulkRequest<'a> {
-    pub(super) which: &'a Which,
-    pub(super) list: List,
+    pub(super) which: &'a BulkItems,
+    pub(super) list: SearchedList,
     pub(super) action: &'static str,
     pub(super) reason: Option<&'a str>,
     pub(super) call: &'a Call,
@@ -300,7 +300,7 @@ impl Commands {
             // The same request was sent twice at once, and the other call has recorded as much.
             return Ok(other.told);
         }
-        let entry = Entry {
+        let entry = AuditEntry {
             action: begun.action,
             namespace: Some(begun.namespace),
             subject_id: None,
@@ -323,24 +323,28 @@ impl Commands {
         &self,
         who: &Viewer,
         namespace: Uuid,
-        list: List,
+        list: SearchedList,
         search: &str,
     ) -> Result<Vec<Uuid>, CommandError> {
         let sought = sought(&self.clock, list, search, who.sees_payloads(namespace))?;
         if sought.search.terms.is_empty() {
             let help = match list {
-                List::Schedules => "say which schedules, as in tag:billing or state:active,paused",
-                List::Runs => "say which runs, as in state:queued,running or workflow:report",
+                SearchedList::Schedules => {
+                    "say which schedules, as in tag:billing or state:active,paused"
+                }
+                SearchedList::Runs => {
+                    "say which runs, as in state:queued,running or workflow:report"
+                }
             };
             return Err(BadInput::new("search", search, "is empty", help).into());
         }
         let (search, within) = (Some(sought), Within::One(namespace));
         Ok(match list {
-            List::Schedules => {
+            SearchedList::Schedules => {
                 let filter = schedules::Filter { search, ..schedules::Filter::default() };
                 schedules::keys(&self.store, &within, &filter, MAX + 1).await?
             }
-            List::Runs => {
+            SearchedList::Runs => {
                 let filter = runs::Filter { search, ..runs::Filter::default() };
                 runs::keys(&self.store, &within, &filter, MAX + 1).await?
             }
@@ -353,7 +357,7 @@ fn many(ids: &[Uuid]) -> u64 {
 }
 
 /// Refuses a request if it finds too many items, or a number that the caller did not expect.
-fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
+fn fits(which: &BulkItems, matched: u64) -> Result<(), CommandError> {
     if matched > MAX {
         let problem = format!("finds more than {MAX}");
         let help = "narrow it, and send several requests";
@@ -363,7 +367,7 @@ fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
 }
 
 /// Refuses a number of items that the caller did not expect, also for a dry run.
-fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
+fn as_expected(which: &BulkItems, matched: u64) -> Result<(), CommandError> {
     match which.expected {
         Some(expected) if u64::try_from(expected) != Ok(matched) => Err(CommandError::conflict(
             format!("the search finds {matched}, and {expected} were expected"),

@@ -3,8 +3,8 @@
 use crate::{
     clock::Clock,
     commands::{BadInput, CommandError},
-    search::{Criterion, List, Search, SearchError, WordField},
-    store::reads::search::Sought,
+    search::{Criterion, Search, SearchError, SearchedList, WordField},
+    store::reads::search::TimedSearch,
 };
 
 /// Parses the search of a list; relative times in it count from now. An error text may contain
@@ -12,10 +12,10 @@ use crate::{
 /// plain words do not match it.
 pub(crate) fn sought(
     clock: &Clock,
-    list: List,
+    list: SearchedList,
     text: &str,
     sees_payloads: bool,
-) -> Result<Sought, CommandError> {
+) -> Result<TimedSearch, CommandError> {
     let search = Search::parse(list, text).map_err(|error| {
         let SearchError { position, problem, help } = error;
         BadInput { position: Some(position), ..BadInput::new("search", text, problem, help) }
@@ -27,5 +27,5 @@ pub(crate) fn sought(
             help: "leave 'error:' out, or ask an administrator of the namespace for that right",
         });
     }
-    Ok(Sought { search, at: clock.now().into(), in_errors: sees_payloads })
+    Ok(TimedSearch { search, at: clock.now().into(), in_errors: sees_payloads })
 }

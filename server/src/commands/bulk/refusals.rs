@@ -20,14 +20,21 @@ pub struct BulkRefusal {
     pub message: String,
 }
 
-/// Why an item is refused: the kind of refusal and the error text.
-pub(super) type ItemRefusal = (&'static str, String);
+/// Why an item is refused.
+#[derive(Clone, Debug)]
+pub(super) struct ItemRefusal {
+    /// The kind of refusal.
+    code: &'static str,
+    /// The error text.
+    message: String,
+}
 
 impl ManyDone {
     /// Counts a refused item, and lists it if it is one of the first.
-    pub(super) fn refuse(&mut self, id: Uuid, (code, message): ItemRefusal) {
+    pub(super) fn refuse(&mut self, id: Uuid, refusal: ItemRefusal) {
         self.refused += 1;
         if self.refusals.len() < REFUSALS {
+            let ItemRefusal { code, message } = refusal;
             self.refusals.push(BulkRefusal { id, code: code.to_owned(), message });
         }
     }
@@ -45,5 +52,5 @@ pub(super) fn refusal(error: CommandError) -> Result<ItemRefusal, CommandError> 
     } else {
         return Err(error);
     };
-    Ok((code, error.to_string()))
+    Ok(ItemRefusal { code, message: error.to_string() })
 }

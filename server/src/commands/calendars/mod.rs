@@ -23,7 +23,7 @@ use timetable::CalendarEntries;
 use uuid::Uuid;
 
 use super::{
-    BadInput, Call, CommandError, Commands, audit::Entry, calendars::silence::ForeseenEffect,
+    BadInput, Call, CommandError, Commands, audit::AuditEntry, calendars::silence::ForeseenEffect,
     stored, versions,
 };
 use crate::{
@@ -246,13 +246,13 @@ impl Commands {
             ..spec.columns(now.into())
         };
         calendars::insert(tx, row).await.map_err(|error| name_taken(error, &spec.name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "calendar.create",
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: &spec.name,
             after: Some(json!(spec)),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(tx, who, entry).await?;
         Ok(id)
@@ -283,7 +283,7 @@ impl Commands {
             return Err(versions::stale("calendar", row.version, there));
         }
         calendars::keep_version(tx, row, now).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "calendar.update",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -310,7 +310,7 @@ impl Commands {
             return Err(CommandError::conflict(problem, "remove it from these schedules first"));
         }
         calendars::delete(tx, row.id, self.clock.now().into()).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "calendar.delete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

@@ -12,7 +12,7 @@ pub enum FeedEvent {
     /// The current pause of a schedule.
     Pause(FeedSchedule, FeedPause),
     /// A maintenance window.
-    Maintenance(FeedWindow),
+    Window(FeedWindow),
     /// A day on which a calendar suppresses fires.
     Suppressed(SuppressedDay),
 }
@@ -22,7 +22,7 @@ impl FeedEvent {
         match self {
             Self::Run(_, when) => when.begins(),
             Self::Pause(_, pause) => pause.from,
-            Self::Maintenance(window) => window.from,
+            Self::Window(window) => window.from,
             Self::Suppressed(day) => day.date.and_time(NaiveTime::MIN).and_utc(),
         }
     }
@@ -31,7 +31,7 @@ impl FeedEvent {
     pub(super) fn id(&self) -> Uuid {
         match self {
             Self::Run(schedule, _) | Self::Pause(schedule, _) => schedule.id,
-            Self::Maintenance(window) => window.id,
+            Self::Window(window) => window.id,
             Self::Suppressed(day) => day.calendar,
         }
     }

@@ -21,7 +21,7 @@ use crate::{
         Spec,
         calendars::{self, CurrentCalendars},
     },
-    search::List,
+    search::SearchedList,
     store::{
         PageWindow, calendars as store_calendars, maintenance,
         reads::{self, within::Within},
@@ -62,7 +62,7 @@ pub async fn events(
     let current = commands.calendars.current(commands.store.read(), &named, calendars::NOW).await?;
     let ids: Vec<Uuid> = named.into_iter().collect();
     let changed = store_calendars::versions(commands.store.read(), &ids).await?;
-    let changed = changed.into_iter().map(|(id, _, at)| (id, at.utc())).collect();
+    let changed = changed.into_iter().map(|one| (one.id, one.updated_at.utc())).collect();
     let cache = commands.cache.clone();
     let work = move || {
         let suppressed = SuppressedDays::new(&current, &changed);
@@ -72,7 +72,7 @@ pub async fn events(
             is_whole &= paused.len() <= OTHERS;
             found.extend(paused.iter().take(OTHERS).filter_map(|row| pause_of(row, &cache, now)));
             let windows = windows.values().filter(|row| is_ahead(row, now));
-            found.extend(windows.map(FeedWindow::of).map(FeedEvent::Maintenance));
+            found.extend(windows.map(FeedWindow::of).map(FeedEvent::Window));
         }
         found.sort_by_key(|event| (event.begins(), event.id()));
         (found, is_whole)
@@ -211,7 +211,7 @@ pub(super) async fn shown(
             row.into_iter().filter(|row| row.namespace_id == feed.namespace_id).collect()
         }
         (None, Some(search)) => {
-            let search = sought(&commands.clock, List::Schedules, search, false)?;
+            let search = sought(&commands.clock, SearchedList::Schedules, search, false)?;
             let filter = reads::schedules::Filter { search: Some(search), ..Default::default() };
             let window = PageWindow::first(SCHEDULES);
             reads::schedules::page(store, &within, &filter, false, &window).await?.rows

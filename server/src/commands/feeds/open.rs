@@ -6,7 +6,7 @@ use entity::{
 use uuid::Uuid;
 
 use crate::{
-    access::{Elsewhere, grants_of, tokens},
+    access::{GroupGrantLimits, grants_of, tokens},
     clock::Clock,
     store::{Store, StoreError, feeds, namespaces, users},
 };
@@ -35,7 +35,7 @@ pub(crate) fn hashed(key: &str) -> String {
 pub async fn open(
     store: &Store,
     clock: &Clock,
-    elsewhere: Elsewhere<'_>,
+    elsewhere: GroupGrantLimits<'_>,
     kind: Kind,
     key: &str,
 ) -> Result<Option<OpenFeed>, StoreError> {

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{OpenFeed, events::shown};
 use crate::{
     commands::{CommandError, Commands},
-    search::{Criterion, List, Search, Term, WordField},
+    search::{Criterion, Search, SearchedList, Term, WordField},
     store::reads::batches,
 };
 
@@ -51,7 +51,7 @@ impl BadgeCounts {
 /// The tag that alone selects the schedules of a feed, such as by the search `tag:billing`.
 pub fn tag_of(opened: &OpenFeed) -> Option<String> {
     let search = opened.feed.search.as_deref().filter(|_| opened.feed.schedule_id.is_none())?;
-    let search = Search::parse(List::Schedules, search).ok()?;
+    let search = Search::parse(SearchedList::Schedules, search).ok()?;
     match search.terms.as_slice() {
         [Term { negated: false, test: Criterion::Word(WordField::Tag, tags) }] => {
             tags.first().filter(|_| tags.len() == 1).cloned()

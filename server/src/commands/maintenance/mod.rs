@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, audit::Entry, versions};
+use super::{Call, CommandError, Commands, audit::AuditEntry, versions};
 use crate::{
     access::{Operator, Permit, Viewer},
     engine::planning::windows::pause_text,
@@ -28,7 +28,7 @@ use crate::{
     store::{Constraint, DatabaseTransaction, StoreError, maintenance},
 };
 
-pub use spec::{MaintenanceSpec, PlannedWindow};
+pub use spec::{PlannedWindow, WindowSpec};
 
 /// Maximum number of windows of a namespace that are not over.
 const MAX_WINDOWS: u64 = 100;
@@ -49,7 +49,7 @@ impl Commands {
     pub async fn plan_maintenance(
         &self,
         right: &Operator,
-        spec: &MaintenanceSpec,
+        spec: &WindowSpec,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<SavedWindow, CommandError> {
@@ -65,7 +65,7 @@ impl Commands {
         let saved = SavedWindow { id };
         self.remember(&tx, who, call, &saved).await?;
         self.store.commit(tx).await?;
-        self.signals.wake_maintenance();
+        self.signals.wake_windows();
         Ok(saved)
     }
 
@@ -75,7 +75,7 @@ impl Commands {
         &self,
         right: &Operator,
         id: Uuid,
-        spec: &MaintenanceSpec,
+        spec: &WindowSpec,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<SavedWindow, CommandError> {
@@ -103,7 +103,7 @@ impl Commands {
         let saved = SavedWindow { id };
         self.remember(&tx, who, call, &saved).await?;
         self.store.commit(tx).await?;
-        self.signals.wake_maintenance();
+        self.signals.wake_windows();
         self.signals.wake_planner();
         Ok(saved)
     }
@@ -128,14 +128,14 @@ impl Commands {
         let saved = SavedWindow { id };
         self.remember(&tx, who, call, &saved).await?;
         self.store.commit(tx).await?;
-        self.signals.wake_maintenance();
+        self.signals.wake_windows();
         Ok(saved)
     }
 
     /// The window that a caller would plan, if it may be planned.
     pub fn check_maintenance(
         &self,
-        spec: &MaintenanceSpec,
+        spec: &WindowSpec,
         current: Option<&Model>,
     ) -> Result<PlannedWindow, CommandError> {
         spec.planned(&self.clock, current)
@@ -173,7 +173,7 @@ impl Commands {
             ..window.columns()
         };
         maintenance::insert(tx, row).await.map_err(planned_meanwhile)?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "maintenance.plan",
             namespace: Some(namespace),
             subject_id: Some(id),
@@ -201,7 +201,7 @@ impl Commands {
             return Err(CommandError::conflict(problem, "cancel it, and plan another one"));
         }
         maintenance::update(tx, row.id, window.columns()).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "maintenance.change",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -230,7 +230,7 @@ impl Commands {
             ..ActiveModel::default()
         };
         maintenance::update(tx, row.id, columns).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "maintenance.cancel",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

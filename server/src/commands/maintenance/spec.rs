@@ -12,8 +12,8 @@ use crate::{
     clock::Clock,
     commands::{BadInput, CommandError, bulk::query::sought},
     model::check,
-    search::{List, Search, SearchError},
-    store::reads::search::Sought,
+    search::{SearchedList, Search, SearchError},
+    store::reads::search::TimedSearch,
 };
 
 /// Maximum number of characters of a title, and of a ticket.
@@ -27,7 +27,7 @@ const MOMENT: TimeDelta = TimeDelta::seconds(1);
 
 /// A maintenance window as a caller asks for it.
 #[derive(Clone, Debug)]
-pub struct MaintenanceSpec {
+pub struct WindowSpec {
     /// The namespace, by name.
     pub namespace: String,
     /// The work that is planned.
@@ -61,7 +61,7 @@ pub struct PlannedWindow {
     pub missed: CatchUp,
 }
 
-impl MaintenanceSpec {
+impl WindowSpec {
     /// The window that this asks for. An unchanged start of the `current` window stays, even if it
     /// is past.
     pub(in crate::commands) fn planned(
@@ -82,7 +82,7 @@ impl MaintenanceSpec {
     pub(in crate::commands) fn check(&self) -> Result<(), BadInput> {
         self.check_texts()?;
         let text = self.search.as_deref().unwrap_or_default();
-        Search::parse(List::Schedules, text).map_err(|error| {
+        Search::parse(SearchedList::Schedules, text).map_err(|error| {
             let SearchError { problem, help, .. } = error;
             BadInput::new("search", text, problem, help)
         })?;
@@ -166,8 +166,8 @@ impl PlannedWindow {
     }
 
     /// The parsed search; `None` for all schedules.
-    pub fn sought(&self, clock: &Clock) -> Result<Option<Sought>, CommandError> {
-        let sought = |text: &String| sought(clock, List::Schedules, text, false);
+    pub fn sought(&self, clock: &Clock) -> Result<Option<TimedSearch>, CommandError> {
+        let sought = |text: &String| sought(clock, SearchedList::Schedules, text, false);
         self.search.as_ref().map(sought).transpose()
     }
 
@@ -217,8 +217,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn spec(starts_at: &str, ends_at: &str) -> MaintenanceSpec {
-        MaintenanceSpec {
+    fn spec(starts_at: &str, ends_at: &str) -> WindowSpec {
+        WindowSpec {
             namespace: "default".to_owned(),
             title: " Database upgrade ".to_owned(),
             ticket: Some("  ".to_owned()),
@@ -229,12 +229,12 @@ mod tests {
         }
     }
 
-    fn planned(spec: &MaintenanceSpec) -> Result<PlannedWindow, CommandError> {
+    fn planned(spec: &WindowSpec) -> Result<PlannedWindow, CommandError> {
         spec.planned(&ManualClock::new(at("2026-03-01T12:00:00Z")).clock(), None)
     }
 
     /// The field that is refused, and why.
-    fn refused(spec: &MaintenanceSpec) -> (String, String) {
+    fn refused(spec: &WindowSpec) -> (String, String) {
         let error = planned(spec).unwrap_err();
         let CommandError::BadInput(bad) = error else { panic!("{error}") };
         (bad.field, bad.problem)
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_window_is_bounded() {
         let usual = spec("2026-03-02T12:00:00Z", "2026-03-02T14:00:00Z");
-        let change = |change: fn(&mut MaintenanceSpec)| {
+        let change = |change: fn(&mut WindowSpec)| {
             let mut spec = usual.clone();
             change(&mut spec);
             refused(&spec).0

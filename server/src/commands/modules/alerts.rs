@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     declared,
     deploy::{DeploymentContext, inside},
-    difference::{Pictured, between},
+    difference::{MaskedDefinition, between},
     file::{ChannelEntry, RuleEntry},
     plan::{ObjectChange, PlanAction},
 };
@@ -199,6 +199,6 @@ impl Commands {
 pub(super) fn pictured(
     row: &alert_rule::Model,
     names: &HashMap<Uuid, String>,
-) -> Result<Pictured, CommandError> {
+) -> Result<MaskedDefinition, CommandError> {
     Ok(declared::rule(RuleEntry::of(spec_of(row)?, names)))
 }

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{
     commands::{
-        BadInput, CommandError, Commands, NewSchedule, UnsetSecret, Work,
-        audit::Entry,
+        BadInput, CommandError, Commands, NewSchedule, ScheduleWork, UnsetSecret,
+        audit::AuditEntry,
         calendars::spec_of,
         schedules::update::{ChangeNote, StoredSchedule},
         secrets::{self, watchdog::unmasked},
-        workflows::{At, Judgement},
+        workflows::{DefinitionPlace, Judgement},
     },
     model::Definition,
     store::{
@@ -79,7 +79,7 @@ impl Commands {
         site: &DeploymentContext<'_>,
         field: &str,
         name: &str,
-        at: At<'_>,
+        at: DefinitionPlace<'_>,
         mut definition: Definition,
     ) -> Result<ObjectChange, CommandError> {
         let inside = |error| inside(error, field);
@@ -118,7 +118,7 @@ impl Commands {
         site: &DeploymentContext<'_>,
         name: &str,
         entry: ScheduleEntry,
-        work: Work,
+        work: ScheduleWork,
         own: Option<ObjectChange>,
     ) -> Result<ObjectChange, CommandError> {
         let (paused, none) = (entry.paused, Judgement::default());
@@ -157,8 +157,8 @@ impl Commands {
         let runs = workflows::by_ids(site.tx, &[row.workflow_id]).await?.pop();
         before.workflow = runs.map(|workflow| workflow.name);
         after.workflow = match &work {
-            Work::Workflow(name) => Some(name.clone()),
-            Work::Task(_) | Work::Past { .. } => None,
+            ScheduleWork::Workflow(name) => Some(name.clone()),
+            ScheduleWork::Task(_) | ScheduleWork::Past { .. } => None,
         };
         let mut fields = between(&declared::schedule(before), &declared::schedule(after));
         let note = ChangeNote::default();
@@ -199,13 +199,13 @@ impl Commands {
             ),
             None if site.adopt => {
                 modules::adopt(site.tx, self.store.dialect(), kind, id, site.module).await?;
-                let entry = Entry {
+                let entry = AuditEntry {
                     action: "module.adopt",
                     namespace: Some(site.namespace),
                     subject_id: Some(id),
                     subject: name,
                     after: Some(serde_json::json!({ "module": site.module })),
-                    ..Entry::default()
+                    ..AuditEntry::default()
                 };
                 self.audit(site.tx, site.who, entry).await?;
                 return Ok(true);

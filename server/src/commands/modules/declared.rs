@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    difference::Pictured,
+    difference::MaskedDefinition,
     file::{
         BudgetEntry, CalendarEntry, ChannelEntry, File, MaintenanceEntry, RuleEntry, ScheduleEntry,
         TaskEntry, WorkflowEntry,
@@ -24,7 +24,7 @@ use crate::{
 /// The declared objects by their names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Declared {
+pub(super) struct DeclaredObjects {
     pub(super) groups: BTreeMap<String, Value>,
     pub(super) calendars: BTreeMap<String, Value>,
     pub(super) workflows: BTreeMap<String, Value>,
@@ -37,10 +37,10 @@ pub(super) struct Declared {
 
 /// Checks whether the stored declarations of a module can be parsed.
 pub(crate) fn check_declared(declared: Value) -> Result<(), serde_json::Error> {
-    serde_json::from_value::<Declared>(declared).map(drop)
+    serde_json::from_value::<DeclaredObjects>(declared).map(drop)
 }
 
-impl Declared {
+impl DeclaredObjects {
     /// The stored declarations of a module.
     pub(super) fn stored(declared: Value, module: &str) -> Result<Self, CommandError> {
         stored::read(declared, || format!("the module {module:?} as it was deployed"))
@@ -145,11 +145,11 @@ impl Commands {
         tx: &DatabaseTransaction,
         namespace: Uuid,
         module: &str,
-    ) -> Result<Declared, CommandError> {
+    ) -> Result<DeclaredObjects, CommandError> {
         let Some(row) = modules::find(tx, namespace, module).await? else {
-            return Ok(Declared::default());
+            return Ok(DeclaredObjects::default());
         };
-        Declared::stored(row.declared, module)
+        DeclaredObjects::stored(row.declared, module)
     }
 
     /// Stores the declarations of a deployment, or forgets the module if it declares nothing.
@@ -159,7 +159,7 @@ impl Commands {
         who: &Viewer,
         namespace: Uuid,
         module: &str,
-        declared: &Declared,
+        declared: &DeclaredObjects,
     ) -> Result<(), CommandError> {
         if declared.is_empty() {
             return Ok(modules::forget(tx, namespace, module).await?);
@@ -177,37 +177,37 @@ pub(super) fn own_task(definition: &Definition) -> Option<TaskEntry> {
     (plain == *definition).then(|| TaskEntry::of(task))
 }
 
-pub(super) fn group(max_runs: i64) -> Pictured {
-    Pictured::open(json!({ "limit": max_runs }))
+pub(super) fn group(max_runs: i64) -> MaskedDefinition {
+    MaskedDefinition::open(json!({ "limit": max_runs }))
 }
 
-pub(super) fn calendar(spec: CalendarSpec) -> Pictured {
-    Pictured::open(json_of(&CalendarEntry::of(spec)))
+pub(super) fn calendar(spec: CalendarSpec) -> MaskedDefinition {
+    MaskedDefinition::open(json_of(&CalendarEntry::of(spec)))
 }
 
-pub(super) fn workflow(definition: &Definition) -> Pictured {
+pub(super) fn workflow(definition: &Definition) -> MaskedDefinition {
     let entry = WorkflowEntry::of(definition);
-    Pictured { real: json_of(&entry), shown: json_of(&entry.masked()) }
+    MaskedDefinition { real: json_of(&entry), shown: json_of(&entry.masked()) }
 }
 
-pub(super) fn schedule(entry: ScheduleEntry) -> Pictured {
-    Pictured { real: json_of(&entry), shown: json_of(&entry.masked()) }
+pub(super) fn schedule(entry: ScheduleEntry) -> MaskedDefinition {
+    MaskedDefinition { real: json_of(&entry), shown: json_of(&entry.masked()) }
 }
 
-pub(super) fn channel(entry: &ChannelEntry) -> Pictured {
-    Pictured { real: json_of(entry), shown: json_of(&entry.clone().masked()) }
+pub(super) fn channel(entry: &ChannelEntry) -> MaskedDefinition {
+    MaskedDefinition { real: json_of(entry), shown: json_of(&entry.clone().masked()) }
 }
 
-pub(super) fn rule(entry: RuleEntry) -> Pictured {
-    Pictured::open(json_of(&entry.usual()))
+pub(super) fn rule(entry: RuleEntry) -> MaskedDefinition {
+    MaskedDefinition::open(json_of(&entry.usual()))
 }
 
-pub(super) fn budget(limits: &BudgetLimits) -> Pictured {
-    Pictured::open(json_of(&BudgetEntry::of(limits)))
+pub(super) fn budget(limits: &BudgetLimits) -> MaskedDefinition {
+    MaskedDefinition::open(json_of(&BudgetEntry::of(limits)))
 }
 
-pub(super) fn window(entry: MaintenanceEntry) -> Pictured {
-    Pictured::open(json_of(&entry.usual()))
+pub(super) fn window(entry: MaintenanceEntry) -> MaskedDefinition {
+    MaskedDefinition::open(json_of(&entry.usual()))
 }
 
 /// An entry of a file as JSON; serialization always succeeds.
@@ -223,10 +223,10 @@ mod tests {
     #[test]
     fn the_file_of_a_declaration_declares_the_same() {
         let file = File::read(include_str!("every_key.yaml"), FileFormat::Yaml).unwrap();
-        let declared = Declared::of(&file);
+        let declared = DeclaredObjects::of(&file);
         assert!(!declared.groups.is_empty() && !declared.alert_rules.is_empty());
         let again = declared.file(&file.module, &file.namespace).unwrap();
         assert_eq!((&again.module, &again.namespace), (&file.module, &file.namespace));
-        assert_eq!(Declared::of(&again), declared);
+        assert_eq!(DeclaredObjects::of(&again), declared);
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     alerts::DeclaredAlerts,
-    declared::{Declared, DeclaredNames},
+    declared::{DeclaredNames, DeclaredObjects},
     effect::{Effect, Outlooks},
     file::{File, FileFormat},
     plan::{Deployment, ObjectChange},
@@ -16,12 +16,12 @@ use super::{
 use crate::{
     access::{Editor, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Work,
+        BadInput, Call, CommandError, Commands, ScheduleWork,
         alerts::Aftermath,
-        audit::Entry,
+        audit::AuditEntry,
         schedules::foreseen::ForeseenTiming,
         secrets,
-        workflows::{At, Judgement},
+        workflows::{DefinitionPlace, Judgement},
     },
     engine::planning::prepared::{self, PreparedTimetable},
     model::{Definition, calendars as compiled, check, naming},
@@ -75,7 +75,7 @@ pub(super) struct DeploymentContext<'a> {
     /// keys.
     pub(super) calendar_names: &'a HashMap<Uuid, String>,
     /// What the module declared at its previous deployment.
-    pub(super) last: &'a Declared,
+    pub(super) last: &'a DeclaredObjects,
     /// The module's maintenance windows, and those with the titles of the file that are not over,
     /// all locked.
     pub(super) windows: &'a [maintenance_window::Model],
@@ -116,7 +116,7 @@ impl Commands {
         let timings = &self.foresee_schedules(right, &file, &names).await?;
         let mut ended = self.prepare_declared(right, &file, &names).await?;
         let known = self.read_calendars(right, &file, &names).await?;
-        let (module, declared) = (file.module.clone(), Declared::of(&file));
+        let (module, declared) = (file.module.clone(), DeclaredObjects::of(&file));
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -175,7 +175,7 @@ impl Commands {
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
         self.signals.wake_canceller();
-        self.signals.wake_maintenance();
+        self.signals.wake_windows();
         self.clear_up(aftermath).await;
         for calendar in &redrawn {
             self.tell_users_of(calendar).await;
@@ -199,12 +199,12 @@ impl Commands {
         if changed.is_empty() {
             return Ok(());
         }
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "module.deploy",
             namespace: Some(namespace),
             subject: &deployment.module,
             after: Some(serde_json::Value::Array(changed)),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         Ok(self.audit(tx, who, entry).await?)
     }
@@ -235,7 +235,7 @@ impl Commands {
         }
         for (name, entry) in file.workflows {
             let field = format!("workflows.{name}");
-            let (at, definition) = (At::Workflow(""), entry.definition());
+            let (at, definition) = (DefinitionPlace::Workflow(""), entry.definition());
             changes.push(self.declare_workflow(site, &field, &name, at, definition).await?);
         }
         self.hold_calendars(site.tx, site.namespace, site.timings.values()).await?;
@@ -248,11 +248,11 @@ impl Commands {
                         let problem = "is the name of a workflow in this file, too";
                         return Err(BadInput::new(field, name, problem, help).into());
                     }
-                    let (at, definition) = (At::Task("task"), task.definition());
+                    let (at, definition) = (DefinitionPlace::Task("task"), task.definition());
                     let own = self.declare_workflow(site, &field, &name, at, definition).await?;
-                    (Some(own), Work::Workflow(name.clone()))
+                    (Some(own), ScheduleWork::Workflow(name.clone()))
                 }
-                (None, Some(workflow)) => (None, Work::Workflow(workflow)),
+                (None, Some(workflow)) => (None, ScheduleWork::Workflow(workflow)),
                 (Some(_), Some(_)) | (None, None) => {
                     let help = "give one of 'workflow' and 'task'";
                     let problem = "does not say what to run, or says it twice";

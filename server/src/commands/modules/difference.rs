@@ -10,12 +10,12 @@ const MAX: usize = 100;
 const SHOWN: usize = 200;
 
 /// A definition with its real values, and the same definition with secrets masked for display.
-pub(super) struct Pictured {
+pub(super) struct MaskedDefinition {
     pub(super) real: Value,
     pub(super) shown: Value,
 }
 
-impl Pictured {
+impl MaskedDefinition {
     /// A definition without secrets.
     pub(super) fn open(value: Value) -> Self {
         Self { shown: value.clone(), real: value }
@@ -23,7 +23,7 @@ impl Pictured {
 }
 
 /// The keys whose values differ, in alphabetical order.
-pub(super) fn between(before: &Pictured, after: &Pictured) -> Vec<FieldChange> {
+pub(super) fn between(before: &MaskedDefinition, after: &MaskedDefinition) -> Vec<FieldChange> {
     let mut found = Vec::new();
     let shown = (Some(&before.shown), Some(&after.shown));
     walk("", (Some(&before.real), Some(&after.real)), shown, &mut found);
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    fn told(before: &Pictured, after: &Pictured) -> Vec<String> {
+    fn told(before: &MaskedDefinition, after: &MaskedDefinition) -> Vec<String> {
         let show = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         let told = |change: FieldChange| {
             format!("{}: {} -> {}", change.path, show(change.before), show(change.after))
@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn each_changed_key_is_listed_with_its_path() {
-        let before = Pictured::open(json!({
+        let before = MaskedDefinition::open(json!({
             "when": "@daily", "misfire": { "grace": "1m", "max": 3 },
             "tasks": [{ "name": "a", "target": 1 }, { "target": { "noop": {} } }],
         }));
-        let after = Pictured::open(json!({
+        let after = MaskedDefinition::open(json!({
             "when": ["@daily", "@hourly"], "misfire": { "grace": "2m", "max": 3 }, "zone": "UTC",
             "tasks": [{ "target": { "noop": { "note": "x" } } }, { "name": "b", "target": 1 }],
         }));
@@ -131,12 +131,12 @@ mod tests {
 
     #[test]
     fn a_changed_secret_is_listed_without_its_value() {
-        let of = |secret: &str| Pictured {
+        let of = |secret: &str| MaskedDefinition {
             real: json!({ "headers": { "Authorization": secret } }),
             shown: json!({ "headers": { "Authorization": "***" } }),
         };
         assert_eq!(told(&of("a"), &of("b")), ["headers.Authorization: *** -> ***"]);
-        let hidden = |value: i32| Pictured {
+        let hidden = |value: i32| MaskedDefinition {
             real: json!({ "context": { "a": value } }),
             shown: json!({ "context": "***" }),
         };

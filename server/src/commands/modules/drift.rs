@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 use super::{
     alerts,
-    declared::{self, Declared, own_task},
-    difference::{Pictured, between},
+    declared::{self, DeclaredObjects, own_task},
+    difference::{MaskedDefinition, between},
     file::{ChannelEntry, MaintenanceEntry, ScheduleEntry},
     plan::FieldChange,
 };
@@ -45,14 +45,14 @@ pub struct Drift {
     /// Who deployed the module, and when.
     pub deployed: (String, DateTime<Utc>),
     /// The objects that differ.
-    pub drifted: Vec<Drifted>,
+    pub drifted: Vec<DriftedObject>,
 }
 
 impl Drift {
     /// A digest of the differences. Adopting and reverting take it, so that they settle only what
     /// the caller has seen.
     pub fn digest(&self) -> String {
-        let told = |one: &Drifted| json!([one.kind, one.name, one.fields]);
+        let told = |one: &DriftedObject| json!([one.kind, one.name, one.fields]);
         let told: Vec<Value> = self.drifted.iter().map(told).collect();
         let deployed = self.deployed.1.to_rfc3339();
         format!("{:x}", Sha256::digest(json!([deployed, told]).to_string()))
@@ -61,7 +61,7 @@ impl Drift {
 
 /// An object that differs.
 #[derive(Clone, Debug)]
-pub struct Drifted {
+pub struct DriftedObject {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel`, `alert_rule`,
     /// `health_budget` or `maintenance_window`.
     pub kind: &'static str,
@@ -123,10 +123,10 @@ impl Commands {
         read: &C,
         permit: Permit<'_>,
         row: module::Model,
-    ) -> Result<(Drift, Declared), CommandError> {
+    ) -> Result<(Drift, DeclaredObjects), CommandError> {
         let module::Model { namespace_id: namespace, name, declared, deployed_by, deployed_at } =
             row;
-        let declared = Declared::stored(declared, &name)?;
+        let declared = DeclaredObjects::stored(declared, &name)?;
         let mut drifted = self.drifted_shared(read, namespace, &name, &declared).await?;
         let rows = schedules::of_module(read, namespace, &name).await?;
         let is_open = permit.who().sees_payloads(namespace);
@@ -150,8 +150,8 @@ impl Commands {
         read: &C,
         namespace: Uuid,
         module: &str,
-        declared: &Declared,
-    ) -> Result<Vec<Drifted>, CommandError> {
+        declared: &DeclaredObjects,
+    ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut found = Vec::new();
         let rows = calendars::of_module(read, namespace, module).await?;
         for (name, entry) in &declared.calendars {
@@ -186,8 +186,8 @@ impl Commands {
         read: &C,
         namespace: Uuid,
         module: &str,
-        declared: &Declared,
-    ) -> Result<Vec<Drifted>, CommandError> {
+        declared: &DeclaredObjects,
+    ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut found = Vec::new();
         if declared.alert_channels.is_empty() && declared.alert_rules.is_empty() {
             return Ok(found);
@@ -221,9 +221,9 @@ impl Commands {
         read: &C,
         namespace: Uuid,
         module: &str,
-        declared: &Declared,
+        declared: &DeclaredObjects,
         deployed_at: DateTime<Utc>,
-    ) -> Result<Vec<Drifted>, CommandError> {
+    ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut found = Vec::new();
         if !declared.health_budgets.is_empty() {
             let rows = health_budgets::list(read, namespace).await?;
@@ -256,7 +256,7 @@ impl Commands {
         row: &schedule::Model,
         declared: &Value,
         is_open: bool,
-    ) -> Result<Vec<Drifted>, CommandError> {
+    ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
         entry.paused = !row.enabled;
         if let Some(workflow) = workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
@@ -287,7 +287,7 @@ impl Commands {
                 let (by, at) = changed.clone().unzip();
                 (by, at, None)
             };
-            found.push(Drifted {
+            found.push(DriftedObject {
                 kind: "schedule",
                 name: row.name.clone(),
                 side: DriftOwner::Operators,
@@ -301,7 +301,7 @@ impl Commands {
         }
         if !ours.is_empty() {
             let (by, at) = changed.unzip();
-            found.push(Drifted {
+            found.push(DriftedObject {
                 kind: "schedule",
                 name: row.name.clone(),
                 side: DriftOwner::Module,
@@ -318,8 +318,8 @@ impl Commands {
 }
 
 /// Includes the context only if the caller may see payloads.
-fn pictured(shown: Value, is_open: bool) -> Pictured {
-    let mut pictured = Pictured::open(shown);
+fn pictured(shown: Value, is_open: bool) -> MaskedDefinition {
+    let mut pictured = MaskedDefinition::open(shown);
     if !is_open && let Some(context) = pictured.shown.get_mut("context") {
         *context = MASK.into();
     }
@@ -330,13 +330,13 @@ fn compared(
     kind: &'static str,
     name: &str,
     declared: &Value,
-    now: Option<(Pictured, DateTime<Utc>)>,
-) -> Option<Drifted> {
+    now: Option<(MaskedDefinition, DateTime<Utc>)>,
+) -> Option<DriftedObject> {
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
     // The stored declaration contains no secrets, so masked values are compared.
     let current = Current::Entry(now.shown.clone());
-    let fields = between(&Pictured::open(declared.clone()), &Pictured::open(now.shown));
-    (!fields.is_empty()).then(|| Drifted {
+    let fields = between(&MaskedDefinition::open(declared.clone()), &MaskedDefinition::open(now.shown));
+    (!fields.is_empty()).then(|| DriftedObject {
         kind,
         name: name.to_owned(),
         side: DriftOwner::Module,
@@ -357,7 +357,7 @@ fn drifted_window(
     row: Option<&maintenance_window::Model>,
     deployed_at: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Option<Drifted> {
+) -> Option<DriftedObject> {
     const KIND: &str = "maintenance_window";
     let Some(row) = row else { return (entry.end > now).then(|| missing(KIND, title)) };
     match row.state {
@@ -365,7 +365,7 @@ fn drifted_window(
         State::Cancelled => {
             let text = |state: State| Some(state.to_value());
             let (before, after) = (text(State::Planned), text(State::Cancelled));
-            Some(Drifted {
+            Some(DriftedObject {
                 kind: KIND,
                 name: title.to_owned(),
                 side: DriftOwner::Operators,
@@ -386,10 +386,10 @@ fn drifted_window(
 }
 
 /// The current mute of a rule, which files cannot declare.
-fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
+fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<DriftedObject> {
     let until = row.muted_until.map(|until| until.utc()).filter(|until| *until > now)?;
     let after = Some(until.to_rfc3339_opts(SecondsFormat::AutoSi, true));
-    Some(Drifted {
+    Some(DriftedObject {
         kind: "alert_rule",
         name: row.name.clone(),
         side: DriftOwner::Operators,
@@ -402,10 +402,10 @@ fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
     })
 }
 
-fn missing(kind: &'static str, name: &str) -> Drifted {
+fn missing(kind: &'static str, name: &str) -> DriftedObject {
     let gone =
         FieldChange { path: String::new(), before: Some("declared".to_owned()), after: None };
-    Drifted {
+    DriftedObject {
         kind,
         name: name.to_owned(),
         side: DriftOwner::Module,

@@ -28,7 +28,7 @@ use crate::{
         secrets,
     },
     model::check,
-    search::List,
+    search::SearchedList,
     store::{
         DatabaseLink,
         alerts::{channels, rules},
@@ -142,7 +142,7 @@ impl Commands {
         let mut filter = reads::schedules::Filter::default();
         if let Some(text) = &wanted.search {
             // Only callers who may see payloads can export.
-            filter.search = Some(sought(&self.clock, List::Schedules, text, true)?);
+            filter.search = Some(sought(&self.clock, SearchedList::Schedules, text, true)?);
         }
         let ids =
             reads::schedules::keys(&self.store, &Within::One(namespace), &filter, MAX as u64 + 1)

@@ -48,7 +48,7 @@ mod hostile;
 
 pub(crate) use declared::check_declared;
 pub use deploy::DeploymentSource;
-pub use drift::{Drift, DriftOwner, Drifted};
+pub use drift::{Drift, DriftOwner, DriftedObject};
 pub use effect::{Effect, ScheduleEffect};
 pub(crate) use effect::{ScheduleOutlook, effect_of_edit, instants};
 pub use export::{ExportRequest as WantedExport, Exported};

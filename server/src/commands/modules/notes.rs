@@ -3,7 +3,7 @@ use uuid::Uuid;
 use crate::{
     access::Operator,
     commands::{
-        Call, CommandError, Commands, Saved,
+        Call, CommandError, Commands, SavedSchedule,
         schedules::update::{ChangeNote, StoredSchedule},
         workflows::Judgement,
     },
@@ -18,7 +18,7 @@ impl Commands {
         id: Uuid,
         note: &str,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         // If the caller sees no such schedule, the transaction reports that.
         let timing = match self.visible_schedule(right.permit(), id).await? {
             Some(row) => self.foresee_stored(&row).await?,

@@ -125,7 +125,9 @@ async fn calendars_of<C: ConnectionTrait>(
         return Ok(found);
     }
     let mut others = Vec::new();
-    for (id, version, _) in calendars::versions(connection, &keys).await? {
+    for calendars::CalendarVersion { id, version, .. } in
+        calendars::versions(connection, &keys).await?
+    {
         match known.get(&id).filter(|row| row.version == version) {
             Some(row) => {
                 found.insert(id, Arc::clone(row));

@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    declared::Declared,
+    declared::DeclaredObjects,
     deploy::DeploymentSource,
-    drift::{Current, Drift, DriftOwner, Drifted},
+    drift::{Current, Drift, DriftOwner, DriftedObject},
     file::FileFormat,
 };
 use crate::{
     access::{Editor, Operator, Permit, Viewer},
-    commands::{Call, CommandError, Commands, Muting, audit::Entry},
+    commands::{Call, CommandError, Commands, MuteRequest, audit::AuditEntry},
     model::check,
     store::{DatabaseTransaction, modules},
     vault::MASK,
@@ -96,8 +96,8 @@ impl Commands {
         let who = stating(right.who(), order);
         let (editor, operator) = (who.editor()?, who.operator()?);
         // A window that operators have cancelled is planned again by the deployment.
-        let is_window = |one: &Drifted| one.kind == "maintenance_window";
-        let is_cancelled = |one: &Drifted| is_window(one) && one.side == DriftOwner::Operators;
+        let is_window = |one: &DriftedObject| one.kind == "maintenance_window";
+        let is_cancelled = |one: &DriftedObject| is_window(one) && one.side == DriftOwner::Operators;
         let plans_again = drift.drifted.iter().any(is_cancelled);
         if plans_again {
             self.forget_cancelled_windows(namespace, order.name).await?;
@@ -136,7 +136,7 @@ impl Commands {
         &self,
         permit: Permit<'_>,
         order: DriftOrder<'_>,
-    ) -> Result<(Uuid, Drift, Declared), CommandError> {
+    ) -> Result<(Uuid, Drift, DeclaredObjects), CommandError> {
         let read = self.store.read();
         let namespace = self.namespace(read, permit, order.namespace).await?;
         let row = modules::find(read, namespace, order.name).await?;
@@ -150,8 +150,8 @@ impl Commands {
     async fn revert_operators(
         &self,
         right: &Operator,
-        thing: &Drifted,
-        declared: &Declared,
+        thing: &DriftedObject,
+        declared: &DeclaredObjects,
         reason: &str,
         missed: CatchUp,
     ) -> Result<(), CommandError> {
@@ -160,7 +160,7 @@ impl Commands {
         for field in &thing.fields {
             match &*field.path {
                 "muted_until" => {
-                    let muting = Muting { until: None, reason: reason.to_owned() };
+                    let muting = MuteRequest { until: None, reason: reason.to_owned() };
                     self.mute_alert_rule(right, id, &muting, &once).await?;
                 }
                 "note" => {
@@ -195,7 +195,7 @@ impl Commands {
             "module.adopt_drift" => (declared, found),
             _ => (found, declared),
         };
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             namespace: Some(namespace),
             subject: &drift.module,
@@ -209,7 +209,7 @@ impl Commands {
 
 /// Declares an object as it is now, and no longer declares one that is gone. Returns whether that is
 /// possible: a file cannot declare a mute.
-fn adopt(declared: &mut Declared, thing: &Drifted) -> bool {
+fn adopt(declared: &mut DeclaredObjects, thing: &DriftedObject) -> bool {
     let objects = match thing.kind {
         "group" => &mut declared.groups,
         "calendar" => &mut declared.calendars,
@@ -243,7 +243,7 @@ fn check_digest(drift: &Drift, order: DriftOrder<'_>) -> Result<(), CommandError
 
 /// The declared values and those that were found, by the objects and keys. The audit log has more
 /// readers than a context, so contexts are masked.
-fn told(drifted: &[Drifted]) -> (Value, Value) {
+fn told(drifted: &[DriftedObject]) -> (Value, Value) {
     let (mut declared, mut found) = (Map::new(), Map::new());
     for one in drifted {
         let name = format!("{} {}", one.kind.replace('_', " "), one.name);
@@ -277,7 +277,7 @@ mod tests {
             before: Some("old".to_owned()),
             after: after.map(str::to_owned),
         };
-        let thing = |name: &str, fields| Drifted {
+        let thing = |name: &str, fields| DriftedObject {
             kind: "alert_rule",
             name: name.to_owned(),
             side: DriftOwner::Module,

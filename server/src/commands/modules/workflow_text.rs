@@ -6,15 +6,16 @@
 use entity::workflow;
 use uuid::Uuid;
 
-use super::file::{Misread, WorkflowText};
+use super::file::{TextError, WorkflowText};
 use crate::{
     access::{Editor, Permit},
     commands::{
-        BadInput, CommandError, Commands, NewWorkflow, secrets::KEPT_REDIRECTS, workflows::At,
+        BadInput, CommandError, Commands, NewWorkflow, secrets::KEPT_REDIRECTS,
+        workflows::DefinitionPlace,
     },
     model::{Definition, check, naming},
     store::workflows,
-    target::{Secret, Target},
+    target::{SecretText, Target},
 };
 
 /// Maximum number of problems that are listed.
@@ -92,7 +93,7 @@ impl Commands {
         problems.extend(self.problems_of(&mut checked, old, MAX_PROBLEMS - problems.len()));
         if problems.is_empty() {
             let namespace = edited.as_ref().map_or(named, |edited| edited.row.namespace_id);
-            let at = At::Workflow("");
+            let at = DefinitionPlace::Workflow("");
             match self.check_namespace(read, namespace, at, &checked).await {
                 Ok(()) => {}
                 Err(CommandError::BadInput(bad)) => problems.push(bad),
@@ -130,8 +131,8 @@ fn other_name(edited: &Edited, name: &str) -> Option<BadInput> {
 fn complete(mut definition: Definition) -> Definition {
     for task in &mut definition.tasks {
         if let Target::Http(http) = &mut task.target {
-            http.signing_secret.get_or_insert_with(|| Secret::new(""));
-            http.client_certificate.get_or_insert_with(|| Secret::new(""));
+            http.signing_secret.get_or_insert_with(|| SecretText::new(""));
+            http.client_certificate.get_or_insert_with(|| SecretText::new(""));
             http.expected_body.get_or_insert_default();
             // The marker for "keep" is not a valid number of redirects.
             http.max_redirects = http.max_redirects.min(KEPT_REDIRECTS - 1);
@@ -154,8 +155,8 @@ impl TextProblem {
     }
 }
 
-impl From<Misread> for TextProblem {
-    fn from(misread: Misread) -> Self {
+impl From<TextError> for TextProblem {
+    fn from(misread: TextError) -> Self {
         Self {
             line: misread.place.map(|place| place.line),
             column: misread.place.map(|place| place.column),

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{answered_before, tenants::name_taken};
 use crate::{
     access::{Owner, wait_until_rights_apply},
-    commands::{Call, CommandError, Commands, audit::Entry},
+    commands::{Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     store::{
         DatabaseTransaction, Page, PageWindow,
@@ -79,7 +79,7 @@ impl Commands {
             self.stop_backfills_of(&tx, right.who(), schedule).await?;
         }
         deleted_namespaces::delete(&tx, &row, &right.who().name, at).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "namespace.delete",
             namespace: Some(row.id),
             subject_id: Some(row.id),
@@ -130,7 +130,7 @@ impl Commands {
         let schedules =
             deleted_namespaces::restore_schedules(&tx, dialect, &row, &who.name, now.into());
         let schedules = schedules.await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "namespace.undelete",
             namespace: Some(row.id),
             subject_id: Some(row.id),

@@ -7,10 +7,12 @@ use uuid::Uuid;
 
 use crate::{
     access::{Viewer, ViewerKind, check_name, tokens::random},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry, bulk::query::sought, feeds},
+    commands::{
+        BadInput, Call, CommandError, Commands, audit::AuditEntry, bulk::query::sought, feeds,
+    },
     model::check,
     random::new_id,
-    search::List,
+    search::SearchedList,
     store::{Constraint, StoreError, feeds as rows, schedules, users},
 };
 
@@ -74,7 +76,7 @@ impl Commands {
             );
         }
         if let Some(search) = &new.search {
-            sought(&self.clock, List::Schedules, search, false)?;
+            sought(&self.clock, SearchedList::Schedules, search, false)?;
         }
         let now = self.clock.now();
         let tx = self.store.begin().await?;
@@ -110,7 +112,7 @@ impl Commands {
         };
         let insert = ActiveModel::from(row.clone()).reset_all();
         rows::insert(&tx, insert).await.map_err(|error| name_taken(error, &new.name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "feed.create",
             namespace: Some(namespace),
             subject_id: Some(row.id),
@@ -145,7 +147,7 @@ impl Commands {
             return Err(missing());
         }
         rows::delete(&tx, id).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "feed.revoke",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{answered_before, locked_user, user_named};
 use crate::{
     access::{Admin, commit_rights},
-    commands::{Call, CommandError, Commands, audit::Entry},
+    commands::{Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     store::{DatabaseTransaction, memberships},
 };
@@ -114,7 +114,7 @@ impl Commands {
         before: Option<Value>,
         after: Option<Value>,
     ) -> Result<(), CommandError> {
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             namespace: Some(member.namespace),
             subject_id: Some(member.user),

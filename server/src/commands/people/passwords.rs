@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::locked_user;
 use crate::{
-    access::{Hindrance, Owner, Tokens, Viewer, ViewerKind, commit_rights, mark, password},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    access::{GuessRefusal, Owner, Tokens, Viewer, ViewerKind, commit_rights, mark, password},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     store::{DatabaseTransaction, sessions, tokens, users},
 };
@@ -55,8 +55,8 @@ impl Commands {
         // A person at another user's open session must not be able to guess faster than at the
         // sign-in.
         self.count_guess(who).await.map_err(|hindrance| match hindrance {
-            Hindrance::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
-            Hindrance::Unknown(error) => error.into(),
+            GuessRefusal::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
+            GuessRefusal::Unknown(error) => error.into(),
         })?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
@@ -164,7 +164,7 @@ impl Commands {
     }
 
     /// Counts an attempt at the caller's own password.
-    async fn count_guess(&self, who: &Viewer) -> Result<(), Hindrance> {
+    async fn count_guess(&self, who: &Viewer) -> Result<(), GuessRefusal> {
         match limited_apart(who) {
             Some(session) => self.guesses.attempt_in(session).await,
             None => self.guesses.attempt(&who.name, address(who)).await,
@@ -207,8 +207,15 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let (subject_id, subject) = (Some(user.id), &*user.name);
         let [before, after] = states.map_or([None, None], |states| states.map(Some));
-        let entry =
-            Entry { action, subject_id, subject, reason, before, after, ..Entry::default() };
+        let entry = AuditEntry {
+            action,
+            subject_id,
+            subject,
+            reason,
+            before,
+            after,
+            ..AuditEntry::default()
+        };
         Ok(self.audit(tx, who, entry).await?)
     }
 }

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use super::locked_user;
 use crate::{
     access::Viewer,
-    commands::{Call, CommandError, Commands, audit::Entry},
+    commands::{Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     store::{sessions, users},
 };
@@ -33,7 +33,8 @@ impl Commands {
         sessions::delete(&tx, id).await?;
         let subject = users::by_id(&tx, user).await?.map(|user| user.name).unwrap_or_default();
         let (action, subject_id) = ("session.revoke", Some(user));
-        let entry = Entry { action, subject_id, subject: &subject, reason, ..Entry::default() };
+        let entry =
+            AuditEntry { action, subject_id, subject: &subject, reason, ..AuditEntry::default() };
         self.audit(&tx, who, entry).await?;
         self.remember(&tx, who, call, &user).await?;
         self.store.commit(tx).await?;
@@ -59,13 +60,13 @@ impl Commands {
         }
         let user = locked_user(&tx, id).await?;
         let ended = sessions::delete_all_of(&tx, user.id, who.session.as_deref()).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "session.revokeAll",
             subject_id: Some(user.id),
             subject: &user.name,
             reason,
             after: Some(json!({ "ended": ended })),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(&tx, who, entry).await?;
         self.remember(&tx, who, call, &ended).await?;

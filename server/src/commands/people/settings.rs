@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::locked_user;
 use crate::{
     access::{Reader, Viewer, ViewerKind},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry, stored},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry, stored},
     model::check,
     random::new_id,
     store::{DatabaseTransaction, schedules, user_settings},
@@ -266,12 +266,12 @@ impl Commands {
         subject: &str,
         after: serde_json::Value,
     ) -> Result<(), CommandError> {
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             subject_id: Some(who.id),
             subject,
             after: Some(after),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         Ok(self.audit(tx, who, entry).await?)
     }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     access::Owner,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     random::new_id,
     store::{Constraint, StoreError, namespaces},
@@ -38,7 +38,7 @@ impl Commands {
             ..ActiveModel::default()
         };
         namespaces::insert(&tx, row).await.map_err(|error| name_taken(error, name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "namespace.create",
             namespace: Some(id),
             subject_id: Some(id),
@@ -72,7 +72,7 @@ impl Commands {
         let row = row.ok_or_else(|| CommandError::not_found("namespace", name))?;
         let renamed = namespaces::rename(&tx, row.id, new_name).await;
         renamed.map_err(|error| name_taken(error, new_name))?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "namespace.rename",
             namespace: Some(row.id),
             subject_id: Some(row.id),

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{answered_before, user_named};
 use crate::{
     access::{Viewer, ViewerKind, check_name, commit_rights, tokens as text},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, tokens, users},
@@ -206,7 +206,7 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let (namespace, subject_id) = (row.namespace_id, Some(row.id));
         let entry =
-            Entry { action, namespace, subject_id, subject: &row.name, reason, before, after };
+            AuditEntry { action, namespace, subject_id, subject: &row.name, reason, before, after };
         Ok(self.audit(tx, who, entry).await?)
     }
 }

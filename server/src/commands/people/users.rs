@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{answered_before, locked_user};
 use crate::{
     access::{Owner, check_name, commit_rights, name_key, password},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     random::new_id,
     store::{
@@ -234,7 +234,8 @@ impl Commands {
         after: Option<Value>,
     ) -> Result<(), CommandError> {
         let (subject_id, subject) = (Some(row.id), &*row.name);
-        let entry = Entry { action, namespace: None, subject_id, subject, reason, before, after };
+        let entry =
+            AuditEntry { action, namespace: None, subject_id, subject, reason, before, after };
         Ok(self.audit(tx, right.who(), entry).await?)
     }
 }

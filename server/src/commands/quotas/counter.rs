@@ -54,13 +54,13 @@ impl OfNamespace {
 
 /// The usage that was admitted for a transaction. Dropped when the transaction has ended.
 #[derive(Debug)]
-pub(in crate::commands) struct Admitted {
+pub(in crate::commands) struct AdmittedUsage {
     counted: Arc<QuotaCounter>,
     namespace: Uuid,
     order: u64,
 }
 
-impl Drop for Admitted {
+impl Drop for AdmittedUsage {
     fn drop(&mut self) {
         if let Some(of) = self.counted.lock().get_mut(&self.namespace) {
             of.unsettled.remove(&self.order);
@@ -70,12 +70,12 @@ impl Drop for Admitted {
 }
 
 /// Marks that a request is making an exact count.
-pub(super) struct Counting<'a> {
+pub(super) struct CountGuard<'a> {
     counted: &'a QuotaCounter,
     namespace: Uuid,
 }
 
-impl Drop for Counting<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         if let Some(of) = self.counted.lock().get_mut(&self.namespace) {
             of.counting = of.counting.saturating_sub(1);
@@ -139,7 +139,7 @@ impl QuotaCounter {
         order: u64,
         more: Usage,
         now: Instant,
-    ) -> Option<Admitted> {
+    ) -> Option<AdmittedUsage> {
         let mut namespaces = self.lock();
         let of = namespaces.get_mut(&namespace).filter(|of| of.counting == 0)?;
         let count = of.count.as_mut()?;
@@ -149,13 +149,13 @@ impl QuotaCounter {
         }
         count.usage = count.usage.plus(more);
         of.take_down(order, more);
-        Some(Admitted { counted: Arc::clone(self), namespace, order })
+        Some(AdmittedUsage { counted: Arc::clone(self), namespace, order })
     }
 
     /// Stops other transactions from being admitted without a lock.
-    pub(super) fn begin(&self, namespace: Uuid) -> Counting<'_> {
+    pub(super) fn begin(&self, namespace: Uuid) -> CountGuard<'_> {
         self.lock().entry(namespace).or_default().counting += 1;
-        Counting { counted: self, namespace }
+        CountGuard { counted: self, namespace }
     }
 
     /// Waits until the other admitted transactions of this process are committed or rolled back.
@@ -189,13 +189,13 @@ impl QuotaCounter {
         order: u64,
         more: Usage,
         mut count: QuotaCount,
-    ) -> Admitted {
+    ) -> AdmittedUsage {
         count.usage = count.usage.plus(more);
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
         of.count = Some(count);
         of.take_down(order, more);
-        Admitted { counted: Arc::clone(self), namespace, order }
+        AdmittedUsage { counted: Arc::clone(self), namespace, order }
     }
 
     /// The usage that a count without a lock may not see; `None` if a count with the lock is in

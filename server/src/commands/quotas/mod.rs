@@ -21,8 +21,8 @@ use timetable::Timetable;
 use uuid::Uuid;
 
 pub(super) use self::counter::QuotaCounter;
-use self::counter::{Admitted, QuotaCount};
-use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use self::counter::{AdmittedUsage, QuotaCount};
+use super::{BadInput, Call, CommandError, Commands, audit::AuditEntry};
 use crate::{
     access::Owner,
     model::{OwnQuotas, Quotas, check},
@@ -113,7 +113,7 @@ impl Commands {
     pub(super) async fn admit_far_from_quotas(
         &self,
         more: &BTreeMap<Uuid, Usage>,
-    ) -> Result<Option<Vec<Admitted>>, CommandError> {
+    ) -> Result<Option<Vec<AdmittedUsage>>, CommandError> {
         let order = DatabaseTransaction::next_number();
         let mut all = Vec::with_capacity(more.len());
         for (namespace, more) in more {
@@ -175,7 +175,7 @@ impl Commands {
         let row = row.ok_or_else(|| CommandError::not_found("namespace", namespace))?;
         let set = (own != OwnQuotas::default()).then(|| json!(own));
         namespaces::set_quotas(&tx, row.id, set.clone()).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "namespace.quotas",
             namespace: Some(row.id),
             subject_id: Some(row.id),

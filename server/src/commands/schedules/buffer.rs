@@ -9,13 +9,13 @@ use uuid::Uuid;
 
 use crate::{
     access::Operator,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     store::{DatabaseTransaction, buffers, schedules},
 };
 
 /// A schedule's buffer after a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rearranged {
+pub struct RearrangedBuffer {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The fires that were purged.
@@ -34,7 +34,7 @@ impl Commands {
         schedule: Uuid,
         fires: Option<&[Uuid]>,
         call: &Call,
-    ) -> Result<Rearranged, CommandError> {
+    ) -> Result<RearrangedBuffer, CommandError> {
         if let Some(fires) = fires {
             distinct(fires)?;
         }
@@ -50,18 +50,18 @@ impl Commands {
         let now = self.clock.now().into();
         let purged = self.store.purge_waiting(&tx, schedule, fires, &who.name, now).await?;
         if !purged.is_empty() {
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "buffer.purge",
                 namespace: Some(row.namespace_id),
                 subject_id: Some(schedule),
                 subject: &row.name,
                 before: Some(json!({ "fires": purged })),
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, who, entry).await?;
             self.touch(&tx, &row).await?;
         }
-        let answer = Rearranged { schedule_id: schedule, purged };
+        let answer = RearrangedBuffer { schedule_id: schedule, purged };
         self.remember(&tx, who, call, &answer).await?;
         self.store.commit(tx).await?;
         Ok(answer)
@@ -75,7 +75,7 @@ impl Commands {
         schedule: Uuid,
         fires: &[Uuid],
         call: &Call,
-    ) -> Result<Rearranged, CommandError> {
+    ) -> Result<RearrangedBuffer, CommandError> {
         distinct(fires)?;
         let who = right.who();
         let tx = self.store.begin().await?;
@@ -90,19 +90,19 @@ impl Commands {
         if after != before {
             let places: Vec<(Uuid, i64)> = after.iter().copied().zip(1..).collect();
             self.store.place_waiting(&tx, schedule, &places).await?;
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "buffer.reorder",
                 namespace: Some(row.namespace_id),
                 subject_id: Some(schedule),
                 subject: &row.name,
                 before: Some(json!({ "fires": before })),
                 after: Some(json!({ "fires": after })),
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, who, entry).await?;
             self.touch(&tx, &row).await?;
         }
-        let answer = Rearranged { schedule_id: schedule, purged: vec![] };
+        let answer = RearrangedBuffer { schedule_id: schedule, purged: vec![] };
         self.remember(&tx, who, call, &answer).await?;
         self.store.commit(tx).await?;
         Ok(answer)

@@ -16,7 +16,7 @@ use entity::{Keys, calendar, schedule};
 use timetable::{Calendar, Definition, Timetable, TimingError, Warning};
 use uuid::Uuid;
 
-use super::{create::Begin, cursor, suppression};
+use super::{create::NewIdentity, cursor, suppression};
 use crate::{
     commands::{CommandError, Commands, quotas::fires_an_hour},
     model::{calendars as compiled, spec::Spec},
@@ -89,7 +89,7 @@ pub(in crate::commands) type ForeseenCalendars = HashMap<String, Arc<ForeseenCal
 /// A timing that is to be worked out.
 #[derive(Debug)]
 pub(in crate::commands) struct PlannedTiming {
-    begin: Option<Begin>,
+    begin: Option<NewIdentity>,
     definition: Definition,
     calendars: Vec<Arc<ForeseenCalendar>>,
 }
@@ -98,7 +98,7 @@ impl PlannedTiming {
     /// The timing of a new schedule with the identity `begin`, or of an existing one. `None` if it
     /// names an unknown calendar, or a calendar twice; the transaction reports that.
     pub(in crate::commands) fn new(
-        begin: Option<Begin>,
+        begin: Option<NewIdentity>,
         definition: Definition,
         names: &[String],
         known: &ForeseenCalendars,
@@ -127,7 +127,7 @@ impl PlannedTiming {
 #[derive(Debug)]
 pub(in crate::commands) struct ForeseenTiming {
     /// The identity of a new schedule, on which its jitter and its `H` fields depend.
-    pub(in crate::commands) begin: Option<Begin>,
+    pub(in crate::commands) begin: Option<NewIdentity>,
     definition: Definition,
     calendars: Vec<Arc<ForeseenCalendar>>,
     facts: TimingFacts,
@@ -200,7 +200,7 @@ impl Commands {
     pub(in crate::commands) async fn foresee_timing(
         &self,
         namespace: Uuid,
-        begin: Option<Begin>,
+        begin: Option<NewIdentity>,
         id: Uuid,
         anchor: DateTime<Utc>,
         spec: &Spec,

@@ -49,7 +49,7 @@ use self::{
 };
 use super::{
     Call, CommandError, Commands, UnsetSecret, versions,
-    workflows::{Work, changed_meanwhile},
+    workflows::{ScheduleWork, changed_meanwhile},
 };
 use crate::{
     access::{Editor, Permit},
@@ -65,7 +65,7 @@ pub struct NewSchedule {
     /// The schedule's definition.
     pub spec: Spec,
     /// The workflow or task that the schedule runs.
-    pub work: Work,
+    pub work: ScheduleWork,
     /// Whether the schedule starts paused.
     pub paused: bool,
 }
@@ -79,7 +79,7 @@ pub struct Edit {
     /// Changes the current definition into the requested one.
     pub apply: ApplyEdit,
     /// The workflow or task that the schedule runs from now on, if that changes.
-    pub work: Option<Work>,
+    pub work: Option<ScheduleWork>,
     /// The reason, for the audit log.
     pub reason: Option<String>,
 }
@@ -97,7 +97,7 @@ struct ForeseenEdit {
 
 /// A schedule after a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Saved {
+pub struct SavedSchedule {
     /// The schedule.
     pub id: Uuid,
     /// The schedule's new row, if the command has it.
@@ -117,7 +117,7 @@ impl Commands {
         right: &Editor,
         new: NewSchedule,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }
@@ -149,7 +149,7 @@ impl Commands {
         right: &Editor,
         edit: Edit,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         let Edit { id, expected_version, apply, work, reason } = edit;
         check::optional_reason(reason.as_deref())?;
         if let Some(earlier) = self.recall_early(right.who(), call).await? {

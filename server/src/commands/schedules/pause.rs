@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use timetable::Warning;
 use uuid::Uuid;
 
-use super::{Saved, cursor, rows::changed_at};
+use super::{SavedSchedule, cursor, rows::changed_at};
 use crate::{
     access::{Operator, Viewer},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     engine::planning::{
         accounting::{self, PauseProgress},
         prepared::PreparedTimetable,
@@ -76,7 +76,7 @@ impl Commands {
         reason: &str,
         end: Option<AutomaticEnd>,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         check::reason("reason", reason)?;
         let until = end.map(|end| end.at);
         let tx = self.store.begin().await?;
@@ -117,7 +117,7 @@ impl Commands {
         }
         schedules::update_if_version(&tx, self.store.dialect(), id, row.version, columns).await?;
         self.audit_switch(&tx, right.who(), &row, "schedule.pause", Some(reason), after).await?;
-        let saved = Saved { id, row: None, warnings: vec![], unset: vec![] };
+        let saved = SavedSchedule { id, row: None, warnings: vec![], unset: vec![] };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
@@ -133,7 +133,7 @@ impl Commands {
         id: Uuid,
         missed: CatchUp,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         let now = self.clock.now();
         let foresee = move |timetable: PreparedTimetable| {
             let warnings = cursor::warnings(timetable.timetable(), now);
@@ -167,13 +167,13 @@ impl Commands {
         row: &Model,
         missed: CatchUp,
         foreseen: Option<&ForeseenResume>,
-    ) -> Result<Option<Saved>, CommandError> {
+    ) -> Result<Option<SavedSchedule>, CommandError> {
         let now = self.clock.now();
         let warnings = match foreseen {
             Some(foreseen) => foreseen.warnings.clone(),
             None => cursor::warnings(&self.timetable_of(tx, row).await?, now),
         };
-        let saved = Saved { id: row.id, row: None, warnings, unset: vec![] };
+        let saved = SavedSchedule { id: row.id, row: None, warnings, unset: vec![] };
         if row.enabled {
             return Ok(Some(saved));
         }
@@ -199,7 +199,7 @@ impl Commands {
         reason: Option<&str>,
         after: Value,
     ) -> Result<(), CommandError> {
-        let entry = Entry {
+        let entry = AuditEntry {
             action,
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),

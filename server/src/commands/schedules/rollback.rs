@@ -12,8 +12,8 @@ use super::{
 use crate::{
     access::{Editor, Permit, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Saved, Work, stored, versions,
-        workflows::{Judgement, Resolved},
+        BadInput, Call, CommandError, Commands, SavedSchedule, ScheduleWork, stored, versions,
+        workflows::{Judgement, ResolvedWorkflow},
     },
     model::{Definition, check, spec::Spec},
     store::{DatabaseTransaction, schedules, workflows},
@@ -39,7 +39,7 @@ impl Commands {
         right: &Editor,
         order: &Rollback,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         let Rollback { id, to_version, expected_version, .. } = *order;
         let reason = order.reason.as_deref();
         check::optional_reason(reason)?;
@@ -93,7 +93,9 @@ impl Commands {
         };
         let kept = schedules::version(read, id, to_version).await?;
         let work = kept.and_then(|kept| past_work(&kept.snapshot));
-        let Some(Work::Past { name, version }) = work else { return Ok(Judgement::default()) };
+        let Some(ScheduleWork::Past { name, version }) = work else {
+            return Ok(Judgement::default());
+        };
         let workflow = match workflows::by_name(read, row.namespace_id, &name).await? {
             // A rename of the schedule also renames its own workflow, so the workflow may have
             // another name now. The transaction restores the old name before it looks for the
@@ -136,7 +138,7 @@ impl Commands {
         name: String,
         version: i32,
         judgement: &Judgement,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let row = workflows::by_name(tx, namespace, &name).await?.ok_or_else(|| {
             let help = "create the workflow again, or roll back to another version";
             BadInput::new("toVersion", &name, "runs a workflow that no longer exists", help)
@@ -155,14 +157,20 @@ impl Commands {
     }
 }
 
-fn as_it_is(row: workflow::Model) -> Resolved {
-    Resolved { id: row.id, name: row.name, version: row.version, change: None, unset: vec![] }
+fn as_it_is(row: workflow::Model) -> ResolvedWorkflow {
+    ResolvedWorkflow {
+        id: row.id,
+        name: row.name,
+        version: row.version,
+        change: None,
+        unset: vec![],
+    }
 }
 
 /// The workflow that the schedule ran according to a snapshot.
-fn past_work(snapshot: &serde_json::Value) -> Option<Work> {
+fn past_work(snapshot: &serde_json::Value) -> Option<ScheduleWork> {
     let workflow = &snapshot["workflow"];
     let name = workflow["name"].as_str()?.to_owned();
     let version = workflow["version"].as_i64().and_then(|version| i32::try_from(version).ok())?;
-    Some(Work::Past { name, version })
+    Some(ScheduleWork::Past { name, version })
 }

@@ -9,9 +9,9 @@ use crate::{
     access::Viewer,
     commands::{
         CommandError, Commands,
-        audit::Entry,
+        audit::AuditEntry,
         error::schedule_name_taken,
-        workflows::{Resolved, reference},
+        workflows::{ResolvedWorkflow, reference},
     },
     engine::planning::{
         closing::{self, Closing, TimingEnd},
@@ -45,7 +45,7 @@ impl Commands {
         self.stop_backfills_of(tx, who, row.id).await?;
         let current = self.current_workflow(tx, row).await?;
         let before = self.spec_of(tx, row).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "schedule.delete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -65,7 +65,7 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &Model,
-        current: &Resolved,
+        current: &ResolvedWorkflow,
     ) -> Result<(), CommandError> {
         if current.name != row.name {
             return Ok(());
@@ -85,12 +85,12 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         row: &Model,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let found = workflows::by_ids(tx, &[row.workflow_id]).await?;
         let workflow = found.into_iter().next();
         let workflow =
             workflow.ok_or_else(|| CommandError::not_found("workflow", row.workflow_id))?;
-        Ok(Resolved::as_it_is(row.workflow_id, workflow.name, workflow.version))
+        Ok(ResolvedWorkflow::as_it_is(row.workflow_id, workflow.name, workflow.version))
     }
 
     /// The history's row of a definition. A calendar may get another name, so the row also has the
@@ -102,7 +102,7 @@ impl Commands {
         version: i32,
         spec: &Spec,
         calendars: Option<&Keys>,
-        workflow: &Resolved,
+        workflow: &ResolvedWorkflow,
         told: &str,
     ) -> schedule_version::ActiveModel {
         let mut snapshot = snapshot(spec, workflow);
@@ -122,7 +122,7 @@ impl Commands {
 
 /// The definition for history and audit log. It contains no secret, because the target is in the
 /// workflow.
-pub(in crate::commands) fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
+pub(in crate::commands) fn snapshot(spec: &Spec, workflow: &ResolvedWorkflow) -> serde_json::Value {
     let mut json = serde_json::json!(spec);
     json["workflow"] = reference(workflow);
     json

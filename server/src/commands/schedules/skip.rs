@@ -17,12 +17,12 @@ use crate::{
     commands::{BadInput, Call, CommandError, Commands, audit},
     engine::planning::{accounting, prepared},
     model::check,
-    store::claims::{Advance, DueSchedule, NewFire},
+    store::claims::{CursorAdvance, DueSchedule, NewFire},
 };
 
 /// The skipped fires.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct RequestedSkips {
     /// The schedule.
     pub id: Uuid,
     /// The instants that will not run, in order, without those that a calendar suppresses anyway.
@@ -39,7 +39,7 @@ impl Commands {
         count: i64,
         reason: &str,
         call: &Call,
-    ) -> Result<Skipped, CommandError> {
+    ) -> Result<RequestedSkips, CommandError> {
         check_order(count, reason)?;
         let (who, now) = (right.who(), self.clock.now());
         let prepared = self.prepare_timetable(right.permit(), id, |timetable| timetable).await?;
@@ -75,7 +75,7 @@ impl Commands {
         let asked = format!("{}: {}", who.name, reason.trim());
         let fires = skipped_fires(&schedule, entries, &asked, now);
         self.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
-        let advance = Advance {
+        let advance = CursorAdvance {
             schedule_id: id,
             next_scheduled_at: next.map(|fire| fire.at.into()),
             next_fire_at: next.map(|fire| timetable.due_at(fire.at).into()),
@@ -83,7 +83,7 @@ impl Commands {
             fires: 0,
         };
         self.store.advance_cursors(&tx, &[advance]).await?;
-        let entry = audit::Entry {
+        let entry = audit::AuditEntry {
             action: "schedule.skip_next",
             namespace: Some(row.namespace_id),
             subject_id: Some(id),
@@ -93,7 +93,7 @@ impl Commands {
             after: Some(json!({ "count": instants.len(), "from": instants.first(), "to": last })),
         };
         self.audit(&tx, who, entry).await?;
-        let skipped = Skipped { id, instants };
+        let skipped = RequestedSkips { id, instants };
         self.remember(&tx, who, call, &skipped).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();

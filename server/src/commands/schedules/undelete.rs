@@ -19,9 +19,9 @@ use super::{
 use crate::{
     access::Editor,
     commands::{
-        BadInput, Call, CommandError, Commands, Saved,
-        audit::Entry,
-        workflows::{Resolved, changed_meanwhile},
+        BadInput, Call, CommandError, Commands, SavedSchedule,
+        audit::AuditEntry,
+        workflows::{ResolvedWorkflow, changed_meanwhile},
     },
     engine::planning::{closing, windows::pause_text},
     model::{Spec, check, ledger_check::RESTORED},
@@ -48,7 +48,7 @@ impl Commands {
         right: &Editor,
         order: &Undelete,
         call: &Call,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         check::optional_reason(order.reason.as_deref())?;
         let (who, now) = (right.who(), self.clock.now());
         // If the caller sees no such schedule, the transaction reports that.
@@ -90,7 +90,7 @@ impl Commands {
         let (version, keys) = (row.version + 1, keys.as_ref());
         let kept = self.version_row(who, row.id, version, &spec, keys, &workflow, RESTORED);
         schedules::insert_version(&tx, kept).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "schedule.undelete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -112,13 +112,13 @@ impl Commands {
         tx: &DatabaseTransaction,
         row: &Model,
         spec: &Spec,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let found = workflows::by_ids(tx, &[row.workflow_id]).await?.pop();
         let missing = || CommandError::not_found("workflow", row.workflow_id);
         let workflow = found.ok_or_else(missing)?;
         let (id, version) = (workflow.id, workflow.version);
         if workflow.deleted_at.is_none() {
-            return Ok(Resolved::as_it_is(id, workflow.name, version));
+            return Ok(ResolvedWorkflow::as_it_is(id, workflow.name, version));
         }
         // A schedule's own workflow has the same name as the schedule.
         let name = if workflow.name == row.name { &spec.name } else { &workflow.name };
@@ -128,7 +128,7 @@ impl Commands {
             return Err(BadInput::new("name", name, problem, help).into());
         }
         workflows::undelete(tx, id, name).await?;
-        Ok(Resolved::as_it_is(id, name.clone(), version))
+        Ok(ResolvedWorkflow::as_it_is(id, name.clone(), version))
     }
 
     /// Writes the row, and returns the keys of its calendars.
@@ -140,7 +140,7 @@ impl Commands {
         timing: Option<&ForeseenTiming>,
         window: Option<&maintenance_window::Model>,
         now: DateTime<Utc>,
-    ) -> Result<(Saved, Option<Keys>), CommandError> {
+    ) -> Result<(SavedSchedule, Option<Keys>), CommandError> {
         let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
         let facts = self.timing_facts(tx, namespace, spec, row.id, anchor, timing);
         let (TimingFacts { timetable, warnings, .. }, keys) = facts.await?;
@@ -167,7 +167,7 @@ impl Commands {
         }
         let written = schedules::undelete(tx, self.store.dialect(), row.id, columns).await;
         written.map_err(|error| name_broken(error, &spec.name))?;
-        Ok((Saved { id: row.id, row: None, warnings, unset: vec![] }, keys))
+        Ok((SavedSchedule { id: row.id, row: None, warnings, unset: vec![] }, keys))
     }
 }
 

@@ -17,10 +17,10 @@ use super::{
 use crate::{
     access::Viewer,
     commands::{
-        BadInput, CommandError, Commands, Saved, UnsetSecret, Work,
-        audit::Entry,
+        BadInput, CommandError, Commands, SavedSchedule, ScheduleWork, UnsetSecret,
+        audit::AuditEntry,
         versions,
-        workflows::{Judgement, Resolved},
+        workflows::{Judgement, ResolvedWorkflow},
     },
     engine::planning::{
         closing::{self, Closing, TimingEnd},
@@ -64,8 +64,8 @@ struct Revision<'a> {
 
 /// The workflows of a revision, before and after it.
 struct Works {
-    before: Resolved,
-    after: Resolved,
+    before: ResolvedWorkflow,
+    after: ResolvedWorkflow,
 }
 
 impl Works {
@@ -135,17 +135,17 @@ impl Commands {
         who: &Viewer,
         stored: StoredSchedule<'_>,
         spec: &Spec,
-        work: Option<Work>,
+        work: Option<ScheduleWork>,
         judgement: &Judgement,
         timing: Option<&ForeseenTiming>,
         note: ChangeNote<'_>,
-    ) -> Result<(Saved, String), CommandError> {
+    ) -> Result<(SavedSchedule, String), CommandError> {
         let row = stored.row;
         let revision = self.revision(tx, stored, spec, timing).await?;
         let works = self.works(tx, who, &revision, work, judgement).await?;
         let unset = works.after.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
         let warnings = revision.facts.warnings.clone();
-        let saved = Saved { id: row.id, row: None, warnings, unset };
+        let saved = SavedSchedule { id: row.id, row: None, warnings, unset };
         let mut phrases = change::between(&revision.before, spec);
         phrases.extend(works.told());
         if phrases.is_empty() {
@@ -165,7 +165,7 @@ impl Commands {
         let calendars = revision.calendars.as_ref();
         let kept = self.version_row(who, row.id, version, spec, calendars, &works.after, &told);
         schedules::insert_version(tx, kept).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "schedule.update",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -204,7 +204,7 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         Revision { row, spec, .. }: &Revision<'_>,
-        work: Option<Work>,
+        work: Option<ScheduleWork>,
         judgement: &Judgement,
     ) -> Result<Works, CommandError> {
         let before = self.current_workflow(tx, row).await?;

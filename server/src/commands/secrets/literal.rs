@@ -6,7 +6,7 @@
 use super::context::{is_secret, is_secret_of_request};
 use crate::{
     model::BadInput,
-    target::{Secret, Target, TargetError, is_filled_from_elsewhere},
+    target::{SecretText, Target, TargetError, is_filled_from_elsewhere},
 };
 
 /// Refuses a task if one of its credentials does not refer to a secret. `task` is the field of the
@@ -67,7 +67,7 @@ fn places(target: &Target) -> Vec<(String, String)> {
 /// The texts whose names suggest a credential.
 fn named<'a>(
     field: &str,
-    texts: impl Iterator<Item = (&'a String, &'a Secret)>,
+    texts: impl Iterator<Item = (&'a String, &'a SecretText)>,
     is_secret: fn(&str) -> bool,
 ) -> impl Iterator<Item = (String, &'a str)> {
     let telling = texts.filter(move |(name, _)| is_secret(name));

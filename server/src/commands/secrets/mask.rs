@@ -1,7 +1,7 @@
 //! Masks the secrets of a target: in headers, variables and addresses.
 
 use crate::{
-    target::{Secret, Target, is_reference},
+    target::{SecretText, Target, is_reference},
     vault::MASK,
 };
 
@@ -31,7 +31,7 @@ pub(crate) fn masked(target: &Target) -> Target {
             mask(http.headers.iter_mut().filter(|(name, _)| !is_harmless(name)));
             http.url = masked_url(&http.url);
             if let Some(secret) = &mut http.signing_secret {
-                *secret = Secret::new(MASK);
+                *secret = SecretText::new(MASK);
             }
         }
         Target::Command(command) => mask(command.env.iter_mut()),
@@ -39,7 +39,7 @@ pub(crate) fn masked(target: &Target) -> Target {
             for (_, secret) in publish.to.secrets_mut() {
                 // A reference only contains the secret's name, so it is shown.
                 if !is_reference(secret.expose()) {
-                    *secret = Secret::new(MASK);
+                    *secret = SecretText::new(MASK);
                 }
             }
             let headers = publish.event.headers.iter_mut();
@@ -65,9 +65,9 @@ pub(crate) fn holds_any(target: &Target) -> bool {
     }
 }
 
-fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut Secret)>) {
+fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut SecretText)>) {
     for (_, value) in values {
-        *value = Secret::new(MASK);
+        *value = SecretText::new(MASK);
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
 
     fn http(url: &str, headers: &[(&str, &str)]) -> Target {
         let mut http = Http::post(url);
-        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), Secret::new(*value));
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), SecretText::new(*value));
         http.headers = headers.iter().map(owned).collect();
         Target::Http(http)
     }

@@ -5,7 +5,7 @@ use super::mask::{masked_url, origin};
 use crate::{
     commands::BadInput,
     model::naming,
-    target::{Http, MAX_REDIRECTS, Publish, Secret, Target},
+    target::{Http, MAX_REDIRECTS, Publish, SecretText, Target},
     vault::MASK,
 };
 
@@ -70,7 +70,7 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
 pub(crate) fn unmask(target: &mut Target, old: &Target) {
     let mut tried = target.clone();
     if let Target::Http(http) = &mut tried {
-        http.signing_secret.get_or_insert_with(|| Secret::new(""));
+        http.signing_secret.get_or_insert_with(|| SecretText::new(""));
     }
     if retain(&mut tried, Some(old)).is_err() {
         return;
@@ -98,7 +98,7 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
             *value = kept.cloned().ok_or_else(|| unknown(field))?;
         }
     }
-    match new.signing_secret.as_ref().map(Secret::expose) {
+    match new.signing_secret.as_ref().map(SecretText::expose) {
         Some("") => new.signing_secret = None,
         Some(MASK) | None => match (old, same_origin) {
             (_, Some(old)) => new.signing_secret.clone_from(&old.signing_secret),
@@ -113,7 +113,7 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
         Some(_) => {}
     }
     // The certificate is not masked, because it only names a secret.
-    match new.client_certificate.as_ref().map(Secret::expose) {
+    match new.client_certificate.as_ref().map(SecretText::expose) {
         Some("") => new.client_certificate = None,
         Some(_) => {}
         None => new.client_certificate = old.and_then(|old| old.client_certificate.clone()),
@@ -160,11 +160,11 @@ fn unknown(field: String) -> BadInput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{commands::secrets::masked, target::Command};
+    use crate::{commands::secrets::masked, target::CommandTarget};
 
     fn http(url: &str, headers: &[(&str, &str)]) -> Target {
         let mut http = Http::post(url);
-        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), Secret::new(*value));
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), SecretText::new(*value));
         http.headers = headers.iter().map(owned).collect();
         Target::Http(http)
     }
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn a_variable_does_not_follow_to_another_program() {
         let command = |script: &str, value: &str| {
-            let env = [("SMTP_PASS".to_owned(), Secret::new(value))].into();
+            let env = [("SMTP_PASS".to_owned(), SecretText::new(value))].into();
             let script = Some(script.to_owned());
-            Target::Command(Command { script, env, ..Command::default() })
+            Target::Command(CommandTarget { script, env, ..CommandTarget::default() })
         };
         assert_eq!(masked(&command("a", "1")), command("a", MASK));
         let mut same = command("a", MASK);
@@ -233,8 +233,8 @@ mod tests {
     #[test]
     fn a_mask_in_a_file_keeps_its_stored_secret_and_nothing_else() {
         let mut old = Http::post("https://a/x?k=1");
-        old.headers = [("Authorization".to_owned(), Secret::new("Bearer 1"))].into();
-        old.signing_secret = Some(Secret::new("whsec_1"));
+        old.headers = [("Authorization".to_owned(), SecretText::new("Bearer 1"))].into();
+        old.signing_secret = Some(SecretText::new("whsec_1"));
         old.expected_body = Some("ok".to_owned());
         let old = Target::Http(old);
         let mut same = masked(&old);
@@ -264,7 +264,7 @@ mod tests {
     fn a_signature_is_kept_unless_it_is_emptied() {
         let signed = |secret: Option<&str>| {
             let mut http = Http::post("https://a/x");
-            http.signing_secret = secret.map(Secret::new);
+            http.signing_secret = secret.map(SecretText::new);
             Target::Http(http)
         };
         for (sent, kept) in [(None, Some("k")), (Some(MASK), Some("k")), (Some(""), None)] {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::vault::{refused, sealed};
 use crate::{
     access::Owner,
-    commands::{CommandError, Commands, audit::Entry},
+    commands::{CommandError, Commands, audit::AuditEntry},
     engine::alerting::alerts::ChannelConfig,
     store::{DatabaseTransaction, StoreError, alerts, secrets},
     vault::{Sealed, SecretScope, Vault, VaultError},
@@ -19,7 +19,7 @@ const AT_ONCE: u64 = 100;
 
 /// The result of one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rotated {
+pub struct RotationBatch {
     /// How many rows are now encrypted with the current key.
     pub done: usize,
     /// The rows that could not be decrypted, and why.
@@ -112,7 +112,7 @@ impl Commands {
         &self,
         right: &Owner,
         after: Option<Uuid>,
-    ) -> Result<Rotated, CommandError> {
+    ) -> Result<RotationBatch, CommandError> {
         self.rotate::<secret::Model>(right, after).await
     }
 
@@ -121,7 +121,7 @@ impl Commands {
         &self,
         right: &Owner,
         after: Option<Uuid>,
-    ) -> Result<Rotated, CommandError> {
+    ) -> Result<RotationBatch, CommandError> {
         self.rotate::<alert_channel::Model>(right, after).await
     }
 
@@ -129,12 +129,12 @@ impl Commands {
         &self,
         right: &Owner,
         after: Option<Uuid>,
-    ) -> Result<Rotated, CommandError> {
+    ) -> Result<RotationBatch, CommandError> {
         let current = self.vault.current().map_err(refused)?;
         let tx = self.store.begin().await?;
         secrets::lock_sealing(&tx, self.store.dialect()).await?;
         let rows = Row::lock_some(&tx, current, after).await?;
-        let mut turn = Rotated { next: rows.last().map(Row::id), ..Rotated::default() };
+        let mut turn = RotationBatch { next: rows.last().map(Row::id), ..RotationBatch::default() };
         for row in rows {
             match row.sealed_anew(&self.vault) {
                 Ok(sealed) => {
@@ -145,10 +145,10 @@ impl Commands {
             }
         }
         if turn.done > 0 {
-            let entry = Entry {
+            let entry = AuditEntry {
                 action: "secret.rotate",
                 after: Some(json!({ (Row::WHAT): turn.done, "key": current })),
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             self.audit(&tx, right.who(), entry).await?;
         }

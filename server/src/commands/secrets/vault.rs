@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     access::Admin,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     model::check,
     random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, secrets},
@@ -98,7 +98,7 @@ impl Commands {
                 secrets::insert(&tx, row).await.map_err(|error| set_at_once(error, &new.name))?;
             }
         }
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "secret.set",
             namespace: Some(namespace),
             subject_id: Some(id),
@@ -131,7 +131,7 @@ impl Commands {
         let row = secrets::lock(&tx, namespace, name).await?;
         let row = row.ok_or_else(|| CommandError::not_found("secret", name))?;
         secrets::delete(&tx, row.id).await?;
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "secret.delete",
             namespace: Some(namespace),
             subject_id: Some(row.id),

@@ -9,7 +9,7 @@ use crate::{
         secrets::{masked_url, origin},
     },
     model::{Ping, spec::Spec},
-    target::{Secret, TargetError, TemplateScope},
+    target::{SecretText, TargetError, TemplateScope},
     vault::MASK,
 };
 
@@ -67,7 +67,7 @@ pub(crate) fn masked_address(address: &str) -> String {
 /// Addresses from a caller. An address in the displayed form of the stored one keeps the stored
 /// one.
 pub(crate) fn unmasked(given: Ping, old: Option<&Ping>) -> Ping {
-    let kept = |event, given: Secret| {
+    let kept = |event, given: SecretText| {
         let old = old.and_then(|old| old.address(event)).filter(|old| {
             given.expose().contains(MASK) && masked_address(old.expose()) == given.expose()
         });
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn an_address_sent_back_as_shown_is_kept() {
         let ping = |success: &str, failure: Option<&str>| Ping {
-            success: Secret::new(success),
+            success: SecretText::new(success),
             start: None,
-            failure: failure.map(Secret::new),
+            failure: failure.map(SecretText::new),
         };
         let old = ping("https://a/1", Some("https://a/2"));
         let shown = old.map(masked_address);

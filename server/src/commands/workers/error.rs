@@ -1,5 +1,5 @@
 use crate::{
-    access::Refused,
+    access::AccessRefusal,
     commands::{BadInput, CommandError},
     store::StoreError,
 };
@@ -65,8 +65,8 @@ impl From<StoreError> for WorkerError {
     }
 }
 
-impl From<Refused> for WorkerError {
-    fn from(error: Refused) -> Self {
+impl From<AccessRefusal> for WorkerError {
+    fn from(error: AccessRefusal) -> Self {
         Self::Command(error.into())
     }
 }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     access::Editor,
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    commands::{BadInput, Call, CommandError, Commands, audit::AuditEntry},
     random::new_id,
     store::{DatabaseTransaction, workers::queues},
     target::is_queue_name,
@@ -44,14 +44,14 @@ impl Commands {
         let max_jobs = max_jobs.and_then(|limit| i32::try_from(limit).ok());
         let id = self.set_limit(&tx, namespace, name, before.as_ref(), max_jobs).await?;
         let limit = |limit: Option<i32>| Some(json!({ "maxJobs": limit }));
-        let entry = Entry {
+        let entry = AuditEntry {
             namespace: Some(namespace),
             action: "worker_queue.limit",
             subject_id: id,
             subject: name,
             before: limit(before.map(|row| row.max_jobs)),
             after: limit(max_jobs),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &namespace).await?;

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{MAX_NAMED, WorkerError, bad};
 use crate::{
-    access::{Refused, Viewer},
+    access::{AccessRefusal, Viewer},
     commands::{CommandError, Commands},
     engine::jobs::SILENT,
     model::check,
@@ -100,7 +100,7 @@ impl Commands {
         let namespace = found.ok_or_else(missing)?;
         // For callers without access, the namespace must seem not to exist.
         match who.pulls(namespace.id, &new.queues) {
-            Err(Refused::NotFound { .. }) => return Err(missing().into()),
+            Err(AccessRefusal::NotFound { .. }) => return Err(missing().into()),
             pulls => pulls?,
         }
         let now = self.clock.now();

@@ -3,7 +3,7 @@
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
-use super::{At, bad_definition, judgement::DefinitionRefusal};
+use super::{DefinitionPlace, bad_definition, judgement::DefinitionRefusal};
 use crate::{
     commands::{BadInput, CommandError, Commands, secrets},
     model::{Definition, Task, check},
@@ -21,7 +21,7 @@ impl Commands {
         old: Option<&Definition>,
         most: usize,
     ) -> Vec<BadInput> {
-        let at = At::Workflow("");
+        let at = DefinitionPlace::Workflow("");
         let sound = definition.validate().and_then(|()| definition.tasks_before().map(drop));
         if let Err(problem) = sound {
             return vec![bad_definition(at, problem)];
@@ -37,7 +37,7 @@ impl Commands {
         &self,
         connection: &C,
         namespace: Uuid,
-        at: At<'_>,
+        at: DefinitionPlace<'_>,
         definition: &Definition,
     ) -> Result<(), CommandError> {
         let depends = |task: &Task| self.executor.depends_on_namespace(&task.target);

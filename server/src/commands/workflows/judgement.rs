@@ -10,7 +10,7 @@ use entity::schedule;
 use uuid::Uuid;
 
 use super::{
-    At, Work, bad_definition,
+    DefinitionPlace, ScheduleWork, bad_definition,
     checks::{in_task, refusals, retain},
 };
 use crate::{
@@ -45,7 +45,7 @@ pub(super) enum DefinitionRefusal {
 
 impl DefinitionRefusal {
     /// The error for a definition in this place of the input.
-    pub(super) fn at(self, at: At<'_>) -> BadInput {
+    pub(super) fn at(self, at: DefinitionPlace<'_>) -> BadInput {
         match self {
             Self::Task(index, bad) => in_task(bad, &at.task(index)),
             Self::Text(bad) => BadInput { field: at.field().to_owned(), ..bad },
@@ -70,7 +70,7 @@ impl Judgement {
     /// changed meanwhile.
     pub(in crate::commands) fn pass(
         &self,
-        at: At<'_>,
+        at: DefinitionPlace<'_>,
         definition: &mut Definition,
         old: Option<&Definition>,
     ) -> Result<&UsedSecrets, CommandError> {
@@ -124,7 +124,7 @@ impl Commands {
         &self,
         right: &Editor,
         namespace: &str,
-        work: &Work,
+        work: &ScheduleWork,
     ) -> Result<Judgement, CommandError> {
         let forms = forms_of(work, None);
         if forms.is_empty() {
@@ -140,9 +140,9 @@ impl Commands {
         &self,
         permit: Permit<'_>,
         id: Uuid,
-        work: Option<&Work>,
+        work: Option<&ScheduleWork>,
     ) -> Result<Judgement, CommandError> {
-        let Some(work) = work.filter(|work| matches!(work, Work::Task(_))) else {
+        let Some(work) = work.filter(|work| matches!(work, ScheduleWork::Task(_))) else {
             return Ok(Judgement::default());
         };
         let read = self.store.read();
@@ -199,10 +199,13 @@ fn judged(executor: &Executor, mut definition: Definition) -> JudgedDefinition {
 
 /// The forms in which a schedule's own task may be stored; none if the schedule has no task of its
 /// own. The transaction decides whether the task replaces `old` or is new.
-pub(in crate::commands) fn forms_of(work: &Work, old: Option<&Definition>) -> Vec<Definition> {
+pub(in crate::commands) fn forms_of(
+    work: &ScheduleWork,
+    old: Option<&Definition>,
+) -> Vec<Definition> {
     let task = match work {
-        Work::Task(task) => task,
-        Work::Workflow(_) | Work::Past { .. } => return vec![],
+        ScheduleWork::Task(task) => task,
+        ScheduleWork::Workflow(_) | ScheduleWork::Past { .. } => return vec![],
     };
     let definition = Definition::single((**task).clone());
     let new = restored(&definition, None);
@@ -235,12 +238,12 @@ mod tests {
     use super::*;
     use crate::{
         model::Task,
-        target::{Http, Secret, Target},
+        target::{Http, SecretText, Target},
     };
 
     fn definition(url: &str) -> Definition {
         let mut http = Http::post(url);
-        http.headers.insert("Authorization".to_owned(), Secret::new("{{ secrets.key }}"));
+        http.headers.insert("Authorization".to_owned(), SecretText::new("{{ secrets.key }}"));
         let task = Task {
             name: "task".to_owned(),
             target: Target::Http(http),
@@ -264,10 +267,10 @@ mod tests {
     fn only_what_was_judged_passes() {
         let mut judged = definition("https://a.test");
         let passed = judgement(&judged, None);
-        assert!(passed.pass(At::Task("task"), &mut judged, None).is_ok());
+        assert!(passed.pass(DefinitionPlace::Task("task"), &mut judged, None).is_ok());
         let mut other = definition("https://b.test");
         for judgement in [passed, Judgement::default()] {
-            let refused = judgement.pass(At::Task("task"), &mut other, None).err();
+            let refused = judgement.pass(DefinitionPlace::Task("task"), &mut other, None).err();
             assert!(matches!(refused, Some(CommandError::Conflict { .. })), "{refused:?}");
         }
     }
@@ -278,9 +281,9 @@ mod tests {
         let bad = BadInput::new("task.target.http.url", "", "is bad", "write another");
         let refused = judgement(&judged, Some(DefinitionRefusal::Task(0, bad)));
         let cases = [
-            (At::Task("task"), "task.target.http.url"),
-            (At::Workflow(""), "tasks[0].target.http.url"),
-            (At::Workflow("workflows.a"), "workflows.a.tasks[0].target.http.url"),
+            (DefinitionPlace::Task("task"), "task.target.http.url"),
+            (DefinitionPlace::Workflow(""), "tasks[0].target.http.url"),
+            (DefinitionPlace::Workflow("workflows.a"), "workflows.a.tasks[0].target.http.url"),
         ];
         for (at, field) in cases {
             let error = refused.pass(at, &mut judged, None).err();
@@ -289,7 +292,7 @@ mod tests {
         }
         let bad = BadInput::new("tasks", "", "is bad", "write another");
         let refused = judgement(&judged, Some(DefinitionRefusal::Text(bad)));
-        let error = refused.pass(At::Workflow("workflows.a"), &mut judged, None).err();
+        let error = refused.pass(DefinitionPlace::Workflow("workflows.a"), &mut judged, None).err();
         let Some(CommandError::BadInput(bad)) = error else { panic!("{error:?}") };
         assert_eq!(bad.field, "workflows.a");
     }

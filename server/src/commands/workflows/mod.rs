@@ -32,7 +32,7 @@ use crate::{
 
 /// The work of a schedule: a workflow or a task.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Work {
+pub enum ScheduleWork {
     /// An existing workflow, by name.
     Workflow(String),
     /// An inline task: a workflow with the schedule's name.
@@ -49,7 +49,7 @@ pub enum Work {
 
 /// A workflow after a command, for the schedule's history.
 #[derive(Clone, Debug)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedWorkflow {
     pub(super) id: Uuid,
     pub(super) name: String,
     pub(super) version: i32,
@@ -59,7 +59,7 @@ pub(super) struct Resolved {
     pub(super) unset: Vec<UnsetSecret>,
 }
 
-impl Resolved {
+impl ResolvedWorkflow {
     /// An existing workflow that the command does not change.
     pub(super) fn as_it_is(id: Uuid, name: String, version: i32) -> Self {
         Self { id, name, version, change: None, unset: vec![] }
@@ -84,26 +84,26 @@ impl Commands {
         namespace: Uuid,
         schedule: &str,
         current: Option<&schedule::Model>,
-        work: Work,
+        work: ScheduleWork,
         judgement: &Judgement,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let task = match work {
-            Work::Workflow(name) => {
+            ScheduleWork::Workflow(name) => {
                 let found = workflows::by_name(tx, namespace, &name).await?;
                 let found = found.ok_or_else(|| workflow_missing(&name))?;
-                return Ok(Resolved::as_it_is(found.id, name, found.version));
+                return Ok(ResolvedWorkflow::as_it_is(found.id, name, found.version));
             }
-            Work::Past { name, version } => {
+            ScheduleWork::Past { name, version } => {
                 let past = self.resolve_past(tx, who, namespace, current, name, version, judgement);
                 return past.await;
             }
-            Work::Task(task) => task,
+            ScheduleWork::Task(task) => task,
         };
         let existing = workflows::by_name(tx, namespace, schedule).await?;
         let mut definition = Definition::single(*task);
         let Some(existing) = existing else {
-            let secrets = judgement.pass(At::Task("task"), &mut definition, None)?;
-            self.check_namespace(tx, namespace, At::Task("task"), &definition).await?;
+            let secrets = judgement.pass(DefinitionPlace::Task("task"), &mut definition, None)?;
+            self.check_namespace(tx, namespace, DefinitionPlace::Task("task"), &definition).await?;
             let added = self.add_workflow(tx, who, namespace, schedule, &definition, secrets, None);
             return added.await;
         };
@@ -121,8 +121,9 @@ impl Commands {
         // another schedule of this name left behind.
         let own = current.is_some_and(|row| row.workflow_id == existing.id);
         let old = self.definition_of(tx, &existing).await?;
-        let secrets = judgement.pass(At::Task("task"), &mut definition, own.then_some(&old))?;
-        self.check_namespace(tx, namespace, At::Task("task"), &definition).await?;
+        let secrets =
+            judgement.pass(DefinitionPlace::Task("task"), &mut definition, own.then_some(&old))?;
+        self.check_namespace(tx, namespace, DefinitionPlace::Task("task"), &definition).await?;
         self.revise_workflow(tx, who, &existing, &old, &definition, secrets).await
     }
 
@@ -132,9 +133,9 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         row: &schedule::Model,
-        current: Resolved,
+        current: ResolvedWorkflow,
         name: &str,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         if name == row.name || current.name != row.name {
             return Ok(current);
         }
@@ -144,7 +145,7 @@ impl Commands {
         if is_own {
             let renamed = workflows::rename(tx, current.id, name).await;
             renamed.map_err(|error| name_broken(error, name))?;
-            return Ok(Resolved { name: name.to_owned(), ..current });
+            return Ok(ResolvedWorkflow { name: name.to_owned(), ..current });
         }
         Ok(current)
     }
@@ -170,7 +171,7 @@ impl Commands {
         definition: &Definition,
         secrets: &UsedSecrets,
         module: Option<&str>,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let (mut resolved, rows) =
             self.compose_workflow(who, namespace, name, definition, module)?;
         let WorkflowRows { workflow, version, entry } = rows;
@@ -191,7 +192,7 @@ impl Commands {
         name: &str,
         definition: &Definition,
         module: Option<&str>,
-    ) -> Result<(Resolved, WorkflowRows), CommandError> {
+    ) -> Result<(ResolvedWorkflow, WorkflowRows), CommandError> {
         check::name("name", name)?;
         let now = self.clock.now();
         let (id, now) = (new_id(now), Timestamp::from(now));
@@ -210,7 +211,7 @@ impl Commands {
             self.workflow_entry(who, "workflow.create", namespace, id, name, None, definition)?;
         let change = Some(format!("workflow {name} made"));
         let unset = vec![];
-        let resolved = Resolved { id, name: name.to_owned(), version: 1, change, unset };
+        let resolved = ResolvedWorkflow { id, name: name.to_owned(), version: 1, change, unset };
         Ok((resolved, WorkflowRows { workflow, version, entry }))
     }
 
@@ -224,7 +225,7 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let old = self.definition_of(tx, row).await?;
         workflows::delete(tx, row.id, self.clock.now().into()).await?;
-        let entry = super::audit::Entry {
+        let entry = super::audit::AuditEntry {
             action: "workflow.delete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
@@ -245,13 +246,13 @@ impl Commands {
         old: &Definition,
         new: &Definition,
         secrets: &UsedSecrets,
-    ) -> Result<Resolved, CommandError> {
+    ) -> Result<ResolvedWorkflow, CommandError> {
         let (id, name) = (row.id, row.name.clone());
         if old == new {
             // Secrets may be unset even if the definition is unchanged, so they are reported each
             // time.
             let unset = secrets.unset(tx, row.namespace_id).await?;
-            return Ok(Resolved { id, name, version: row.version, change: None, unset });
+            return Ok(ResolvedWorkflow { id, name, version: row.version, change: None, unset });
         }
         let version = row.version + 1;
         let now = Timestamp::from(self.clock.now());
@@ -271,7 +272,7 @@ impl Commands {
             what_changed(old, new)
         ));
         let unset = secrets.unset(tx, row.namespace_id).await?;
-        Ok(Resolved { id, name, version, change, unset })
+        Ok(ResolvedWorkflow { id, name, version, change, unset })
     }
 
     fn version(
@@ -300,7 +301,7 @@ impl Commands {
         before: Option<&Definition>,
         after: &Definition,
     ) -> Result<audit_event::ActiveModel, CommandError> {
-        let entry = super::audit::Entry {
+        let entry = super::audit::AuditEntry {
             action,
             namespace: Some(namespace),
             subject_id: Some(id),
@@ -329,14 +330,14 @@ fn json_of(definition: &Definition) -> Result<Value, CommandError> {
 
 /// The position of a definition in an input.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum At<'a> {
+pub(super) enum DefinitionPlace<'a> {
     /// A schedule's own task, in the field with this name.
     Task(&'a str),
     /// A workflow, in the field with this name, or in the input itself.
     Workflow(&'a str),
 }
 
-impl<'a> At<'a> {
+impl<'a> DefinitionPlace<'a> {
     fn field(self) -> &'a str {
         match self {
             Self::Workflow("") => "tasks",
@@ -353,16 +354,16 @@ impl<'a> At<'a> {
     }
 }
 
-fn bad_definition(at: At<'_>, problem: DefinitionProblem) -> BadInput {
+fn bad_definition(at: DefinitionPlace<'_>, problem: DefinitionProblem) -> BadInput {
     let place = naming::in_api(&problem.field);
     let bad = BadInput::new(&place, problem.value, problem.problem, problem.help);
     match at {
-        At::Task(field) => {
+        DefinitionPlace::Task(field) => {
             let place = place.strip_prefix("tasks[0].").unwrap_or(&place).to_owned();
             BadInput { field: place, ..bad }.inside(field)
         }
-        At::Workflow("") => bad,
-        At::Workflow(field) => bad.inside(field),
+        DefinitionPlace::Workflow("") => bad,
+        DefinitionPlace::Workflow(field) => bad.inside(field),
     }
 }
 
@@ -390,6 +391,6 @@ fn name_broken(error: StoreError, name: &str) -> CommandError {
 }
 
 /// The reference to a workflow in a schedule's history.
-pub(super) fn reference(resolved: &Resolved) -> Value {
+pub(super) fn reference(resolved: &ResolvedWorkflow) -> Value {
     json!({ "name": resolved.name, "version": resolved.version })
 }

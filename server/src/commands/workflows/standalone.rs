@@ -3,7 +3,7 @@
 use entity::workflow;
 use uuid::Uuid;
 
-use super::{At, Judgement, changed_meanwhile};
+use super::{DefinitionPlace, Judgement, changed_meanwhile};
 use crate::{
     access::{Editor, Permit},
     commands::{Call, CommandError, Commands, versions},
@@ -59,9 +59,9 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let secrets = judgement.pass(At::Workflow(""), &mut definition, None)?;
+        let secrets = judgement.pass(DefinitionPlace::Workflow(""), &mut definition, None)?;
         let namespace = self.namespace(&tx, right.permit(), &namespace).await?;
-        self.check_namespace(&tx, namespace, At::Workflow(""), &definition).await?;
+        self.check_namespace(&tx, namespace, DefinitionPlace::Workflow(""), &definition).await?;
         let added =
             self.add_workflow(&tx, right.who(), namespace, &name, &definition, secrets, None);
         let id = added.await?.id;
@@ -92,8 +92,8 @@ impl Commands {
         let judged = judged.filter(|judged| judged.version == row.version);
         let JudgedRevision { old, mut new, judgement, .. } =
             judged.ok_or_else(changed_meanwhile)?;
-        let secrets = judgement.pass(At::Workflow(""), &mut new, Some(&old))?;
-        self.check_namespace(&tx, row.namespace_id, At::Workflow(""), &new).await?;
+        let secrets = judgement.pass(DefinitionPlace::Workflow(""), &mut new, Some(&old))?;
+        self.check_namespace(&tx, row.namespace_id, DefinitionPlace::Workflow(""), &new).await?;
         self.revise_workflow(&tx, right.who(), &row, &old, &new, secrets).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;

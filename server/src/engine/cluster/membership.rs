@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
-use super::{Cluster, Fleet, NodeReadiness, Reading};
+use super::{ClockReading, Cluster, Fleet, NodeReadiness};
 use crate::{
     clock::Clock,
     engine::{
@@ -16,9 +16,9 @@ use crate::{
     },
     random::new_id,
     store::{
-        Refusing, Store,
+        Store, WriteRefusal,
         holds::RunLease,
-        nodes::{Beat, BeatOutcome, Joining},
+        nodes::{Beat, BeatOutcome, JoiningNode},
     },
 };
 
@@ -32,7 +32,7 @@ pub(in crate::engine) async fn enter(
 ) -> Result<Uuid, EngineError> {
     let asked = clock.wall();
     let database = store.lease_time().await?.utc();
-    let (offset, turned) = cluster.note(clock, Reading::of(clock, asked, database));
+    let (offset, turned) = cluster.note(clock, ClockReading::of(clock, asked, database));
     if turned == Some(false) {
         return Err(EngineError::ClockOff { offset: cluster::describe(offset) });
     }
@@ -61,7 +61,7 @@ async fn join(
     cluster: &Cluster,
 ) -> Result<Uuid, EngineError> {
     let id = new_id(clock.now());
-    let joining = Joining {
+    let joining = JoiningNode {
         id,
         name: settings.node_name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -84,7 +84,7 @@ async fn join(
 pub(in crate::engine) struct Pulse {
     pub(in crate::engine) core: Arc<Core>,
     /// Why the database rejects writes, as last logged.
-    refusing: Option<Refusing>,
+    refusing: Option<WriteRefusal>,
 }
 
 /// The results of a heartbeat.

@@ -24,10 +24,10 @@ pub(crate) mod membership;
 mod namesake;
 pub(crate) mod relay;
 
+pub(super) use super::core::nodes::{ClaimTurns, ClockReading, own_process};
 pub use super::core::nodes::{
     Cluster, Fleet, Issue, NodeReadiness, SHARDS, issues, owners, places, redis,
 };
 pub(crate) use super::core::nodes::{Comparison, describe};
-pub(super) use super::core::nodes::{Reading, Share, own_process};
 pub(super) use lead::{LeaseTerm, lead};
 pub(super) use namesake::{has_namesake, make_way};

@@ -14,7 +14,7 @@ use crate::{
         cluster::relay,
         core::nodes::{goes_on, own_process},
     },
-    store::{Store, nodes::Living, silence::Doubt},
+    store::{Store, nodes::LivingNode, silence::NodeDoubt},
 };
 
 /// The decision of a new process about the existing life with its name.
@@ -34,7 +34,7 @@ const MARGIN: Duration = Duration::from_millis(1_500);
 /// The interval between two checks for the other process's heartbeat.
 const LOOK: Duration = Duration::from_millis(250);
 
-fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) -> NameVerdict {
+fn way(namesake: &LivingNode, own: &str, goes_on: Option<bool>, expiry: Duration) -> NameVerdict {
     let process = &namesake.node.process;
     if namesake.is_over(expiry) || (!process.is_empty() && process == own) {
         return NameVerdict::Free;
@@ -63,7 +63,7 @@ pub(in crate::engine) async fn make_way(
     let mut wait = settings.heartbeat_interval + MARGIN;
     // Asking must work even if this process does not receive the other's heartbeats from Redis.
     // The other node answers in its own row, once it has given up on an unreachable Redis.
-    let doubt = Doubt { node: first.node.id, heard: Duration::ZERO };
+    let doubt = NodeDoubt { node: first.node.id, heard: Duration::ZERO };
     match first.node.beats_in {
         BeatsIn::Database => {}
         BeatsIn::Redis => {
@@ -94,7 +94,7 @@ pub(in crate::engine) async fn make_way(
     Ok(())
 }
 
-async fn namesake(store: &Store, cluster: &Cluster) -> Result<Option<Living>, EngineError> {
+async fn namesake(store: &Store, cluster: &Cluster) -> Result<Option<LivingNode>, EngineError> {
     let living = cluster.listen(store).await?;
     Ok(living.into_iter().find(|other| other.node.name == cluster.name()))
 }
@@ -102,7 +102,7 @@ async fn namesake(store: &Store, cluster: &Cluster) -> Result<Option<Living>, En
 /// Whether the node has sent a heartbeat between the two readings.
 /// For a heartbeat in Redis, only its number is exact, not its time.
 /// The first number received proves nothing: a dead life may have left it behind.
-fn has_beaten(first: &Living, now: &Living) -> bool {
+fn has_beaten(first: &LivingNode, now: &LivingNode) -> bool {
     let counted = first.beat.zip(now.beat).is_some_and(|(first, now)| first != now);
     counted || now.written_at != first.written_at
 }
@@ -123,7 +123,7 @@ pub(in crate::engine) async fn has_namesake(
     }))
 }
 
-fn taken(namesake: &Living) -> EngineError {
+fn taken(namesake: &LivingNode) -> EngineError {
     let name = namesake.node.name.clone();
     EngineError::NameTaken {
         name,
@@ -144,7 +144,8 @@ mod tests {
     fn a_name_is_free_once_its_process_is_gone() {
         let mut namesake = member("a");
         namesake.node.process = "boot pid 7 100".to_owned();
-        let way = |namesake: &Living, goes_on| way_of(namesake, "boot pid 8 9", goes_on, EXPIRY);
+        let way =
+            |namesake: &LivingNode, goes_on| way_of(namesake, "boot pid 8 9", goes_on, EXPIRY);
         assert_eq!(way(&namesake, Some(true)), NameVerdict::Taken);
         assert_eq!(way(&namesake, Some(false)), NameVerdict::Free);
         assert_eq!(way(&namesake, None), NameVerdict::Unclear);
@@ -161,7 +162,7 @@ mod tests {
         let mut namesake = member("a");
         (namesake.node.beats_in, namesake.silence) = (BeatsIn::Redis, EXPIRY * 9);
         namesake.read_at = Timestamp(1_000_000);
-        let way = |namesake: &Living, goes_on| way_of(namesake, "", goes_on, EXPIRY);
+        let way = |namesake: &LivingNode, goes_on| way_of(namesake, "", goes_on, EXPIRY);
         assert_eq!(way(&namesake, None), NameVerdict::Unclear);
         assert_eq!(way(&namesake, Some(true)), NameVerdict::Taken);
         assert_eq!(way(&namesake, Some(false)), NameVerdict::Free);
@@ -175,7 +176,7 @@ mod tests {
     fn a_heartbeat_is_recognised_by_its_number_or_by_the_row() {
         let (first, mut now) = (member("a"), member("a"));
         assert!(!has_beaten(&first, &now));
-        let heard = |beat| Living { beat: Some(beat), ..first.clone() };
+        let heard = |beat| LivingNode { beat: Some(beat), ..first.clone() };
         assert!(has_beaten(&heard(1), &heard(2)) && !has_beaten(&heard(1), &heard(1)));
         assert!(!has_beaten(&first, &heard(1)) && !has_beaten(&heard(1), &first));
         now.written_at.0 += 1;

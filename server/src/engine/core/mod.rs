@@ -44,13 +44,13 @@ use crate::{
         holds::{RunLease, Settlement},
     },
     target::Executor,
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 pub(super) use backfill_watch::BackfillWatch;
 pub(super) use bisect::Bisect;
 pub(super) use messages::{LogMessage, StepOutcome, StepRequest};
-pub(super) use registry::{AttemptHandle, AttemptRegistry, Replaced, StopReason};
+pub(super) use registry::{AttemptHandle, AttemptRegistry, AttemptReplaced, StopReason};
 pub(super) use rounds::PlannerHealth;
 pub(super) use starting::lost_since;
 
@@ -63,7 +63,7 @@ pub(super) struct Core {
     pub(super) timings: Arc<timetable::Cache>,
     pub(super) signals: Signals,
     pub(super) settings: EngineSettings,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: Instruments,
     pub(super) definitions: Definitions,
     pub(super) calendars: Arc<Calendars>,
     /// The other nodes, and whether this node may schedule.
@@ -215,7 +215,10 @@ impl Core {
 
     /// Records that an attempt's work has ended; it still has to be settled.
     /// Returns why the attempt was stopped, if it was.
-    pub(super) fn let_go(&self, grip: &AttemptHandle) -> Result<Option<StopReason>, Replaced> {
+    pub(super) fn let_go(
+        &self,
+        grip: &AttemptHandle,
+    ) -> Result<Option<StopReason>, AttemptReplaced> {
         self.registry.end(grip, |count| self.show_load(count))
     }
 
@@ -303,7 +306,7 @@ pub(super) struct CoreParts {
     pub(super) timings: Arc<timetable::Cache>,
     pub(super) signals: Signals,
     pub(super) settings: EngineSettings,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: Instruments,
 }
 
 /// The channels to the tasks that write.

@@ -56,7 +56,7 @@ pub(in crate::engine) struct AttemptHandle {
 /// The tables have assigned the same run to this node again,
 /// so the outcome of this attempt is discarded.
 #[derive(Debug)]
-pub(in crate::engine) struct Replaced;
+pub(in crate::engine) struct AttemptReplaced;
 
 /// Why an attempt is stopped before it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,11 +97,13 @@ impl AttemptRegistry {
         &self,
         grip: &AttemptHandle,
         show: impl FnOnce(usize),
-    ) -> Result<Option<StopReason>, Replaced> {
+    ) -> Result<Option<StopReason>, AttemptReplaced> {
         let mut at_work = lock(&self.at_work);
-        let Entry::Occupied(entry) = at_work.entry(grip.hold.run_id) else { return Err(Replaced) };
+        let Entry::Occupied(entry) = at_work.entry(grip.hold.run_id) else {
+            return Err(AttemptReplaced);
+        };
         if entry.get().serial != grip.serial {
-            return Err(Replaced);
+            return Err(AttemptReplaced);
         }
         lock(&self.settling).insert(grip.hold.run_id, grip.hold);
         let why = entry.remove().why;

@@ -23,7 +23,7 @@ pub(in crate::engine) struct StartingAttempts {
 /// A guard for entered attempts.
 /// It is dropped when they are in progress, or when the commit failed or seemed to fail.
 #[derive(Debug)]
-pub(in crate::engine) struct Beginning<'a> {
+pub(in crate::engine) struct StartingGuard<'a> {
     all: &'a StartingAttempts,
     holds: Vec<RunLease>,
     since: Instant,
@@ -36,14 +36,14 @@ impl StartingAttempts {
         &self,
         since: Instant,
         holds: impl IntoIterator<Item = RunLease>,
-    ) -> Beginning<'_> {
+    ) -> StartingGuard<'_> {
         let holds: Vec<RunLease> = holds.into_iter().collect();
         let mut entered = self.entered();
         for hold in &holds {
             *entered.entry(*hold).or_default() += 1;
         }
         drop(entered);
-        Beginning { all: self, holds, since }
+        StartingGuard { all: self, holds, since }
     }
 
     /// Whether an attempt is about to start.
@@ -56,7 +56,7 @@ impl StartingAttempts {
     }
 }
 
-impl Beginning<'_> {
+impl StartingGuard<'_> {
     /// The entered attempts that the node has lost again and must not start. See [`lost_since`].
     pub(in crate::engine) async fn lost(&self, core: &Core) -> HashSet<RunLease> {
         lost_since(core, self.since, &self.holds).await
@@ -104,7 +104,7 @@ pub(in crate::engine) async fn lost_since(
     }
 }
 
-impl Drop for Beginning<'_> {
+impl Drop for StartingGuard<'_> {
     fn drop(&mut self) {
         let mut entered = self.all.entered();
         for hold in &self.holds {

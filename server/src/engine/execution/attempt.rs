@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     flow,
-    logs::{self, LogLimits, Numbers},
+    logs::{self, LineNumbers, LogLimits},
     settle::{self, AttemptContext},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
         holds::{RunLease, Settlement},
         logs::NewChunk,
     },
-    target::{Invocation, Outcome, Target, TemplateNames, TemplateUse, Unfilled},
+    target::{AttemptOutcome, Invocation, Target, TemplateFailure, TemplateNames, TemplateUse},
     telemetry::{TracedAttempt, TracedRun},
     vault::{Mask, SecretNamespace},
 };
@@ -38,13 +38,13 @@ pub(in crate::engine) struct Attempt {
     pub(in crate::engine) known: Arc<CompiledDefinition>,
     /// The values that the task receives; in a flow, only those that all tasks share.
     pub(in crate::engine) invocation: Invocation,
-    pub(in crate::engine) run: Times,
+    pub(in crate::engine) run: RunInstants,
     pub(in crate::engine) place: HeldPlace,
 }
 
 /// The instants of a run that do not depend on its attempts.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Times {
+pub(in crate::engine) struct RunInstants {
     /// The scheduled instant for which the run was started.
     pub(in crate::engine) stands_for: DateTime<Utc>,
     /// When the run's first attempt began.
@@ -78,7 +78,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             stands_for: run.stands_for,
             tasks: &tasks,
         };
-        let numbers = Numbers::new(hold.attempt);
+        let numbers = LineNumbers::new(hold.attempt);
         let (outcome, lines) = perform(&core, assignment, &numbers, grip.stop.clone()).await;
         let took = start.elapsed();
         drop(place);
@@ -133,9 +133,9 @@ pub(in crate::engine) struct Assignment<'a> {
 pub(in crate::engine) async fn perform(
     core: &Core,
     assignment: Assignment<'_>,
-    numbers: &Numbers,
+    numbers: &LineNumbers,
     stop: CancellationToken,
-) -> (Outcome, Option<NewChunk>) {
+) -> (AttemptOutcome, Option<NewChunk>) {
     let Assignment { known, index, invocation, .. } = assignment;
     let from = core.clock.now();
     let Carried { outcome, at_target, lines } =
@@ -153,10 +153,10 @@ pub(in crate::engine) async fn perform(
         at: (from, core.clock.now()),
         at_target,
         outcome: match &outcome {
-            Outcome::Succeeded { .. } => "succeeded",
-            Outcome::Failed { .. } => "failed",
-            Outcome::TimedOut { .. } => "timed_out",
-            Outcome::Cancelled { .. } => "cancelled",
+            AttemptOutcome::Succeeded { .. } => "succeeded",
+            AttemptOutcome::Failed { .. } => "failed",
+            AttemptOutcome::TimedOut { .. } => "timed_out",
+            AttemptOutcome::Cancelled { .. } => "cancelled",
         },
         status: status(&known.task(index).target, &outcome),
     });
@@ -164,14 +164,14 @@ pub(in crate::engine) async fn perform(
 }
 
 /// The HTTP status of the target's response, if there was one.
-fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
+fn status(target: &Target, outcome: &AttemptOutcome) -> Option<i64> {
     match (target, outcome) {
         (
             Target::Http(_),
-            Outcome::Succeeded { output }
-            | Outcome::Failed { output, .. }
-            | Outcome::TimedOut { output, .. }
-            | Outcome::Cancelled { output },
+            AttemptOutcome::Succeeded { output }
+            | AttemptOutcome::Failed { output, .. }
+            | AttemptOutcome::TimedOut { output, .. }
+            | AttemptOutcome::Cancelled { output },
         ) => output.get("status")?.as_i64(),
         (Target::Command(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_), _) => None,
     }
@@ -179,7 +179,7 @@ fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
 
 /// The result of an attempt that was executed.
 struct Carried {
-    outcome: Outcome,
+    outcome: AttemptOutcome,
     /// When the target started and stopped working, if the attempt reached it.
     at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
     /// The attempt's last log lines, which are not written yet.
@@ -188,7 +188,7 @@ struct Carried {
 
 impl Carried {
     /// The result of an attempt that ended before it reached its target.
-    fn nowhere(outcome: Outcome) -> Self {
+    fn nowhere(outcome: AttemptOutcome) -> Self {
         Self { outcome, at_target: None, lines: None }
     }
 }
@@ -197,9 +197,9 @@ impl Carried {
 async fn carry_out(
     core: &Core,
     assignment: Assignment<'_>,
-    numbers: &Numbers,
+    numbers: &LineNumbers,
     stop: CancellationToken,
-) -> Result<Carried, Outcome> {
+) -> Result<Carried, AttemptOutcome> {
     let Assignment { known, index, invocation, .. } = assignment;
     let task = known.task(index);
     let vault = &core.settings.vault;
@@ -209,9 +209,9 @@ async fn carry_out(
         Some(Ok(secrets)) => secrets,
         Some(Err(error)) => {
             let message = format!("failed to {error}");
-            return Err(Outcome::Failed { message, output: Value::Null });
+            return Err(AttemptOutcome::Failed { message, output: Value::Null });
         }
-        None => return Err(Outcome::Cancelled { output: json!({}) }),
+        None => return Err(AttemptOutcome::Cancelled { output: json!({}) }),
     };
     let mask = Mask::of(secrets.values());
     let filled_in = match known.templates(index) {
@@ -236,7 +236,8 @@ async fn carry_out(
     let from = core.clock.now();
     let work = core.executor.execute(target, invocation, lines, stop);
     let work = core.cut_off.run_until_cancelled(work);
-    let work = work.map(|outcome| outcome.unwrap_or(Outcome::Cancelled { output: json!({}) }));
+    let work =
+        work.map(|outcome| outcome.unwrap_or(AttemptOutcome::Cancelled { output: json!({}) }));
     // A target that panics must not leave its run unfinished.
     let work = AssertUnwindSafe(work).catch_unwind();
     let limits = LogLimits {
@@ -251,7 +252,7 @@ async fn carry_out(
         (outcome, core.clock.now())
     };
     let ((outcome, to), lines) = tokio::join!(ended, copy);
-    let outcome = outcome.unwrap_or_else(|_| Outcome::Failed {
+    let outcome = outcome.unwrap_or_else(|_| AttemptOutcome::Failed {
         message: "the target panicked; this is a bug in Carillon, please report it".to_owned(),
         output: Value::Null,
     });
@@ -264,8 +265,9 @@ const MAX_MESSAGE_BYTES: usize = 1_000;
 const MAX_MESSAGE_HEAD: usize = 300;
 
 /// Shortens a message. Masking must come first, because it would not recognise half a secret.
-fn shortened(mut outcome: Outcome) -> Outcome {
-    if let Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } = &mut outcome
+fn shortened(mut outcome: AttemptOutcome) -> AttemptOutcome {
+    if let AttemptOutcome::Failed { message, .. } | AttemptOutcome::TimedOut { message, .. } =
+        &mut outcome
         && message.len() > MAX_MESSAGE_BYTES
     {
         let head = message.floor_char_boundary(MAX_MESSAGE_HEAD);
@@ -290,8 +292,8 @@ async fn fill_in(
     target: &Target,
     assignment: Assignment<'_>,
     needs: Needs<'_>,
-) -> Result<(Target, Duration), Outcome> {
-    let failed = |message| Outcome::Failed { message, output: Value::Null };
+) -> Result<(Target, Duration), AttemptOutcome> {
+    let failed = |message| AttemptOutcome::Failed { message, output: Value::Null };
     let Needs { previous_fire, secrets } = needs;
     let at = assignment.stands_for;
     let previous_fire = match assignment.invocation.schedule_id.filter(|_| previous_fire) {
@@ -314,13 +316,13 @@ async fn fill_in(
     let began = core.clock.instant();
     match stop.run_until_cancelled(core.executor.fill_in(target, &names)).await {
         Some(Ok(target)) => Ok((target, core.clock.instant().duration_since(began))),
-        Some(Err(error @ Unfilled::TooLong(_))) => {
-            Err(Outcome::TimedOut { message: error.to_string(), output: Value::Null })
+        Some(Err(error @ TemplateFailure::TooLong(_))) => {
+            Err(AttemptOutcome::TimedOut { message: error.to_string(), output: Value::Null })
         }
-        Some(Err(error @ (Unfilled::Refused(_) | Unfilled::Defect))) => {
+        Some(Err(error @ (TemplateFailure::Refused(_) | TemplateFailure::Defect))) => {
             Err(failed(error.to_string()))
         }
-        None => Err(Outcome::Cancelled { output: json!({}) }),
+        None => Err(AttemptOutcome::Cancelled { output: json!({}) }),
     }
 }
 
@@ -357,7 +359,7 @@ pub(in crate::engine) fn flow_number(index: usize, attempt: i32) -> u64 {
 }
 
 /// The trace of a settled run.
-pub(in crate::engine) fn traced(invocation: &Invocation, run: Times) -> TracedRun {
+pub(in crate::engine) fn traced(invocation: &Invocation, run: RunInstants) -> TracedRun {
     TracedRun {
         id: invocation.run_id,
         by_fire: run.by_fire,
@@ -376,8 +378,8 @@ mod tests {
     fn a_long_message_keeps_its_beginning_and_its_end() {
         let said = |message: &str| {
             let message = message.to_owned();
-            let failed = shortened(Outcome::Failed { message, output: Value::Null });
-            let Outcome::Failed { message, .. } = failed else { panic!("{failed:?}") };
+            let failed = shortened(AttemptOutcome::Failed { message, output: Value::Null });
+            let AttemptOutcome::Failed { message, .. } = failed else { panic!("{failed:?}") };
             message
         };
         assert_eq!(said(&"x".repeat(1_000)).len(), 1_000);

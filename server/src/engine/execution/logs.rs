@@ -27,7 +27,7 @@ use crate::{
         logs::{Chunk, NewChunk},
     },
     target::{Invocation, Line, Stream, Tail},
-    telemetry::Metrics,
+    telemetry::Instruments,
     vault::Mask,
 };
 
@@ -50,7 +50,7 @@ const OWN_LINGER: Duration = Duration::from_secs(1);
 /// All tasks of the run share one sequence.
 /// So no two lines have the same number, and a reader that follows the log by number misses none.
 #[derive(Debug)]
-pub(in crate::engine) struct Numbers {
+pub(in crate::engine) struct LineNumbers {
     last: Mutex<i64>,
     /// Whether the run may have lines that an earlier hold wrote.
     is_repeated: bool,
@@ -58,7 +58,7 @@ pub(in crate::engine) struct Numbers {
     bytes: OnceCell<AtomicI64>,
 }
 
-impl Numbers {
+impl LineNumbers {
     /// The numbers for hold number `attempt` on the run. A later hold has higher numbers.
     pub(in crate::engine) fn new(attempt: i32) -> Self {
         let last = Mutex::new(i64::from(attempt) << 32);
@@ -84,7 +84,7 @@ pub(in crate::engine) struct LogLimits<'a> {
     /// The store that contains the run's earlier lines.
     pub(in crate::engine) store: &'a Store,
     /// The metrics that count omitted lines.
-    pub(in crate::engine) metrics: &'a Metrics,
+    pub(in crate::engine) metrics: &'a Instruments,
     /// The clock of the agreed time, which decides when a day begins.
     pub(in crate::engine) agreed: &'a Clock,
 }
@@ -94,7 +94,7 @@ pub(in crate::engine) struct LogLimits<'a> {
 /// All other lines have been written by then, so a settled run has all of its lines.
 pub(in crate::engine) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
-    numbers: &Numbers,
+    numbers: &LineNumbers,
     invocation: &Invocation,
     mask: &Mask,
     limits: LogLimits<'_>,
@@ -172,7 +172,7 @@ pub(in crate::engine) async fn copy(
 
 /// The printer to which the quotas and counts of an attempt apply.
 async fn printer<'a>(
-    numbers: &'a Numbers,
+    numbers: &'a LineNumbers,
     invocation: &'a Invocation,
     limits: LogLimits<'_>,
 ) -> Printer<'a> {
@@ -257,7 +257,7 @@ async fn flush(writer: &mpsc::Sender<LogMessage>) {
 
 struct Copier<'a> {
     writer: &'a mpsc::Sender<LogMessage>,
-    numbers: &'a Numbers,
+    numbers: &'a LineNumbers,
     invocation: &'a Invocation,
     chunk: Chunk,
     /// Whether any lines were sent to the writer.

@@ -5,7 +5,7 @@ use entity::{run, task_run};
 use serde_json::Value;
 
 use super::flow;
-use crate::{engine::core::StopReason, model::definition::Task, target::Outcome};
+use crate::{engine::core::StopReason, model::definition::Task, target::AttemptOutcome};
 
 /// The decision about an attempt and its run.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ pub(in crate::engine) struct AttemptContext<'a> {
 /// Decides about an attempt that ended on its own, or that was stopped for the reason `why`.
 /// Returns `None` if the node lost the run, because then it must not write anything.
 pub(in crate::engine) fn settle(
-    outcome: Outcome,
+    outcome: AttemptOutcome,
     why: Option<StopReason>,
     standing: AttemptContext<'_>,
 ) -> Option<Decision> {
@@ -40,7 +40,7 @@ pub(in crate::engine) fn settle(
         return None;
     }
     let decision = match outcome {
-        Outcome::Succeeded { output } => Decision {
+        AttemptOutcome::Succeeded { output } => Decision {
             task_state: task_run::State::Succeeded,
             run_state: run::State::Succeeded,
             available_at: None,
@@ -48,7 +48,7 @@ pub(in crate::engine) fn settle(
             output: Some(output),
             extra_attempts: 0,
         },
-        Outcome::Cancelled { output } if why == Some(StopReason::Released) => Decision {
+        AttemptOutcome::Cancelled { output } if why == Some(StopReason::Released) => Decision {
             task_state: task_run::State::Lost,
             run_state: run::State::Retrying,
             available_at: Some(standing.now),
@@ -56,7 +56,7 @@ pub(in crate::engine) fn settle(
             output: Some(output),
             extra_attempts: 1,
         },
-        Outcome::Cancelled { output } => Decision {
+        AttemptOutcome::Cancelled { output } => Decision {
             task_state: task_run::State::Cancelled,
             run_state: run::State::Cancelled,
             available_at: None,
@@ -64,7 +64,7 @@ pub(in crate::engine) fn settle(
             output: Some(output),
             extra_attempts: 0,
         },
-        Outcome::Failed { message, output } => failed(
+        AttemptOutcome::Failed { message, output } => failed(
             task_run::State::Failed,
             run::State::Failed,
             message,
@@ -72,7 +72,7 @@ pub(in crate::engine) fn settle(
             why,
             standing,
         ),
-        Outcome::TimedOut { message, output } => failed(
+        AttemptOutcome::TimedOut { message, output } => failed(
             task_run::State::TimedOut,
             run::State::TimedOut,
             message,
@@ -135,8 +135,8 @@ mod tests {
         Task::new("main", Target::Noop(Noop::default()))
     }
 
-    fn failure() -> Outcome {
-        Outcome::Failed { message: "exit code 1".to_owned(), output: Value::Null }
+    fn failure() -> AttemptOutcome {
+        AttemptOutcome::Failed { message: "exit code 1".to_owned(), output: Value::Null }
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
         let task = Task { retry_on: vec!["timeout".parse().unwrap()], ..task() };
         let decision = settle(failure(), None, standing(1, 3, &task)).unwrap();
         assert_eq!((decision.run_state, decision.available_at), (run::State::Failed, None));
-        let late = Outcome::TimedOut { message: "late".to_owned(), output: Value::Null };
+        let late = AttemptOutcome::TimedOut { message: "late".to_owned(), output: Value::Null };
         let decision = settle(late, None, standing(1, 3, &task)).unwrap();
         assert_eq!(decision.run_state, run::State::Retrying);
     }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_released_attempt_costs_the_run_nothing() {
         let task = task();
-        let outcome = Outcome::Cancelled { output: Value::Null };
+        let outcome = AttemptOutcome::Cancelled { output: Value::Null };
         let decision = settle(outcome, Some(StopReason::Released), standing(1, 1, &task)).unwrap();
         assert_eq!(decision.run_state, run::State::Retrying);
         assert_eq!(decision.task_state, task_run::State::Lost);

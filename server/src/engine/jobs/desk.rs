@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     LEASE,
     outcome::{EarlyEnd, ended},
-    watcher::{AWAITED, News, Watcher, is_ended},
+    watcher::{AWAITED, JobNews, Watcher, is_ended},
 };
 use crate::{
     batcher::{Batcher, json_size},
@@ -21,7 +21,9 @@ use crate::{
         Store, StoreError,
         workers::awaited::{self, NewJob},
     },
-    target::{Invocation, Jobs, Log, MAX_TAIL_BYTES, Outcome, Stream, Tail, Worker},
+    target::{
+        AttemptLog, AttemptOutcome, Invocation, Jobs, MAX_TAIL_BYTES, Stream, Tail, WorkerTarget,
+    },
 };
 
 /// How long after the end of a job the copying of its last lines may take.
@@ -86,11 +88,11 @@ impl Desk {
 
     async fn attempt(
         &self,
-        definition: &Worker,
+        definition: &WorkerTarget,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         stop: &CancellationToken,
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<AttemptOutcome, StoreError> {
         let now = self.clock.now();
         let id = new_id(now);
         // This value exists before the job, so that any end of this attempt also abandons the job.
@@ -110,7 +112,7 @@ impl Desk {
         Ok(outcome)
     }
 
-    fn job(&self, id: Uuid, definition: &Worker, invocation: &Invocation) -> NewJob {
+    fn job(&self, id: Uuid, definition: &WorkerTarget, invocation: &Invocation) -> NewJob {
         let now = self.clock.now();
         let milliseconds = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         let tags = (!definition.tags.is_empty()).then(|| Strings(definition.tags.clone()));
@@ -155,12 +157,12 @@ impl Desk {
     async fn follow(
         &self,
         id: Uuid,
-        definition: &Worker,
+        definition: &WorkerTarget,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         stop: &CancellationToken,
-        news: &mut watch::Receiver<News>,
-    ) -> Outcome {
+        news: &mut watch::Receiver<JobNews>,
+    ) -> AttemptOutcome {
         let (mut lines, mut taken, mut is_long) = (0, false, false);
         let mut is_expired = false;
         let mut ending = None::<EarlyEnd>;
@@ -235,14 +237,14 @@ impl Desk {
     }
 
     /// Waits until the watcher has seen the job end.
-    async fn until_ended(&self, news: &mut watch::Receiver<News>) {
+    async fn until_ended(&self, news: &mut watch::Receiver<JobNews>) {
         // This wait cannot fail: the watcher keeps its end of the channel until this job leaves.
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
     /// Copies a page of the job's lines with these numbers into the attempt's log. Returns the
     /// number of the last line that was copied: as an error if the lines cannot be read now.
-    async fn relay(&self, id: Uuid, numbers: Range<i64>, log: &Log<'_>) -> Result<i64, i64> {
+    async fn relay(&self, id: Uuid, numbers: Range<i64>, log: &AttemptLog<'_>) -> Result<i64, i64> {
         let mut after = numbers.start;
         match awaited::lines_between(self.store.read(), id, after, numbers.end).await {
             Ok(rows) => {
@@ -263,7 +265,13 @@ impl Desk {
 
     /// Copies all remaining lines after the job's end, within a time limit:
     /// the outcome of a job must not wait for its output.
-    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, is_long: bool, log: &Log<'_>) {
+    async fn relay_rest(
+        &self,
+        id: Uuid,
+        mut lines: Range<i64>,
+        is_long: bool,
+        log: &AttemptLog<'_>,
+    ) {
         let rest = async {
             while !lines.is_empty() {
                 match self.relay(id, lines.clone(), log).await {
@@ -285,9 +293,9 @@ impl Desk {
 impl Desk {
     /// The news, with the current number of printed lines.
     /// The last lines of a job that has not ended may not have been seen.
-    async fn refreshed(&self, id: Uuid, news: News) -> News {
+    async fn refreshed(&self, id: Uuid, news: JobNews) -> JobNews {
         match awaited::job(self.store.read(), id).await {
-            Ok(Some(job)) => News {
+            Ok(Some(job)) => JobNews {
                 lines: job.head_lines.unwrap_or(job.lines),
                 is_long: job.head_lines.is_some(),
                 ..news
@@ -302,7 +310,7 @@ impl Desk {
 
     /// Copies the end of a long output into the attempt's log,
     /// after a mark in place of the lines that were removed.
-    async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {
+    async fn relay_tail(&self, id: Uuid, log: &AttemptLog<'_>) {
         let kept = loop {
             match awaited::tail_of_job(self.store.read(), id).await {
                 Ok(Some(kept)) => break kept,
@@ -332,14 +340,14 @@ impl Desk {
 impl Jobs for Desk {
     fn carry_out<'a>(
         &'a self,
-        definition: &'a Worker,
+        definition: &'a WorkerTarget,
         invocation: &'a Invocation,
-        log: &'a Log<'a>,
+        log: &'a AttemptLog<'a>,
         stop: &'a CancellationToken,
-    ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
+    ) -> Pin<Box<dyn Future<Output = AttemptOutcome> + Send + 'a>> {
         Box::pin(async move {
             let attempt = self.attempt(definition, invocation, log, stop).await;
-            attempt.unwrap_or_else(|error| Outcome::Failed {
+            attempt.unwrap_or_else(|error| AttemptOutcome::Failed {
                 message: format!("failed to hand it to a worker: {error}"),
                 output: json!({}),
             })

@@ -3,8 +3,8 @@
 use entity::job::State;
 use serde_json::{Value, json};
 
-use super::watcher::News;
-use crate::target::{Invocation, Outcome, Worker, completed};
+use super::watcher::JobNews;
+use crate::target::{AttemptOutcome, Invocation, WorkerTarget, completed};
 
 /// Why a job must end before its worker has ended it.
 #[derive(Clone, Copy)]
@@ -15,12 +15,12 @@ pub(super) enum EarlyEnd {
 
 /// The attempt's outcome, from the last news of its job.
 pub(super) fn ended(
-    news: News,
+    news: JobNews,
     ending: Option<EarlyEnd>,
-    definition: &Worker,
+    definition: &WorkerTarget,
     invocation: &Invocation,
-) -> Outcome {
-    let News { state, worker, output, error, is_final, .. } = news;
+) -> AttemptOutcome {
+    let JobNews { state, worker, output, error, is_final, .. } = news;
     let seen = |more: Value| {
         let mut seen = json!({ "worker": worker });
         if let (Some(seen), Value::Object(more)) = (seen.as_object_mut(), more) {
@@ -30,7 +30,7 @@ pub(super) fn ended(
     };
     let who = worker.as_deref().unwrap_or("an unknown worker");
     match ending {
-        Some(EarlyEnd::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
+        Some(EarlyEnd::Cancelled) => return AttemptOutcome::Cancelled { output: seen(json!({})) },
         Some(EarlyEnd::TimedOut) => {
             let limit = invocation.timeout;
             let queue = &definition.queue;
@@ -38,13 +38,13 @@ pub(super) fn ended(
                 Some(worker) => format!("the worker {worker} did not end it within {limit:?}"),
                 None => format!("no worker of the queue {queue} took it within {limit:?}"),
             };
-            return Outcome::TimedOut { message, output: seen(json!({})) };
+            return AttemptOutcome::TimedOut { message, output: seen(json!({})) };
         }
         None => {}
     }
     match state {
         Some(State::Succeeded) => completed(who, output.unwrap_or_default()),
-        Some(State::Failed) => Outcome::Failed {
+        Some(State::Failed) => AttemptOutcome::Failed {
             message: error.unwrap_or_default(),
             output: seen(json!({ "retry": !is_final })),
         },
@@ -54,10 +54,11 @@ pub(super) fn ended(
                 .as_ref()
                 .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));
             let message = format!("{who} was lost: it left, or was silent for too long");
-            Outcome::Failed { message, output: seen(json!({})) }
+            AttemptOutcome::Failed { message, output: seen(json!({})) }
         }
-        Some(State::Cancelled | State::Waiting | State::Held) | None => {
-            Outcome::Failed { message: "its job was withdrawn".to_owned(), output: seen(json!({})) }
-        }
+        Some(State::Cancelled | State::Waiting | State::Held) | None => AttemptOutcome::Failed {
+            message: "its job was withdrawn".to_owned(),
+            output: seen(json!({})),
+        },
     }
 }

@@ -46,7 +46,7 @@ pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<()
 
 /// The facts that an attempt learns about its job.
 #[derive(Clone, Debug, Default)]
-pub(super) struct News {
+pub(super) struct JobNews {
     /// The state of the job; `None` before the first query.
     pub(super) state: Option<State>,
     /// Number of log lines; of a long output, only those of its kept beginning.
@@ -90,7 +90,7 @@ pub(super) struct Watcher {
 
 #[derive(Debug, Default)]
 struct Inner {
-    waiting: HashMap<Uuid, watch::Sender<News>>,
+    waiting: HashMap<Uuid, watch::Sender<JobNews>>,
     is_running: bool,
 }
 
@@ -101,8 +101,8 @@ impl Watcher {
 
     /// Follows a job.
     /// The first job that joins starts the watch, and the last one that leaves ends it.
-    pub(super) fn join(self: &Arc<Self>, id: Uuid) -> watch::Receiver<News> {
-        let (sender, receiver) = watch::channel(News::default());
+    pub(super) fn join(self: &Arc<Self>, id: Uuid) -> watch::Receiver<JobNews> {
+        let (sender, receiver) = watch::channel(JobNews::default());
         let mut inner = self.locked();
         inner.waiting.insert(id, sender);
         if !std::mem::replace(&mut inner.is_running, true) {
@@ -138,7 +138,7 @@ impl Watcher {
                 }
                 // The attempt of an ended job may still be copying the job's last lines.
                 let is_open =
-                    |news: &watch::Sender<News>| !news.borrow().state.is_some_and(is_ended);
+                    |news: &watch::Sender<JobNews>| !news.borrow().state.is_some_and(is_ended);
                 let open = inner.waiting.iter().filter(|(_, news)| is_open(news));
                 open.map(|(id, _)| *id).collect::<Vec<_>>()
             };
@@ -212,7 +212,7 @@ impl Watcher {
                     // that has left, so the last known name is kept.
                     let worker = worker.or_else(|| last.worker.take());
                     let state = Some(state);
-                    *last = News { state, lines, is_long, worker, output, error, is_final };
+                    *last = JobNews { state, lines, is_long, worker, output, error, is_final };
                 }
                 is_other
             });

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{
     read_history::ReadHistory,
-    retention::{self, Excess},
+    retention::{self, HistoryExcess},
 };
 use crate::{
     engine::{
@@ -103,13 +103,13 @@ impl HistoryQuotas {
         &self,
         one: &LimitedNamespace,
         now: DateTime<Utc>,
-    ) -> Result<Option<Excess>, EngineError> {
+    ) -> Result<Option<HistoryExcess>, EngineError> {
         let store = &self.core.store;
         let days = self.core.settings.history_days();
         let periods = store.history_periods(one.id, days, now).await?;
         let Some(read) = ReadHistory::at(store, now).await? else { return Ok(None) };
         let bounds = bounds(&periods, one.limit, read.until);
-        Ok(bounds.map(|(oldest, until)| Excess {
+        Ok(bounds.map(|(oldest, until)| HistoryExcess {
             namespace: one.id,
             oldest,
             until,
@@ -152,7 +152,7 @@ impl HistoryQuotas {
         &self,
         lease: LeaseTerm,
         one: &LimitedNamespace,
-        excess: Excess,
+        excess: HistoryExcess,
         now: DateTime<Utc>,
     ) -> Result<HistoryQuotasReport, EngineError> {
         let core = &self.core;
@@ -186,7 +186,9 @@ impl Service for HistoryQuotas {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<HistoryQuotasReport, EngineError> {
         let mut report = HistoryQuotasReport::default();
         for one in self.over(now).await? {
-            let Some(Excess { oldest, .. }) = self.excess(&one, now).await? else { continue };
+            let Some(HistoryExcess { oldest, .. }) = self.excess(&one, now).await? else {
+                continue;
+            };
             // The lease is renewed for each namespace, because a cut takes time.
             let Some(lease) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
             let Some(lease) = self.recount(lease, one.id, oldest, now).await? else {

@@ -1,4 +1,5 @@
-//! Maintains the history, and checks the server's health.
+//! Keeps the server itself in order: removes and counts history, and checks the server's health.
+//! Maintenance windows, which pause schedules, are elsewhere: see `planning::windows`.
 //!
 //! - `retention`: removes history whose retention has passed
 //! - `history_quotas`: removes history that is over a namespace's quota of rows

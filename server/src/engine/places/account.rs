@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::{NoPlace, Room};
+use super::{FreePlaces, NoPlace};
 
 /// One in this many places is kept for namespaces that hold few of them.
 const KEPT_OF: usize = 16;
@@ -126,7 +126,7 @@ impl PlaceAccount {
         }
     }
 
-    pub(super) fn room(&self) -> Room {
+    pub(super) fn room(&self) -> FreePlaces {
         let (mut of_held_back, mut full) = (0, Vec::new());
         for holder in self.held_back.keys() {
             match self.room_of(holder) {
@@ -136,7 +136,7 @@ impl PlaceAccount {
         }
         full.sort();
         let (free, is_held_back) = (self.free(), !self.held_back.is_empty());
-        Room { free, is_held_back, of_held_back: of_held_back.min(free), full }
+        FreePlaces { free, is_held_back, of_held_back: of_held_back.min(free), full }
     }
 
     pub(super) fn forget_held_back(&mut self, but: &[PlaceHolder]) {

@@ -71,7 +71,7 @@ pub(in crate::engine) struct HeldPlace {
 
 /// The places that a search for waiting runs may fill.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::engine) struct Room {
+pub(in crate::engine) struct FreePlaces {
     /// The number of free places.
     pub(in crate::engine) free: usize,
     /// Whether runs wait because their holder has used up its share.
@@ -125,7 +125,7 @@ impl Places {
     }
 
     /// The places that runs can take now.
-    pub(in crate::engine) fn room(&self) -> Room {
+    pub(in crate::engine) fn room(&self) -> FreePlaces {
         self.account().room()
     }
 

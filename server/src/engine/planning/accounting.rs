@@ -35,7 +35,7 @@ use crate::{
     random::new_id,
     store::{
         DatabaseTransaction, Store, StoreError,
-        claims::{Advance, DueSchedule, NewFire},
+        claims::{CursorAdvance, DueSchedule, NewFire},
         pauses::PauseEnding,
     },
 };
@@ -46,7 +46,7 @@ pub struct Account {
     /// The rows to write, in order.
     pub fires: Vec<NewFire>,
     /// The new position of the cursor.
-    pub advance: Advance,
+    pub advance: CursorAdvance,
 }
 
 /// The approximate maximum number of rows that one transaction writes at the end of a pause.

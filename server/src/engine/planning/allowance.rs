@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use entity::fire::Verdict;
 use uuid::Uuid;
 
-use crate::store::claims::{Advance, DueSchedule, NewFire};
+use crate::store::claims::{CursorAdvance, DueSchedule, NewFire};
 
 /// Removes the fires beyond the schedule's limit. Returns the first of those.
 pub(in crate::engine) fn cut_off(
@@ -34,7 +34,7 @@ pub(in crate::engine) fn counted(fires: &[NewFire]) -> i64 {
 
 /// Subtracts fires that were not written because their instant already had a row.
 pub(in crate::engine) fn discount(
-    advances: &mut [Advance],
+    advances: &mut [CursorAdvance],
     fires: &[NewFire],
     written: &HashSet<Uuid>,
 ) {
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_slot_that_was_taken_is_given_back() {
         let fires = fires(&[Verdict::Pending, Verdict::Skipped, Verdict::Pending]);
-        let mut advances = [Advance {
+        let mut advances = [CursorAdvance {
             schedule_id: Uuid::nil(),
             next_scheduled_at: None,
             next_fire_at: None,

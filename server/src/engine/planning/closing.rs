@@ -25,7 +25,7 @@ use crate::{
     engine::EngineError,
     store::{
         DatabaseTransaction, Store,
-        claims::{Advance, DueSchedule, NewFire},
+        claims::{CursorAdvance, DueSchedule, NewFire},
     },
 };
 
@@ -98,7 +98,7 @@ pub(crate) async fn close(
             after = part.next.map_or(until, |next| until.min(next.at - MS));
         }
     }
-    let advance = Advance {
+    let advance = CursorAdvance {
         schedule_id,
         next_scheduled_at: None,
         next_fire_at: None,

@@ -20,7 +20,11 @@ use super::planner::definition;
 use crate::{
     engine::{EngineError, core::Core},
     model::calendars::{self, Calendars, CurrentCalendars, StoredCalendars},
-    store::{StoreError, calendars as rows, claims::DueSchedule},
+    store::{
+        StoreError,
+        calendars::{self as rows, CalendarVersion},
+        claims::DueSchedule,
+    },
 };
 
 /// What a schedule's timetable is built from.
@@ -108,7 +112,7 @@ impl ManyTimetableParts {
             let plain = timings.timetable(&definition).ok()?;
             let timetable = calendars::with(plain, keys.as_ref(), &compiled).ok()?;
             let has = |id: &Uuid| keys.as_ref().is_some_and(|Keys(keys)| keys.contains(id));
-            let versions = Some(all.iter().filter(|(id, ..)| has(id)).copied().collect());
+            let versions = Some(all.iter().filter(|one| has(&one.id)).copied().collect());
             Some((id, PreparedTimetable { definition, keys, since, versions, timetable }))
         });
         built.collect()
@@ -143,9 +147,9 @@ pub struct PreparedTimetable {
     keys: Option<Keys>,
     /// The first instant for which the calendars have their earlier versions.
     since: Timestamp,
-    /// The version of each calendar and since when it was in force, sorted by key; `None` once the
-    /// transaction has compared them.
-    versions: Option<Vec<(Uuid, i32, Timestamp)>>,
+    /// The version of each calendar, sorted by the calendars' keys; `None` once the transaction has
+    /// compared them.
+    versions: Option<Vec<CalendarVersion>>,
     timetable: Timetable,
 }
 
@@ -168,7 +172,7 @@ impl PreparedTimetable {
             return Ok(is_same);
         };
         let mut versions = rows::versions(connection, ids).await?;
-        versions.sort_unstable_by_key(|(id, ..)| *id);
+        versions.sort_unstable_by_key(|version| version.id);
         Ok(versions == *known)
     }
 }

@@ -16,7 +16,10 @@ use uuid::Uuid;
 use super::{
     Compiled, CompiledVersions, CurrentCalendars, StoredCalendars, compile, of_definition,
 };
-use crate::store::{StoreError, calendars};
+use crate::store::{
+    StoreError,
+    calendars::{self, CalendarVersion, EndedVersion},
+};
 
 /// A cache of recently used calendars, and of their earlier versions.
 #[derive(Debug, Default)]
@@ -70,9 +73,9 @@ impl Calendars {
         let ids: Vec<Uuid> = since.keys().copied().collect();
         let versions = calendars::versions(connection, &ids).await?;
         let mut past = past_of(connection, &versions, since).await?;
-        for (id, version, _) in versions {
+        for CalendarVersion { id, version, .. } in versions {
             let past = past.remove(&id).unwrap_or_default();
-            match self.assembled((id, version), &past, held) {
+            match self.assembled(id, version, &past, held) {
                 Some(compiled) => {
                     found.current.insert(id, compiled);
                 }
@@ -105,7 +108,7 @@ impl Calendars {
         let calendar = |row: &calendar::Model| {
             let past = stored.past.get(&row.id).into_iter().flatten();
             let past: Ends = past.map(|past| (past.version, past.ended_at)).collect();
-            Some((row.id, self.assembled((row.id, row.version), &past, &mut held)?))
+            Some((row.id, self.assembled(row.id, row.version, &past, &mut held)?))
         };
         stored.rows.iter().filter_map(calendar).collect()
     }
@@ -133,7 +136,8 @@ impl Calendars {
     /// A calendar with its earlier versions; `None` if one of them is neither held nor cached.
     fn assembled(
         &self,
-        (id, version): (Uuid, i32),
+        id: Uuid,
+        version: i32,
         past: &[(i32, Timestamp)],
         held: &mut CompiledVersions,
     ) -> Option<Compiled> {
@@ -183,19 +187,20 @@ impl Calendars {
 /// as they were in force then or later.
 async fn past_of<C: ConnectionTrait>(
     connection: &C,
-    versions: &[(Uuid, i32, Timestamp)],
+    versions: &[CalendarVersion],
     since: &HashMap<Uuid, Timestamp>,
 ) -> Result<HashMap<Uuid, Ends>, StoreError> {
     let is_after = |id: &Uuid, at: Timestamp| since.get(id).is_some_and(|since| at > *since);
-    let changed = versions.iter().filter(|(id, _, updated_at)| is_after(id, *updated_at));
-    let changed: Vec<Uuid> = changed.map(|(id, ..)| *id).collect();
+    let changed = versions.iter().filter(|current| is_after(&current.id, current.updated_at));
+    let changed: Vec<Uuid> = changed.map(|current| current.id).collect();
     let mut past = HashMap::new();
     if changed.is_empty() {
         return Ok(past);
     }
-    for (id, version, ended_at) in calendars::past_versions(connection, &changed).await? {
-        let ends: &mut Ends = past.entry(id).or_default();
-        if is_after(&id, ended_at) {
+    for ended in calendars::past_versions(connection, &changed).await? {
+        let EndedVersion { calendar_id, version, ended_at } = ended;
+        let ends: &mut Ends = past.entry(calendar_id).or_default();
+        if is_after(&calendar_id, ended_at) {
             ends.push((version, ended_at));
         } else {
             // Neither this version nor an earlier one is in force at any of these instants.

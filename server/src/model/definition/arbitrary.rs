@@ -18,8 +18,8 @@ use timetable::retry;
 
 use super::{Condition, Definition, Task, When, validation::DAY_MS};
 use crate::target::{
-    Answers, Broker, BrokerConnection, Command, ContentMode, Event, Http, Kafka, Method, Nats,
-    Noop, Publish, Rabbitmq, Redis, Sasl, Secret, Sqs, Target, Worker,
+    Answers, Broker, BrokerConnection, CloudEvent, CommandTarget, ContentMode, Http, Kafka, Method,
+    Nats, Noop, Publish, Rabbitmq, Redis, Sasl, SecretText, Sqs, Target, WorkerTarget,
 };
 
 const TEXTS: &[&str] = &[
@@ -75,11 +75,11 @@ fn name() -> BoxedStrategy<String> {
     "[a-zA-Z][a-zA-Z0-9_-]{0,12}".boxed()
 }
 
-fn secret() -> BoxedStrategy<Secret> {
-    text().prop_map(Secret::new).boxed()
+fn secret() -> BoxedStrategy<SecretText> {
+    text().prop_map(SecretText::new).boxed()
 }
 
-fn secrets() -> BoxedStrategy<BTreeMap<String, Secret>> {
+fn secrets() -> BoxedStrategy<BTreeMap<String, SecretText>> {
     btree_map(name(), secret(), 0..3).boxed()
 }
 
@@ -146,7 +146,7 @@ fn target() -> BoxedStrategy<Target> {
         (broker(), event())
             .prop_map(|(to, event)| Target::Publish(Box::new(Publish { to, event }))),
         (text(), text(), option::of(value()), vec(text(), 0..3)).prop_map(
-            |(queue, task, input, tags)| Target::Worker(Worker { queue, task, input, tags })
+            |(queue, task, input, tags)| Target::Worker(WorkerTarget { queue, task, input, tags })
         ),
         text().prop_map(|note| Target::Noop(Noop { note })),
     ]
@@ -178,10 +178,10 @@ fn http() -> BoxedStrategy<Http> {
     any.boxed()
 }
 
-fn command() -> BoxedStrategy<Command> {
+fn command() -> BoxedStrategy<CommandTarget> {
     let program = (option::of(text()), vec(text(), 0..3), option::of(text()));
     let any = (program, secrets(), option::of(text()), option::of(text())).prop_map(
-        |((program, args, script), env, directory, user)| Command {
+        |((program, args, script), env, directory, user)| CommandTarget {
             program,
             args,
             script,
@@ -242,13 +242,13 @@ fn broker() -> BoxedStrategy<Broker> {
     .boxed()
 }
 
-fn event() -> BoxedStrategy<Event> {
+fn event() -> BoxedStrategy<CloudEvent> {
     let mode = select(vec![ContentMode::Structured, ContentMode::Binary]);
     let names = (option::of(text()), option::of(text()), option::of(text()));
     let any = (mode, names, option::of(value()), secrets());
     any.prop_map(|(mode, names, payload, headers)| {
         let (kind, source, subject) = names;
-        Event { mode, kind, source, subject, payload, headers }
+        CloudEvent { mode, kind, source, subject, payload, headers }
     })
     .boxed()
 }

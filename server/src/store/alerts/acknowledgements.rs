@@ -14,7 +14,7 @@ use crate::store::{
     db::lookups::lookups,
     reads::{
         batches,
-        problems::{self, ProblemGroup, What},
+        problems::{self, FailureCause, ProblemGroup},
     },
 };
 
@@ -92,7 +92,9 @@ pub async fn counting_of(
         let Some((one, is_open)) = known.get(&row.id) else { continue };
         // The state of the problem when it was acknowledged.
         let what = match (one.what.clone(), row.last_run_id) {
-            (What::Failing { error, .. }, Some(last_run)) => What::Failing { error, last_run },
+            (FailureCause::Failing { error, .. }, Some(last_run)) => {
+                FailureCause::Failing { error, last_run }
+            }
             (what, _) => what,
         };
         open.push(*is_open);

@@ -16,12 +16,12 @@ use uuid::Uuid;
 use super::pending::told_or;
 use crate::store::{
     DatabaseTransaction, Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, page::page_descending, within::Within},
+    db::{bulk::BulkValues, page::page_descending, within::Within},
 };
 
 /// An update of an open alert.
 #[derive(Clone, Debug)]
-pub struct Going {
+pub struct AlertUpdate {
     /// The key of the alert.
     pub id: Uuid,
     /// When the problem last occurred.
@@ -36,7 +36,7 @@ pub struct Going {
 
 /// An alert that is over.
 #[derive(Clone, Copy, Debug)]
-pub struct Over {
+pub struct EndedAlert {
     /// The key of the alert.
     pub id: Uuid,
     /// When the alert ended.
@@ -96,7 +96,7 @@ pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, Strin
     }
     let mut known = HashSet::new();
     for rows in rows.chunks(CHUNK) {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("rule_id", rows.iter().map(|row| row.rule_id))
             .text("occurrence", rows.iter().map(|row| row.occurrence.clone()))
             .statement(
@@ -159,7 +159,7 @@ pub async fn open_all(store: &Store, kinds: &[Kind]) -> Result<Vec<Model>, Store
 pub async fn go_on(
     store: &Store,
     tx: &DatabaseTransaction,
-    going: &[Going],
+    going: &[AlertUpdate],
 ) -> Result<(), StoreError> {
     let sql = format!(
         "UPDATE alert SET last_at = v.last_at, count = v.count, run_id = v.run_id, \
@@ -167,7 +167,7 @@ pub async fn go_on(
         store.dialect().stamp("alert")
     );
     for going in going.chunks(CHUNK) {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", going.iter().map(|one| one.id))
             .int("last_at", going.iter().map(|one| one.last_at.0))
             .int("count", going.iter().map(|one| one.count))
@@ -182,10 +182,14 @@ pub async fn go_on(
 /// Ends alerts. An alert that did not outlast its grace period is withdrawn: only followers see it
 /// from then on, and its event may be recorded again. If the beginning of an alert was to be
 /// reported again after an acknowledgement, only its end is reported.
-pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
+pub async fn end(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    over: &[EndedAlert],
+) -> Result<(), StoreError> {
     for over in over.chunks(CHUNK) {
         let ended = || {
-            Bulk::default()
+            BulkValues::default()
                 .uuid("id", over.iter().map(|one| one.id))
                 .int("ended_at", over.iter().map(|one| one.ended_at.0))
                 .int("tell_at", over.iter().map(|one| one.tell_at.map(|at| at.0)))

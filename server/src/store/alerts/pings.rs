@@ -12,12 +12,12 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::feeds::{self, Feed};
-use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::BulkValues};
 
 /// A run of a schedule with a ping, from the feed of runs.
 /// The last row of a batch is always included, because it shows how far the feed was read.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Changed {
+pub struct ChangedRun {
     /// The key of the run.
     pub id: Uuid,
     /// The run's schedule.
@@ -147,7 +147,11 @@ pub async fn stop(tx: &DatabaseTransaction) -> Result<(), StoreError> {
 
 /// The next batch of the feed of runs, at most `limit` of all schedules: the runs of schedules with
 /// a ping, and the last run of the batch.
-pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Changed>, StoreError> {
+pub async fn changed(
+    store: &Store,
+    after: Cursor,
+    limit: u64,
+) -> Result<Vec<ChangedRun>, StoreError> {
     let horizon = store.dialect().horizon();
     let sql = format!(
         "WITH w AS (SELECT run.id, run.schedule_id, run.state, run.trigger, run.started_at, \
@@ -162,7 +166,7 @@ pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Cha
          ORDER BY w.changed, w.id"
     );
     let values = [after.changed.into(), after.id.into(), limit.cast_signed().into()];
-    let rows = Changed::find_by_statement(store.dialect().statement(sql, values));
+    let rows = ChangedRun::find_by_statement(store.dialect().statement(sql, values));
     Ok(rows.all(store.read()).await?)
 }
 
@@ -181,7 +185,7 @@ pub async fn note_if_at(
         return Ok(false);
     }
     for news in news.chunks(500) {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("schedule_id", news.iter().map(|one| one.schedule_id))
             .text("event", news.iter().map(|one| one.event.to_value()))
             .uuid("run_id", news.iter().map(|one| one.run_id))

@@ -7,7 +7,7 @@ use crate::store::{Store, StoreError};
 
 /// A message that has been attempted at least once.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Sending {
+pub struct AttemptedMessage {
     /// The channel of the message.
     pub channel_id: Uuid,
     /// 1 if the receiver did not accept the message, otherwise 0.
@@ -17,7 +17,7 @@ pub struct Sending {
 }
 
 /// The latest attempted messages, newest first: `most` per channel.
-pub async fn last(store: &Store, most: u32) -> Result<Vec<Sending>, StoreError> {
+pub async fn last(store: &Store, most: u32) -> Result<Vec<AttemptedMessage>, StoreError> {
     let sql = format!(
         "SELECT channel_id, CASE WHEN state = 'sent' THEN 0 ELSE 1 END AS failed, error \
          FROM (SELECT id, channel_id, state, error, \
@@ -26,5 +26,5 @@ pub async fn last(store: &Store, most: u32) -> Result<Vec<Sending>, StoreError> 
          WHERE place <= {most} ORDER BY channel_id, place"
     );
     let statement = store.dialect().statement(sql, []);
-    Ok(Sending::find_by_statement(statement).all(store.read()).await?)
+    Ok(AttemptedMessage::find_by_statement(statement).all(store.read()).await?)
 }

@@ -6,10 +6,10 @@ use entity::Timestamp;
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::standing::Mended;
+use super::standing::AlertRecovery;
 use crate::store::{
     Store, StoreError,
-    db::bulk::{Bulk, MAX_ROWS},
+    db::bulk::{BulkValues, MAX_ROWS},
     reads::skipped::{SKIPPED_FOR_LOAD, resuming},
 };
 
@@ -62,7 +62,7 @@ pub async fn skipping(
         store.dialect().of_few("fire.namespace_id")
     );
     let values = vec![after.0.into(), limit.cast_signed().into()];
-    let namespaces = Bulk::default().uuid("id", namespaces.iter().copied());
+    let namespaces = BulkValues::default().uuid("id", namespaces.iter().copied());
     let statement = namespaces.statement(store.dialect(), &sql, values);
     let mut all: HashMap<Uuid, SkippingSchedule> = HashMap::new();
     for row in SkippedFires::find_by_statement(statement).all(store.read()).await? {
@@ -86,7 +86,7 @@ pub async fn skipping(
 pub async fn resumed(
     store: &Store,
     alerts: &[(Uuid, Uuid, Timestamp)],
-) -> Result<Vec<Mended>, StoreError> {
+) -> Result<Vec<AlertRecovery>, StoreError> {
     let sql = format!(
         "SELECT v.id, ({}) AS mended_at, EXISTS (SELECT 1 FROM schedule \
              WHERE schedule.id = v.schedule_id AND schedule.deleted_at IS NULL) AS lives \
@@ -95,12 +95,12 @@ pub async fn resumed(
     );
     let mut resumed = Vec::new();
     for alerts in alerts.chunks(MAX_ROWS) {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", alerts.iter().map(|alert| alert.0))
             .uuid("schedule_id", alerts.iter().map(|alert| alert.1))
             .int("last_at", alerts.iter().map(|alert| alert.2.0))
             .statement(store.dialect(), &sql, vec![]);
-        resumed.extend(Mended::find_by_statement(statement).all(store.read()).await?);
+        resumed.extend(AlertRecovery::find_by_statement(statement).all(store.read()).await?);
     }
     Ok(resumed)
 }

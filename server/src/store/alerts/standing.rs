@@ -9,10 +9,10 @@ use uuid::Uuid;
 use crate::store::{
     Store, StoreError,
     db::{
-        bulk::{Bulk, MAX_ROWS},
+        bulk::{BulkValues, MAX_ROWS},
         rows::KeyRow,
     },
-    reads::{schedules, search::Sought, within::Within},
+    reads::{schedules, search::TimedSearch, within::Within},
     workers::queues,
 };
 
@@ -38,7 +38,7 @@ pub struct StalledSchedule {
 
 /// Whether a schedule whose runs failed, or that skipped fires, has recovered.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
-pub struct Mended {
+pub struct AlertRecovery {
     /// The key of the alert.
     pub id: Uuid,
     /// When a later run of the schedule succeeded, or a later fire started.
@@ -67,8 +67,11 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
            WHERE last_runs.good = 0 AND last_runs.state IN ('failed', 'timed_out')) AS failures \
          FROM v"
     );
-    let statement =
-        Bulk::default().uuid("id", ids.iter().copied()).statement(store.dialect(), &sql, vec![]);
+    let statement = BulkValues::default().uuid("id", ids.iter().copied()).statement(
+        store.dialect(),
+        &sql,
+        vec![],
+    );
     let rows = FailureStreak::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.id, row.failures)).collect())
 }
@@ -78,11 +81,11 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
 pub async fn mended(
     store: &Store,
     alerts: &[(Uuid, Uuid, Uuid)],
-) -> Result<Vec<Mended>, StoreError> {
+) -> Result<Vec<AlertRecovery>, StoreError> {
     if alerts.is_empty() {
         return Ok(vec![]);
     }
-    let statement = Bulk::default()
+    let statement = BulkValues::default()
         .uuid("id", alerts.iter().map(|alert| alert.0))
         .uuid("schedule_id", alerts.iter().map(|alert| alert.1))
         .uuid("run_id", alerts.iter().map(|alert| alert.2))
@@ -96,7 +99,7 @@ pub async fn mended(
              FROM v",
             vec![],
         );
-    Ok(Mended::find_by_statement(statement).all(store.read()).await?)
+    Ok(AlertRecovery::find_by_statement(statement).all(store.read()).await?)
 }
 
 /// Work of these namespaces that has waited since `before` or longer: unclaimed schedules,
@@ -140,7 +143,7 @@ pub async fn waiting(
     }
     let statement = |sql: &str| {
         let values = vec![before.0.into(), limit.cast_signed().into()];
-        let namespaces = Bulk::default().uuid("id", namespaces.iter().copied());
+        let namespaces = BulkValues::default().uuid("id", namespaces.iter().copied());
         namespaces.statement(store.dialect(), sql, values)
     };
     let due = Due::find_by_statement(statement(due)).all(store.read()).await?;
@@ -169,7 +172,7 @@ pub async fn waiting(
         queues::unserved(store.dialect(), "{2}"),
     );
     let values = vec![before.0.into(), limit.cast_signed().into(), silent.0.into()];
-    let namespaces = Bulk::default().uuid("id", namespaces.iter().copied());
+    let namespaces = BulkValues::default().uuid("id", namespaces.iter().copied());
     let unserved = StalledSchedule::find_by_statement(namespaces.statement(
         store.dialect(),
         &unserved,
@@ -198,7 +201,7 @@ pub async fn still_waiting(
     );
     let mut waiting = HashSet::new();
     for schedules in schedules.chunks(MAX_ROWS) {
-        let schedules = Bulk::default().uuid("id", schedules.iter().copied());
+        let schedules = BulkValues::default().uuid("id", schedules.iter().copied());
         let statement =
             schedules.statement(store.dialect(), &sql, vec![before.0.into(), silent.0.into()]);
         let rows = KeyRow::find_by_statement(statement).all(store.read()).await?;
@@ -237,7 +240,7 @@ pub async fn at_work(
            AND r.namespace_id IN (SELECT id FROM v) ORDER BY r.started_at, r.id LIMIT {{1}}"
     );
     let values = vec![before.0.into(), limit.cast_signed().into()];
-    let namespaces = Bulk::default().uuid("id", namespaces.iter().copied());
+    let namespaces = BulkValues::default().uuid("id", namespaces.iter().copied());
     let statement = namespaces.statement(store.dialect(), &sql, values);
     Ok(LongRun::find_by_statement(statement).all(store.read()).await?)
 }
@@ -247,7 +250,7 @@ pub async fn still_at_work(store: &Store, runs: &[Uuid]) -> Result<HashSet<Uuid>
     let sql = format!("SELECT r.id FROM v JOIN run r ON r.id = v.id WHERE {LIVE}");
     let mut still = HashSet::new();
     for runs in runs.chunks(MAX_ROWS) {
-        let runs = Bulk::default().uuid("id", runs.iter().copied());
+        let runs = BulkValues::default().uuid("id", runs.iter().copied());
         let statement = runs.statement(store.dialect(), &sql, vec![]);
         let rows = KeyRow::find_by_statement(statement).all(store.read()).await?;
         still.extend(rows.into_iter().map(|row| row.id));
@@ -293,7 +296,7 @@ pub async fn sought(
     store: &Store,
     namespace: Uuid,
     ids: &[Uuid],
-    search: Option<Sought>,
+    search: Option<TimedSearch>,
 ) -> Result<Vec<(Uuid, String)>, StoreError> {
     let filter = schedules::Filter { search, ..schedules::Filter::default() };
     let query = schedules::matching(store, &Within::One(namespace), &filter)

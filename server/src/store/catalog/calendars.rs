@@ -15,23 +15,46 @@ use uuid::Uuid;
 
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, names::name_contains, page::page_by_name, within::Within},
+    db::{
+        bulk::BulkValues, lookups::lookups, names::name_contains, page::page_by_name,
+        within::Within,
+    },
 };
 
 lookups!("calendar", kept: by_name, by_ids, of_module, lock);
 
-/// The versions of these calendars, each with the time since when it has been in force.
+/// The current version of a calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
+pub struct CalendarVersion {
+    /// The calendar.
+    pub id: Uuid,
+    /// The number of the version.
+    pub version: i32,
+    /// Since when the version has been in force.
+    pub updated_at: Timestamp,
+}
+
+/// A former version of a calendar.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct EndedVersion {
+    /// The calendar.
+    pub calendar_id: Uuid,
+    /// The number of the version.
+    pub version: i32,
+    /// Until when the version was in force.
+    pub ended_at: Timestamp,
+}
+
+/// The versions of these calendars.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
-) -> Result<Vec<(Uuid, i32, Timestamp)>, StoreError> {
+) -> Result<Vec<CalendarVersion>, StoreError> {
     let query = Entity::find()
         .select_only()
-        .column(Column::Id)
-        .column(Column::Version)
-        .column(Column::UpdatedAt)
+        .columns([Column::Id, Column::Version, Column::UpdatedAt])
         .filter(Column::Id.is_in(ids.iter().copied()));
-    Ok(query.into_tuple().all(connection).await?)
+    Ok(query.into_model::<CalendarVersion>().all(connection).await?)
 }
 
 /// The names of these calendars by their keys, including those of deleted ones.
@@ -165,11 +188,11 @@ pub async fn past<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The keys of the former versions of these calendars, each with its end, in order of version.
+/// When the former versions of these calendars ended, in order of version.
 pub async fn past_versions<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
-) -> Result<Vec<(Uuid, i32, Timestamp)>, StoreError> {
+) -> Result<Vec<EndedVersion>, StoreError> {
     let query = calendar_version::Entity::find()
         .select_only()
         .column(calendar_version::Column::CalendarId)
@@ -177,7 +200,7 @@ pub async fn past_versions<C: ConnectionTrait>(
         .column(calendar_version::Column::EndedAt)
         .filter(calendar_version::Column::CalendarId.is_in(ids.iter().copied()))
         .order_by_asc(calendar_version::Column::Version);
-    Ok(query.into_tuple().all(connection).await?)
+    Ok(query.into_model::<EndedVersion>().all(connection).await?)
 }
 
 /// Marks the calendar as deleted, which frees its name.
@@ -271,7 +294,7 @@ pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>
              AND k.value IN (SELECT word FROM v) \
            GROUP BY k.value"
     );
-    let statement = Bulk::default()
+    let statement = BulkValues::default()
         .uuid("id", ids.iter().copied())
         .text("word", ids.iter().map(Uuid::to_string))
         .statement(store.dialect(), &sql, vec![]);

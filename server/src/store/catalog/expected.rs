@@ -5,11 +5,11 @@
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
-use crate::store::{Dialect, StoreError, db::bulk::Bulk, ledger::zone_rules};
+use crate::store::{Dialect, StoreError, db::bulk::BulkValues, ledger::zone_rules};
 
 /// The objects that names referred to, and the rules by which the cursor was computed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Expected {
+pub struct ExpectedObjects {
     /// The release of the zone data.
     pub zone_data: String,
     /// The namespace's name.
@@ -36,7 +36,7 @@ pub struct ExpectedWorkflow {
 pub async fn holds<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    expected: &[Expected],
+    expected: &[ExpectedObjects],
 ) -> Result<bool, StoreError> {
     let sql = format!("SELECT 1 FROM v WHERE {} LIMIT 1", broken(dialect, "v"));
     let statement = table(expected).statement(dialect, &sql, vec![]);
@@ -44,9 +44,9 @@ pub async fn holds<C: ConnectionTrait>(
 }
 
 /// The assumptions as a table, for [`broken`].
-pub(in crate::store) fn table(expected: &[Expected]) -> Bulk {
+pub(in crate::store) fn table(expected: &[ExpectedObjects]) -> BulkValues {
     let workflows = || expected.iter().map(|one| one.workflow.as_ref());
-    Bulk::default()
+    BulkValues::default()
         .text("zone_data", expected.iter().map(|one| one.zone_data.clone()))
         .text("namespace", expected.iter().map(|one| one.namespace.clone()))
         .uuid("namespace_id", expected.iter().map(|one| one.namespace_id))

@@ -10,10 +10,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::expected::{self, Expected};
+use super::expected::{self, ExpectedObjects};
 use crate::store::{
     Dialect, StoreError,
-    db::bulk::{Bulk, MAX_ROWS},
+    db::bulk::{BulkValues, MAX_ROWS},
 };
 
 /// How the rows of objects are added.
@@ -26,7 +26,7 @@ pub(in crate::store) struct InsertOptions<'a> {
 }
 
 /// New objects, with the first definition and the audit log entry of each.
-pub(in crate::store) struct Things<A, B, C> {
+pub(in crate::store) struct NewObjects<A, B, C> {
     pub(in crate::store) rows: (Vec<A>, Vec<B>, Vec<C>),
     /// The columns of definitions and of audit entries that contain the key of the object.
     pub(in crate::store) keys: (&'static str, &'static str),
@@ -35,7 +35,7 @@ pub(in crate::store) struct Things<A, B, C> {
     pub(in crate::store) told: Option<&'static str>,
 }
 
-impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
+impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> NewObjects<A, B, C> {
     /// The statements that add the objects. If an object is not added, its definition and its audit
     /// entry are left out, too. All rows of a table set the same columns as its first row.
     /// The statements return the columns in the RETURNING clause of the tail.
@@ -73,7 +73,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         self,
         dialect: &Dialect,
         manner: InsertOptions<'_>,
-        only_if: Option<&[Expected]>,
+        only_if: Option<&[ExpectedObjects]>,
     ) -> Result<Vec<Statement>, StoreError> {
         let of_made = |key| format!("AND v.{key} IN (SELECT id FROM made)");
         let (of_definition, of_entry) = (of_made(self.keys.0), of_made(self.keys.1));
@@ -143,7 +143,7 @@ struct Insert {
     names: String,
     /// The expressions for the values of these columns.
     wanted: String,
-    rows: Bulk,
+    rows: BulkValues,
 }
 
 impl Insert {
@@ -152,7 +152,7 @@ impl Insert {
         stamp: Option<(&str, &str)>,
     ) -> Result<Self, StoreError> {
         let table = table::<A>();
-        let mut bulk = Bulk::default();
+        let mut bulk = BulkValues::default();
         let (mut names, mut wanted) = (Vec::new(), Vec::new());
         for column in <A::Entity as EntityTrait>::Column::iter() {
             let name = column.as_str();
@@ -211,7 +211,7 @@ pub(in crate::store) async fn written<C: ConnectionTrait>(
 }
 
 /// Adds a column. Its values determine its type, because even nulls have a type in the driver.
-fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, StoreError> {
+fn add(bulk: BulkValues, name: &'static str, values: Vec<Value>) -> Result<BulkValues, StoreError> {
     let odd = |value: &Value| {
         StoreError::from(DbErr::Type(format!("{name}: {value:?} cannot be written in bulk")))
     };

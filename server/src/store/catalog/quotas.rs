@@ -8,7 +8,7 @@ use crate::store::{Store, StoreError};
 
 /// A namespace that has quotas of its own.
 #[derive(Clone, Debug, PartialEq, FromQueryResult)]
-pub struct Own {
+pub struct NamespaceWithQuotas {
     /// The key of the namespace.
     pub id: Uuid,
     /// The name of the namespace.
@@ -48,9 +48,9 @@ impl Usage {
 
 impl Store {
     /// The quotas of all namespaces that have their own.
-    pub async fn own_quotas(&self) -> Result<Vec<Own>, StoreError> {
+    pub async fn own_quotas(&self) -> Result<Vec<NamespaceWithQuotas>, StoreError> {
         let sql = "SELECT id, name, quotas FROM namespace WHERE quotas IS NOT NULL";
-        let rows = Own::find_by_statement(self.dialect().statement(sql, []));
+        let rows = NamespaceWithQuotas::find_by_statement(self.dialect().statement(sql, []));
         Ok(rows.all(self.rounds()).await?)
     }
 

@@ -20,12 +20,12 @@ use uuid::Uuid;
 
 pub use super::schedule_versions::{insert_version, version, versions, versions_of};
 use super::{
-    expected::Expected,
-    many::{self, InsertOptions, Things},
+    expected::ExpectedObjects,
+    many::{self, InsertOptions, NewObjects},
 };
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups},
+    db::{bulk::BulkValues, lookups::lookups},
 };
 
 lookups!("schedule", kept: by_ids, of_module, lock);
@@ -153,7 +153,7 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
 pub async fn make_at_once_if_names_free(
     store: &Store,
     rows: NewScheduleRows,
-    expected: &[Expected],
+    expected: &[ExpectedObjects],
 ) -> Result<Vec<Model>, StoreError> {
     let dialect = store.dialect();
     // The statement returns only the values that the database generates or normalises.
@@ -186,8 +186,8 @@ fn manner<'a>(stamp: &'a str, tail: &'a str) -> InsertOptions<'a> {
 
 fn things(
     rows: NewScheduleRows,
-) -> Things<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
-    Things { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
+) -> NewObjects<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
+    NewObjects { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
 }
 
 /// Writes the set columns of `row` if the schedule is not deleted and still has `version`.
@@ -326,21 +326,26 @@ pub async fn undelete<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The schedules with these namespaces and names that are not deleted: key, namespace and name.
+/// A schedule, with its name and its namespace's.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct SchedulePath {
+    /// The schedule.
+    pub id: Uuid,
+    /// The namespace's name.
+    pub namespace: String,
+    /// The schedule's name.
+    pub name: String,
+}
+
+/// The schedules with these namespaces and names that are not deleted.
 pub async fn by_paths(
     store: &Store,
     paths: &[(&str, &str)],
-) -> Result<Vec<(Uuid, String, String)>, StoreError> {
-    #[derive(FromQueryResult)]
-    struct SchedulePath {
-        id: Uuid,
-        namespace: String,
-        name: String,
-    }
+) -> Result<Vec<SchedulePath>, StoreError> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = Bulk::default()
+    let rows = BulkValues::default()
         .text("namespace", paths.iter().map(|(namespace, _)| (*namespace).to_owned()))
         .text("name", paths.iter().map(|(_, name)| (*name).to_owned()));
     let sql = "SELECT s.id, n.name AS namespace, s.name FROM v \
@@ -348,16 +353,26 @@ pub async fn by_paths(
          JOIN schedule s ON s.namespace_id = n.id AND lower(s.name) = lower(v.name) \
            AND s.name = v.name AND s.deleted_at IS NULL";
     let statement = rows.statement(store.dialect(), sql, vec![]);
-    let rows = SchedulePath::find_by_statement(statement).all(store.read()).await?;
-    Ok(rows.into_iter().map(|row| (row.id, row.namespace, row.name)).collect())
+    Ok(SchedulePath::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Schedules that have their own retention and are not deleted, sorted by name: key, name and days.
+/// A schedule with its own retention.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct OwnRetention {
+    /// The schedule.
+    pub id: Uuid,
+    /// The schedule's name.
+    pub name: String,
+    /// The number of days for which settled history is kept.
+    pub retention_days: i32,
+}
+
+/// Schedules that have their own retention and are not deleted, sorted by name.
 pub async fn with_own_retention<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
     most: u64,
-) -> Result<Vec<(Uuid, String, i32)>, StoreError> {
+) -> Result<Vec<OwnRetention>, StoreError> {
     let query = Entity::find()
         .select_only()
         .columns([Column::Id, Column::Name, Column::RetentionDays])
@@ -366,5 +381,5 @@ pub async fn with_own_retention<C: ConnectionTrait>(
         .filter(Column::RetentionDays.is_not_null())
         .order_by_asc(Column::Name)
         .limit(most);
-    Ok(query.into_tuple().all(connection).await?)
+    Ok(query.into_model::<OwnRetention>().all(connection).await?)
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::store::{
     Store, StoreError,
-    db::{bulk::Bulk, rows::KeyRow},
+    db::{bulk::BulkValues, rows::KeyRow},
 };
 
 /// Maximum number of workflows of a namespace, and of its
@@ -63,7 +63,7 @@ pub async fn examined(store: &Store, namespace: Uuid) -> Result<Vec<Uuid>, Store
 /// The workflows among these that mention secrets in their current definitions.
 /// Definitions may be large, so callers should query a few workflows at a time.
 pub async fn mentions(store: &Store, workflows: &[Uuid]) -> Result<Vec<Mention>, StoreError> {
-    let workflows = Bulk::default().uuid("id", workflows.iter().copied());
+    let workflows = BulkValues::default().uuid("id", workflows.iter().copied());
     let statement = workflows.statement(
         store.dialect(),
         "SELECT w.id AS id, w.name AS name, d.definition AS definition \
@@ -88,7 +88,7 @@ pub async fn runners(
            FROM v JOIN schedule s ON s.workflow_id = v.id \
            WHERE s.deleted_at IS NULL LIMIT {MAX_EXAMINED}"
     );
-    let workflows = Bulk::default().uuid("id", workflows.iter().copied());
+    let workflows = BulkValues::default().uuid("id", workflows.iter().copied());
     let statement = workflows.statement(store.dialect(), &sql, vec![]);
     Ok(WorkflowSchedule::find_by_statement(statement).all(store.read()).await?)
 }

@@ -14,7 +14,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::many::{self, InsertOptions, Things};
+use super::many::{self, InsertOptions, NewObjects};
 use crate::store::{
     Dialect, Page, PageWindow, Store, StoreError,
     db::{
@@ -119,7 +119,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     rows: NewWorkflowRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let manner = InsertOptions { tail: IF_NAME_FREE, ..InsertOptions::default() };
-    let things = Things { rows, keys: ("workflow_id", "subject_id"), told: None };
+    let things = NewObjects { rows, keys: ("workflow_id", "subject_id"), told: None };
     many::written(tx, things.insert(dialect, manner)?).await
 }
 

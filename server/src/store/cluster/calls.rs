@@ -15,7 +15,7 @@ use crate::{
     clock::Clock,
     store::{
         Store, StoreError,
-        db::primary::{Held, SuspicionReason, of_driver},
+        db::primary::{SuspicionReason, UsedPool, of_driver},
     },
 };
 use sea_orm::{
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Wire {
     listener: PgListener,
-    held: Held,
+    held: UsedPool,
     store: Store,
 }
 
@@ -111,7 +111,7 @@ impl Wire {
 
 async fn in_time<T>(
     store: &Store,
-    held: &Held,
+    held: &UsedPool,
     asked: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, StoreError> {
     match Clock::system().timeout(PATIENCE, asked).await {
@@ -123,7 +123,7 @@ async fn in_time<T>(
 
 fn broken(
     store: &Store,
-    held: &Held,
+    held: &UsedPool,
     reason: Option<SuspicionReason>,
     error: sqlx::Error,
 ) -> StoreError {

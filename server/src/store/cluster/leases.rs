@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::bulk::{Bulk, returned_ids},
+    db::bulk::{BulkValues, returned_ids},
 };
 
 /// Which node holds a service's lease.
@@ -22,7 +22,7 @@ pub enum LeaseState {
 
 /// The lease of another node, as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Theirs {
+pub struct ForeignLease {
     /// The epoch of the lease: the number of holders so far.
     pub epoch: i64,
     /// When the term ends, by the database's clock.
@@ -31,7 +31,7 @@ pub struct Theirs {
     pub left: Duration,
 }
 
-impl Theirs {
+impl ForeignLease {
     /// Whether the term is still the same, so that it has not been renewed.
     pub fn is_still(&self, other: &Self) -> bool {
         (self.epoch, self.until_at) == (other.epoch, other.until_at)
@@ -72,7 +72,7 @@ enum LeaseOutcome {
         untold: Vec<Uuid>,
     },
     /// Another node holds the lease.
-    Theirs(Theirs),
+    Theirs(ForeignLease),
 }
 
 /// The condition that the life of the requesting node accepts new work.
@@ -154,8 +154,8 @@ impl Store {
         name: &str,
         holder: Uuid,
         term: Duration,
-        over: Option<Theirs>,
-    ) -> Result<(LeaseState, Option<Theirs>), StoreError> {
+        over: Option<ForeignLease>,
+    ) -> Result<(LeaseState, Option<ForeignLease>), StoreError> {
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
         let tx = self.begin().await?;
         if self.dialect().is_postgres() {
@@ -201,7 +201,7 @@ impl Store {
         name: &str,
         holder: Uuid,
         term: i64,
-        over: Option<Theirs>,
+        over: Option<ForeignLease>,
     ) -> Result<Option<LeaseOutcome>, StoreError> {
         if let Some(epoch) = self.renew_lease(tx, name, holder, term).await? {
             return Ok(Some(LeaseOutcome::Renewed(epoch)));
@@ -236,7 +236,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         name: &str,
-    ) -> Result<Option<Theirs>, StoreError> {
+    ) -> Result<Option<ForeignLease>, StoreError> {
         #[derive(FromQueryResult)]
         struct TermRow {
             epoch: i64,
@@ -252,7 +252,7 @@ impl Store {
         let row = TermRow::find_by_statement(self.dialect().statement(sql, [name.into()]));
         let theirs = |TermRow { epoch, until_at, now }: TermRow| {
             let left = u64::try_from(until_at.0.saturating_sub(now)).unwrap_or(0);
-            Theirs { epoch, until_at, left: Duration::from_millis(left) }
+            ForeignLease { epoch, until_at, left: Duration::from_millis(left) }
         };
         Ok(row.one(tx).await?.map(theirs))
     }
@@ -265,7 +265,7 @@ impl Store {
         name: &str,
         holder: Uuid,
         term: i64,
-        over: Option<Theirs>,
+        over: Option<ForeignLease>,
     ) -> Result<Option<LeaseOutcome>, StoreError> {
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
         let concerned = "SELECT node.id FROM node WHERE node.id = $2 OR node.id IN \
@@ -313,7 +313,7 @@ impl Store {
             "UPDATE node SET changed = {} WHERE id IN (SELECT id FROM v)",
             self.dialect().stamp("node")
         );
-        let nodes = Bulk::default().uuid("id", nodes.iter().copied());
+        let nodes = BulkValues::default().uuid("id", nodes.iter().copied());
         tx.execute_raw(nodes.statement(self.dialect(), &sql, vec![])).await?;
         self.commit(tx).await
     }

@@ -17,7 +17,7 @@ use crate::store::{DatabaseTransaction, Store, StoreError};
 
 /// The data of a node that joins the cluster.
 #[derive(Clone, Debug, Default)]
-pub struct Joining {
+pub struct JoiningNode {
     /// The key of the node's new life.
     pub id: Uuid,
     /// The name by which operators know the node.
@@ -92,7 +92,7 @@ impl Store {
 
 /// A life that has not ended, and how long it has been silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Living {
+pub struct LivingNode {
     /// The node's row.
     pub node: node::Model,
     /// The time since the node's last heartbeat.
@@ -105,7 +105,7 @@ pub struct Living {
     pub read_at: Timestamp,
 }
 
-impl Living {
+impl LivingNode {
     /// Whether the node's silence proves that its life is over.
     /// If its heartbeats do not go into its row, the row alone proves nothing:
     /// the node must also have left a doubt unanswered for as long as the expiry.
@@ -136,7 +136,7 @@ pub struct Drain {
 
 impl Store {
     /// Begins a new life under the node's name. Earlier lives under that name end.
-    pub async fn join(&self, node: &Joining) -> Result<(), StoreError> {
+    pub async fn join(&self, node: &JoiningNode) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
         let sql = format!(
@@ -203,7 +203,7 @@ impl Store {
     }
 
     /// The lives that have not ended, sorted by name, including those that have long been silent.
-    pub async fn living_nodes(&self) -> Result<Vec<Living>, StoreError> {
+    pub async fn living_nodes(&self) -> Result<Vec<LivingNode>, StoreError> {
         self.living_nodes_by(self.read()).await
     }
 
@@ -211,9 +211,9 @@ impl Store {
     pub(crate) async fn living_nodes_by<C: ConnectionTrait>(
         &self,
         connection: &C,
-    ) -> Result<Vec<Living>, StoreError> {
+    ) -> Result<Vec<LivingNode>, StoreError> {
         #[derive(FromQueryResult)]
-        struct LivingNode {
+        struct LivingRow {
             #[sea_orm(nested)]
             node: node::Model,
             read_at: Timestamp,
@@ -223,12 +223,12 @@ impl Store {
              WHERE node.state = 'alive' ORDER BY node.name",
             self.dialect().now()
         );
-        let rows = LivingNode::find_by_statement(self.dialect().statement(sql, []));
-        let living = |row: LivingNode| {
-            let LivingNode { node, read_at } = row;
+        let rows = LivingRow::find_by_statement(self.dialect().statement(sql, []));
+        let living = |row: LivingRow| {
+            let LivingRow { node, read_at } = row;
             let written_at = node.heartbeat_at;
             let mut living =
-                Living { node, silence: Duration::ZERO, beat: None, written_at, read_at };
+                LivingNode { node, silence: Duration::ZERO, beat: None, written_at, read_at };
             living.silence = living.row_age();
             living
         };

@@ -8,13 +8,13 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::bulk::{Bulk, returned_ids},
+    db::bulk::{BulkValues, returned_ids},
 };
 
 /// A doubt whether a node is still alive.
 /// It is only for nodes whose heartbeats do not go into their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Doubt {
+pub struct NodeDoubt {
     /// The key of the node's life.
     pub node: Uuid,
     /// How long the node has already been silent. This part of its time to answer has passed.
@@ -46,7 +46,7 @@ impl Store {
     /// All nodes lock the rows in the same order, to prevent deadlocks.
     pub async fn doubt_if_silent(
         &self,
-        doubts: &[Doubt],
+        doubts: &[NodeDoubt],
         silence: Duration,
     ) -> Result<u64, StoreError> {
         if doubts.is_empty() {
@@ -60,7 +60,7 @@ impl Store {
         );
         let tx = self.begin_heartbeat().await?;
         let mut doubted = 0;
-        for Doubt { node, heard } in doubts {
+        for NodeDoubt { node, heard } in doubts {
             let values = [(*node).into(), ms(silence).into(), ms(*heard).into()];
             let done = tx.execute_raw(self.dialect().statement(sql.clone(), values)).await?;
             doubted += done.rows_affected();
@@ -99,7 +99,7 @@ impl Store {
                  OR (v.unanswered = 1 AND node.doubted_at IS NOT NULL)) \
              RETURNING node.id"
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("silent", silent.iter().map(|other| other.node))
             .int("since", silent.iter().map(|other| other.since.0))
             .int("watched", silent.iter().map(|other| i64::from(other.is_watched)))

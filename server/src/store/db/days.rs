@@ -29,7 +29,7 @@ pub(crate) fn made_at(key: Uuid) -> i64 {
 
 /// The range of days of some rows, by the column that partitions their table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Days {
+pub(crate) struct DayRange {
     column: &'static str,
     kind: Kind,
     /// The start of the first day and the end of the last one.
@@ -42,7 +42,7 @@ enum Kind {
     Instants,
 }
 
-impl Days {
+impl DayRange {
     /// The days of runs, from their keys.
     pub(crate) fn of_keys(column: &'static str, keys: impl Iterator<Item = Uuid>) -> Self {
         Self { column, kind: Kind::Keys, range: range(keys.map(made_at)) }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn rows_of_one_day_name_that_day() {
         let at = [5, DAY_MS - 1].map(|ms| Timestamp(3 * DAY_MS + ms));
-        let days = Days::of_instants("fire.scheduled_at", at.into_iter());
+        let days = DayRange::of_instants("fire.scheduled_at", at.into_iter());
         let expected = " AND (fire.scheduled_at > 259200000 OR fire.scheduled_at = 259200000) \
              AND (fire.scheduled_at < 345600000 OR fire.scheduled_at = 259200000)";
         assert_eq!(days.condition(), expected);
@@ -98,13 +98,13 @@ mod tests {
     #[test]
     fn rows_of_several_days_name_the_first_to_the_last() {
         let days =
-            Days::of_keys("run.id", [9, 1, 4].map(|day| first_key(day * DAY_MS)).into_iter());
+            DayRange::of_keys("run.id", [9, 1, 4].map(|day| first_key(day * DAY_MS)).into_iter());
         let (from, to) = (first_key(DAY_MS), first_key(10 * DAY_MS));
         let expected = format!(
             " AND (run.id > '{from}' OR run.id = '{from}') \
              AND (run.id < '{to}' OR run.id = '{from}')"
         );
         assert_eq!(days.condition(), expected);
-        assert_eq!(Days::of_keys("run.id", std::iter::empty()).condition(), "");
+        assert_eq!(DayRange::of_keys("run.id", std::iter::empty()).condition(), "");
     }
 }

@@ -5,9 +5,9 @@ use sea_orm::{DbBackend, Statement, Value};
 use entity::Timestamp;
 
 use super::{
-    days::Days,
+    days::DayRange,
     faults::Faults,
-    live::{LiveDays, Since},
+    live::{LiveDays, RowsSince},
 };
 use crate::clock::Clock;
 
@@ -133,7 +133,7 @@ impl Dialect {
 
     /// The condition that rows are in `days`, to be appended to another condition.
     /// It is empty on SQLite, whose tables are not partitioned.
-    pub(crate) fn within(&self, days: Days) -> String {
+    pub(crate) fn within(&self, days: DayRange) -> String {
         if self.is_postgres() { days.condition() } else { String::new() }
     }
 
@@ -148,7 +148,7 @@ impl Dialect {
         &self,
         column: &'static str,
         now: Timestamp,
-        since: Since,
+        since: RowsSince,
     ) -> String {
         self.live.of_fires(column, now, since)
     }

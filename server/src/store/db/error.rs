@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, io, path::PathBuf, time::Duration};
 
-use crate::store::Refusing;
+use crate::store::WriteRefusal;
 use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, SqlErr, SqlxError};
 
 /// Why the store could not do something. Messages are printed after "failed to".
@@ -266,10 +266,10 @@ impl StoreError {
     /// its own or after an operator's action, and the call may be sent again.
     pub fn unavailable(&self) -> Option<&'static str> {
         if matches!(self, Self::DiskFull { .. }) {
-            return Some(Refusing::DiskFull.problem());
+            return Some(WriteRefusal::DiskFull.problem());
         }
         let error = self.database_error()?;
-        if let Some(why) = Refusing::of(error) {
+        if let Some(why) = WriteRefusal::of(error) {
             return Some(why.problem());
         }
         let is_locked = self.is_lock_refused() || code(error).is_some_and(|code| is_busy(&code));

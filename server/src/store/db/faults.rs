@@ -10,7 +10,7 @@ use crate::store::StoreError;
 
 /// A moment in a transaction at which a fault can occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
+pub enum FaultPoint {
     /// Before the transaction begins.
     Begin,
     /// Before the commit: an error, or a crash of the caller, rolls the transaction back.
@@ -22,7 +22,7 @@ pub enum Edge {
 /// The functions that a store calls at each edge and for each statement.
 #[derive(Clone)]
 pub struct Faults {
-    edge: Arc<dyn Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
+    edge: Arc<dyn Fn(FaultPoint) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
     statement: Arc<dyn Fn() -> Option<Statement> + Send + Sync>,
 }
 
@@ -30,13 +30,13 @@ impl Faults {
     /// `edge` may wait, fail or never return.
     /// `statement` may return a statement that fails, to be executed instead.
     pub fn new(
-        edge: impl Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
+        edge: impl Fn(FaultPoint) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
         statement: impl Fn() -> Option<Statement> + Send + Sync + 'static,
     ) -> Self {
         Self { edge: Arc::new(edge), statement: Arc::new(statement) }
     }
 
-    pub(in crate::store) async fn at(&self, edge: Edge) -> Result<(), StoreError> {
+    pub(in crate::store) async fn at(&self, edge: FaultPoint) -> Result<(), StoreError> {
         (self.edge)(edge).await
     }
 

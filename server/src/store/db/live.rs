@@ -18,7 +18,7 @@ use entity::Timestamp;
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::days::{DAY_MS, Days, first_key, made_at};
+use super::days::{DAY_MS, DayRange, first_key, made_at};
 use crate::store::{Store, StoreError};
 
 /// The largest distance of new rows from the present, in milliseconds.
@@ -90,22 +90,27 @@ impl LiveDays {
     pub(crate) fn of_runs(&self, column: &'static str, now: Timestamp) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let InstantRange { first, last } = spans.runs.around(now.0);
-        Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
+        DayRange::of_keys(column, [first, last].map(first_key).into_iter()).condition()
     }
 
     /// The condition that a fire with the instant in `column` can be pending at `now`.
     /// `since` says how far back the recent writes of other nodes may lie.
-    pub(crate) fn of_fires(&self, column: &'static str, now: Timestamp, since: Since) -> String {
+    pub(crate) fn of_fires(
+        &self,
+        column: &'static str,
+        now: Timestamp,
+        since: RowsSince,
+    ) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let caught_up = match since {
-            Since::Margin => now.0,
-            Since::Anything => return String::new(),
-            Since::Instant(at) => at.0,
+            RowsSince::Margin => now.0,
+            RowsSince::Anything => return String::new(),
+            RowsSince::Instant(at) => at.0,
         };
         let caught_up = InstantRange { first: caught_up.saturating_sub(MARGIN), last: caught_up };
         let InstantRange { first, last } = spans.fires.with(caught_up).around(now.0);
         let instants = [first, last].map(Timestamp);
-        Days::of_instants(column, instants.into_iter()).condition()
+        DayRange::of_instants(column, instants.into_iter()).condition()
     }
 
     fn replace(&self, found: Option<ScannedRanges>) {
@@ -137,7 +142,7 @@ impl LiveDays {
 
 /// How far back rows may lie that other nodes have written since the last scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Since {
+pub enum RowsSince {
     /// At most as far back as the margin, or it does no harm to see older rows a moment later.
     Margin,
     /// Not before the given instant.
@@ -222,13 +227,13 @@ mod tests {
         let live = LiveDays::default();
         live.widen(std::iter::once((Uuid::nil(), NOW)));
         assert_eq!(live.of_runs("run.id", NOW), "");
-        assert_eq!(live.of_fires("at", NOW, Since::Margin), "");
+        assert_eq!(live.of_fires("at", NOW, RowsSince::Margin), "");
     }
 
     #[test]
     fn the_days_from_the_oldest_to_the_present_are_named() {
         let found = live(93, 95);
-        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((93, 102)));
+        assert_eq!(days(&found.of_fires("at", NOW, RowsSince::Margin)), Some((93, 102)));
         let (from, to) = (first_key(93 * DAY_MS), first_key(102 * DAY_MS));
         let runs = found.of_runs("run.id", NOW);
         assert!(runs.contains(&from.to_string()) && runs.contains(&to.to_string()), "{runs}");
@@ -238,22 +243,22 @@ mod tests {
     fn without_live_rows_only_the_present_days_are_named() {
         let live = LiveDays::default();
         live.replace(Some(ScannedRanges { at: NOW.0, spans: Spans::default() }));
-        assert_eq!(days(&live.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
+        assert_eq!(days(&live.of_fires("at", NOW, RowsSince::Margin)), Some((99, 102)));
     }
 
     #[test]
     fn the_named_days_include_catch_ups_of_other_nodes() {
         let found = live(100, 100);
-        let since = Since::Instant(Timestamp(90 * DAY_MS + 5));
+        let since = RowsSince::Instant(Timestamp(90 * DAY_MS + 5));
         assert_eq!(days(&found.of_fires("at", NOW, since)), Some((89, 102)));
-        assert_eq!(found.of_fires("at", NOW, Since::Anything), "");
+        assert_eq!(found.of_fires("at", NOW, RowsSince::Anything), "");
     }
 
     #[test]
     fn the_named_days_include_own_writes_at_once() {
         let found = live(100, 100);
         found.widen(std::iter::once((first_key(80 * DAY_MS), Timestamp(70 * DAY_MS))));
-        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));
+        assert_eq!(days(&found.of_fires("at", NOW, RowsSince::Margin)), Some((70, 102)));
         assert!(found.of_runs("id", NOW).contains(&first_key(80 * DAY_MS).to_string()));
     }
 
@@ -263,9 +268,9 @@ mod tests {
         let looked = Some(ScannedRanges { at: NOW.0, spans: Spans::default() });
         found.widen(std::iter::once((Uuid::nil(), Timestamp(70 * DAY_MS))));
         found.replace(looked);
-        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));
+        assert_eq!(days(&found.of_fires("at", NOW, RowsSince::Margin)), Some((70, 102)));
         found.replace(looked);
-        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
+        assert_eq!(days(&found.of_fires("at", NOW, RowsSince::Margin)), Some((99, 102)));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use sea_orm::{
 use super::{
     database_file::{self, DatabaseFile},
     primary::{self, Address, AddressProblem, DatabaseLink, masked},
-    searching::{LANES, STEPS, Searching, Until},
+    searching::{LANES, STEPS, Searching, StatementDeadline},
 };
 use crate::store::{Changes, Dialect, Store, StoreError};
 
@@ -225,8 +225,8 @@ fn backend(url: &str) -> Result<DbBackend, StoreError> {
 }
 
 /// A connection to a SQLite file for searches, and the deadline of the statements on it.
-async fn lane(options: &Options) -> Result<(DatabaseConnection, Until), DbErr> {
-    let until = Until::new();
+async fn lane(options: &Options) -> Result<(DatabaseConnection, StatementDeadline), DbErr> {
+    let until = StatementDeadline::new();
     let kept = until.clone();
     let mut connect = file(options, 1);
     connect.map_sqlx_sqlite_pool_opts(move |pool| {

@@ -45,12 +45,12 @@ pub(in crate::store) struct Searching {
 
 /// The deadline of the statement on a connection. Clones share the deadline.
 #[derive(Clone, Debug)]
-pub(in crate::store) struct Until {
+pub(in crate::store) struct StatementDeadline {
     origin: Instant,
     nanos: Arc<AtomicU64>,
 }
 
-impl Until {
+impl StatementDeadline {
     /// A deadline that has already passed.
     pub(in crate::store) fn new() -> Self {
         Self { origin: Clock::system().instant(), nanos: Arc::default() }
@@ -77,7 +77,7 @@ impl Until {
 #[derive(Clone, Debug)]
 struct SearchLane {
     link: DatabaseLink,
-    until: Until,
+    until: StatementDeadline,
 }
 
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ impl Searching {
     /// Searches on connections of their own, which check the deadline.
     pub(in crate::store) fn in_lanes(
         limit: Duration,
-        lanes: Vec<(DatabaseConnection, Until)>,
+        lanes: Vec<(DatabaseConnection, StatementDeadline)>,
     ) -> Self {
         let places = Arc::new(Semaphore::new(lanes.len()));
         let lane =
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_statement_continues_within_its_time_limit() {
-        let until = Until::new();
+        let until = StatementDeadline::new();
         assert!(!until.goes_on());
         until.allow(Duration::from_secs(3_600));
         assert!(until.clone().goes_on());

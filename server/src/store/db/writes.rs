@@ -16,7 +16,7 @@ use crate::clock::Clock;
 
 /// Why the database rejects writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusing {
+pub enum WriteRefusal {
     /// The database's disk is full.
     DiskFull,
     /// The database is read-only.
@@ -33,7 +33,7 @@ pub enum Refusing {
 /// After such a write, some writes may still succeed because they find a little room.
 const LINGERS: Duration = Duration::from_secs(5);
 
-impl Refusing {
+impl WriteRefusal {
     /// The problem, and how to solve it.
     pub fn problem(self) -> &'static str {
         match self {
@@ -94,23 +94,23 @@ pub(in crate::store) struct Writes {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct LastWrites {
-    refused: Option<(Refusing, Instant)>,
+    refused: Option<(WriteRefusal, Instant)>,
     taken: Option<Instant>,
 }
 
 impl Writes {
     /// Records an error if it affects all writes.
     pub(in crate::store) fn failed(&self, error: &DbErr) {
-        self.refused(Refusing::of(error));
+        self.refused(WriteRefusal::of(error));
     }
 
     /// Records an error of a statement that changes a table's structure.
     /// A user who may not do that may still be able to write rows.
     pub(in crate::store) fn failed_order(&self, error: &DbErr) {
-        self.refused(Refusing::of(error).filter(|why| !matches!(why, Refusing::Forbidden)));
+        self.refused(WriteRefusal::of(error).filter(|why| !matches!(why, WriteRefusal::Forbidden)));
     }
 
-    fn refused(&self, why: Option<Refusing>) {
+    fn refused(&self, why: Option<WriteRefusal>) {
         if let Some(why) = why {
             let now = Clock::system().instant();
             self.last.lock().unwrap_or_else(PoisonError::into_inner).refused = Some((why, now));
@@ -124,14 +124,14 @@ impl Writes {
     }
 
     /// Why writes are rejected; `None` if they are accepted.
-    pub(in crate::store) fn refusing(&self) -> Option<Refusing> {
+    pub(in crate::store) fn refusing(&self) -> Option<WriteRefusal> {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.refusing(Clock::system().instant())
     }
 }
 
 impl LastWrites {
-    fn refusing(self, now: Instant) -> Option<Refusing> {
+    fn refusing(self, now: Instant) -> Option<WriteRefusal> {
         let (why, at) = self.refused?;
         let is_recent = now.saturating_duration_since(at) < LINGERS;
         let was_taken_since = self.taken.is_some_and(|taken| taken > at);
@@ -147,11 +147,15 @@ mod tests {
     fn a_refusal_is_over_when_a_write_was_taken_and_none_refused_for_a_while() {
         let start = Clock::system().instant();
         let after = |seconds| start + Duration::from_secs(seconds);
-        let refused = LastWrites { refused: Some((Refusing::DiskFull, start)), taken: None };
+        let refused = LastWrites { refused: Some((WriteRefusal::DiskFull, start)), taken: None };
         assert_eq!(LastWrites::default().refusing(start), None);
-        assert_eq!(refused.refusing(after(3_600)), Some(Refusing::DiskFull), "none was taken");
+        assert_eq!(refused.refusing(after(3_600)), Some(WriteRefusal::DiskFull), "none was taken");
         let taken = LastWrites { taken: Some(after(1)), ..refused };
-        assert_eq!(taken.refusing(after(2)), Some(Refusing::DiskFull), "it may be refused again");
+        assert_eq!(
+            taken.refusing(after(2)),
+            Some(WriteRefusal::DiskFull),
+            "it may be refused again"
+        );
         assert_eq!(taken.refusing(after(5)), None);
     }
 }

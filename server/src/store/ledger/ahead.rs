@@ -4,7 +4,7 @@ use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
 use super::candidates::{BEFORE_PAUSE, Candidate, excluding};
-use crate::store::{Store, StoreError, db::live::Since};
+use crate::store::{Store, StoreError, db::live::RowsSince};
 
 /// A cursor that will become due, for the planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Store {
              UNION ALL \
              SELECT min(paused_until) FROM schedule \
               WHERE paused_until IS NOT NULL AND NOT enabled AND deleted_at IS NULL) due",
-            self.dialect().pending_fires("scheduled_at", now, Since::Margin)
+            self.dialect().pending_fires("scheduled_at", now, RowsSince::Margin)
         );
         let statement = self.dialect().statement(sql, values);
         let row = NextDue::find_by_statement(statement).one(self.rounds()).await?;
@@ -86,7 +86,7 @@ impl Store {
                  AND deleted_at IS NULL) pauses WHERE at IS NOT NULL",
             some("<="),
             some(">"),
-            self.dialect().pending_fires("scheduled_at", now, Since::Margin)
+            self.dialect().pending_fires("scheduled_at", now, RowsSince::Margin)
         );
         let rows = DueCursor::find_by_statement(self.dialect().statement(sql, values));
         let ahead = |row: DueCursor| CursorAhead {

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, returned_ids},
-        days::Days,
+        bulk::{BulkValues, returned_ids},
+        days::DayRange,
     },
 };
 
@@ -78,7 +78,7 @@ impl Store {
         if own.is_empty() {
             return Ok(HashSet::new());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", own.iter().map(|run| run.id))
             .int("at", own.iter().map(|run| run.scheduled_at.0))
             .text("kind", own.iter().map(|run| run.kind.to_value()))
@@ -112,7 +112,7 @@ impl Store {
         if runs.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .int("position", runs.iter().map(|run| i64::from(run.position)))
             .uuid("run_id", runs.iter().map(|run| run.id))
             .statement(
@@ -144,11 +144,11 @@ impl Store {
             return Ok(());
         }
         let instants = others.iter().map(|(_, run)| run.scheduled_at);
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", others.iter().map(|(fire, _)| *fire))
             .int("scheduled_at", others.iter().map(|(_, run)| run.scheduled_at.0))
             .uuid("run_id", others.iter().map(|(_, run)| run.id))
-            .days(Days::of_instants("fire.scheduled_at", instants))
+            .days(DayRange::of_instants("fire.scheduled_at", instants))
             .statement(
                 self.dialect(),
                 "UPDATE fire SET run_id = v.run_id FROM v \
@@ -181,7 +181,7 @@ impl Store {
              FROM v WHERE true",
             self.dialect().stamp("run")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", runs.iter().map(|run| run.id))
             .uuid("fire_id", runs.iter().map(|run| run.fire_id))
             .int("at", runs.iter().map(|run| run.scheduled_at.0))

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, rows::InstantRow},
+    db::{bulk::BulkValues, rows::InstantRow},
 };
 
 /// A backfill that still has work to do.
@@ -86,7 +86,7 @@ impl Store {
         self.stamp_backfill(tx, id).await?;
         let placed: Vec<_> = (0_i64..).zip(fires).collect();
         for some in placed.chunks(CHUNK) {
-            let statement = Bulk::default()
+            let statement = BulkValues::default()
                 .int("position", some.iter().map(|(position, _)| *position))
                 .int("scheduled_at", some.iter().map(|(_, (at, _))| at.0))
                 .text("kind", some.iter().map(|(_, (_, kind))| kind.to_value()))
@@ -255,7 +255,7 @@ impl Store {
         if instants.is_empty() {
             return Ok(vec![]);
         }
-        let statement = Bulk::default().int("at", instants.iter().map(|at| at.0)).statement(
+        let statement = BulkValues::default().int("at", instants.iter().map(|at| at.0)).statement(
             self.dialect(),
             "SELECT v.at AS at FROM v JOIN backfill_fire f ON f.schedule_id = {0} \
                AND f.scheduled_at = v.at AND f.state = 'running'",
@@ -275,7 +275,7 @@ impl Store {
         if ended.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .int("position", ended.iter().map(|fire| i64::from(fire.position)))
             .text("state", ended.iter().map(|fire| fire.state.to_value()))
             .text("detail", ended.iter().map(|fire| fire.detail.clone()))

@@ -8,7 +8,7 @@ use sea_orm::{FromQueryResult, Statement, Value};
 use uuid::Uuid;
 
 use super::claims::{DUE_COLUMNS, DueSchedule, MAX_AHEAD_MS, ShardTurns};
-use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::BulkValues};
 
 /// The condition that a schedule's cursor is before its planned pause. The instants from there on
 /// are not claimed: the pause accounts for them, even if it begins late.
@@ -91,11 +91,9 @@ impl Store {
                AND {BEFORE_PAUSE} \
              ORDER BY next_fire_at"
         );
-        let statement = Bulk::default().uuid("candidate", schedules.iter().copied()).statement(
-            self.dialect(),
-            &sql,
-            vec![now.0.into()],
-        );
+        let statement = BulkValues::default()
+            .uuid("candidate", schedules.iter().copied())
+            .statement(self.dialect(), &sql, vec![now.0.into()]);
         Ok(Candidate::find_by_statement(statement).all(self.read()).await?)
     }
 
@@ -118,7 +116,7 @@ impl Store {
             self.dialect().now(),
             self.dialect().skip_locked("schedule")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("candidate", candidates.iter().map(|candidate| candidate.id))
             .int("cursor_at", candidates.iter().map(|candidate| candidate.at.0))
             .statement(self.dialect(), &sql, vec![now.0.into()]);

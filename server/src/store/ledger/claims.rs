@@ -15,10 +15,10 @@ use super::candidates::Candidate;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MAX_ROWS, returned_ids},
+        bulk::{BulkValues, MAX_ROWS, returned_ids},
         by_place::by_place,
-        days::Days,
-        live::Since,
+        days::DayRange,
+        live::RowsSince,
     },
 };
 
@@ -133,7 +133,7 @@ pub struct NewFire {
 
 /// The new position of a schedule's cursor.
 #[derive(Clone, Copy, Debug)]
-pub struct Advance {
+pub struct CursorAdvance {
     /// The key of the schedule.
     pub schedule_id: Uuid,
     /// The next instant without a row.
@@ -192,7 +192,7 @@ impl Store {
         tx: &DatabaseTransaction,
         schedules: &[Uuid],
         now: Timestamp,
-        since: Since,
+        since: RowsSince,
     ) -> Result<HashMap<Uuid, Live>, StoreError> {
         if schedules.is_empty() {
             return Ok(HashMap::new());
@@ -213,7 +213,7 @@ impl Store {
             self.dialect().live_runs("run.id", now),
             self.dialect().pending_fires("fire.scheduled_at", now, since)
         );
-        let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
             self.dialect(),
             &sql,
             vec![],
@@ -278,7 +278,7 @@ impl Store {
              FROM v WHERE true \
              ON CONFLICT (schedule_id, scheduled_at) DO NOTHING"
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .uuid("namespace_id", fires.iter().map(|fire| fire.namespace_id))
             .uuid("schedule_id", fires.iter().map(|fire| fire.schedule_id))
@@ -301,10 +301,10 @@ impl Store {
             return Ok(fires.iter().map(|fire| fire.id).collect());
         }
         // The keys are new, so only this statement can have written a row with one of them.
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
-            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .days(DayRange::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(
                 self.dialect(),
                 "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
@@ -319,7 +319,7 @@ impl Store {
     pub async fn advance_cursors(
         &self,
         tx: &DatabaseTransaction,
-        advances: &[Advance],
+        advances: &[CursorAdvance],
     ) -> Result<(), StoreError> {
         if advances.is_empty() {
             return Ok(());
@@ -335,7 +335,7 @@ impl Store {
             self.dialect().stamp("schedule")
         );
         let ms = |at: Option<Timestamp>| at.map(|at| at.0);
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", advances.iter().map(|advance| advance.schedule_id))
             .int("next_scheduled_at", advances.iter().map(|advance| ms(advance.next_scheduled_at)))
             .int("next_fire_at", advances.iter().map(|advance| ms(advance.next_fire_at)))

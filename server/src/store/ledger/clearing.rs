@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, returned_ids},
-        days::Days,
+        bulk::{BulkValues, returned_ids},
+        days::DayRange,
     },
 };
 
@@ -104,8 +104,8 @@ impl Store {
         let statement = runs_of(&found).statement(self.dialect(), &sql, vec![now.0.into()]);
         let ended = returned_ids(tx, statement).await?;
         if !ended.is_empty() {
-            let days = Days::of_keys("task_run.run_id", ended.iter().copied());
-            let ended_runs = Bulk::default().uuid("run_id", ended.iter().copied()).days(days);
+            let days = DayRange::of_keys("task_run.run_id", ended.iter().copied());
+            let ended_runs = BulkValues::default().uuid("run_id", ended.iter().copied()).days(days);
             let statement = ended_runs.statement(
                 self.dialect(),
                 "UPDATE task_run SET state = 'cancelled', \
@@ -150,15 +150,15 @@ struct InTheWay {
     reason: String,
 }
 
-fn runs_of(found: &[InTheWay]) -> Bulk {
-    Bulk::default()
+fn runs_of(found: &[InTheWay]) -> BulkValues {
+    BulkValues::default()
         .uuid("run_id", found.iter().map(|run| run.run_id))
         .text("reason", found.iter().map(|run| run.reason.clone()))
-        .days(Days::of_keys("run.id", found.iter().map(|run| run.run_id)))
+        .days(DayRange::of_keys("run.id", found.iter().map(|run| run.run_id)))
 }
 
-fn ways_of(ways: &[BlockedFire]) -> Bulk {
-    Bulk::default()
+fn ways_of(ways: &[BlockedFire]) -> BulkValues {
+    BulkValues::default()
         .uuid("schedule_id", ways.iter().map(|way| way.schedule_id))
         .uuid("fire_id", ways.iter().map(|way| way.fire_id))
         .text("reason", ways.iter().map(|way| way.reason.clone()))

@@ -4,7 +4,7 @@
 use entity::run;
 use sea_orm::FromQueryResult;
 
-use super::{spread::Spread, stats::SettledRun};
+use super::{spread::DurationSpread, stats::SettledRun};
 
 /// Totals of runs and fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
@@ -83,9 +83,9 @@ pub struct Rollup {
     /// The totals without distributions.
     pub counts: Counts,
     /// The durations of the runs, from start to end.
-    pub durations: Spread,
+    pub durations: DurationSpread,
     /// The latenesses of the runs, from due time to hand-off.
-    pub latenesses: Spread,
+    pub latenesses: DurationSpread,
 }
 
 impl Rollup {

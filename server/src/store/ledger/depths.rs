@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MAX_ROWS},
+        bulk::{BulkValues, MAX_ROWS},
         within::Within,
     },
 };
@@ -94,7 +94,7 @@ impl Store {
         waited_ms: i64,
     ) -> Result<(), StoreError> {
         for part in depths.chunks(MAX_ROWS) {
-            let rows = Bulk::default()
+            let rows = BulkValues::default()
                 .uuid("namespace_id", part.iter().map(|depth| depth.namespace_id))
                 .int("minute", part.iter().map(|_| minute.0))
                 .int("runs", part.iter().map(|depth| depth.runs.saturating_mul(waited_ms)))

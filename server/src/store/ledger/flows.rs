@@ -16,7 +16,7 @@ use super::{
 };
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, days::Days, rows::InstantRow},
+    db::{bulk::BulkValues, days::DayRange, rows::InstantRow},
 };
 
 /// The changes to a run that are written together.
@@ -198,7 +198,7 @@ impl Store {
                AND task_run.attempt = v.attempt AND {} {{days}}",
             self.dialect().of_found("task_run.state = 'running'")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("run_id", ended().map(|(step, _)| step.hold.run_id))
             .text("task", ended().map(|(_, ended)| ended.task.clone()))
             .int("attempt", ended().map(|(_, ended)| i64::from(ended.attempt)))
@@ -206,7 +206,7 @@ impl Store {
             .int("finished_at", ended().map(|(_, ended)| ended.at.0))
             .text("error", ended().map(|(_, ended)| ended.error.clone()))
             .json("output", ended().map(|(_, ended)| ended.output.clone()))
-            .days(Days::of_keys("task_run.run_id", ended().map(|(step, _)| step.hold.run_id)))
+            .days(DayRange::of_keys("task_run.run_id", ended().map(|(step, _)| step.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())
@@ -240,7 +240,7 @@ impl Store {
             None => task_run::State::Running.to_value(),
         };
         let ended = |row: &TaskRow<'_>| row.skipped.map(|_| row.step.at.0);
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("run_id", rows.iter().map(|row| row.step.hold.run_id))
             .text("task", rows.iter().map(|row| row.task.to_owned()))
             .int("attempt", rows.iter().map(|row| i64::from(row.attempt)))
@@ -271,11 +271,11 @@ impl Store {
         if runs.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("run_id", runs.iter().map(|(run, _, _)| *run))
             .text("state", runs.iter().map(|(_, state, _)| state.to_value()))
             .text("error", runs.iter().map(|(_, _, error)| error.clone()))
-            .days(Days::of_keys("task_run.run_id", runs.iter().map(|(run, _, _)| *run)))
+            .days(DayRange::of_keys("task_run.run_id", runs.iter().map(|(run, _, _)| *run)))
             .statement(
                 self.dialect(),
                 "UPDATE task_run SET state = v.state, finished_at = {0}, error = v.error \
@@ -297,8 +297,9 @@ impl Store {
         if tasks.is_empty() {
             return Ok(());
         }
-        let statement =
-            Bulk::default().text("task", tasks.iter().map(|task| (*task).to_owned())).statement(
+        let statement = BulkValues::default()
+            .text("task", tasks.iter().map(|task| (*task).to_owned()))
+            .statement(
                 self.dialect(),
                 "INSERT INTO task_run (run_id, task, attempt, state, node_id, started_at, \
                    finished_at, output) \

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Dialect, Store, StoreError,
-    db::{bulk::Bulk, lookups::lookups, within::Within},
+    db::{bulk::BulkValues, lookups::lookups, within::Within},
 };
 
 /// The load of a group.
@@ -82,7 +82,7 @@ impl Store {
         if groups.is_empty() {
             return Ok(HashMap::new());
         }
-        let ids = || Bulk::default().uuid("id", groups.iter().copied());
+        let ids = || BulkValues::default().uuid("id", groups.iter().copied());
         if self.dialect().is_postgres() {
             // The lock is a separate statement, because the count below must
             // see the writes of the lock's previous holder.
@@ -220,7 +220,10 @@ pub async fn loads(store: &Store, ids: &[Uuid]) -> Result<Vec<GroupUsage>, Store
         runs(AT_WORK),
         runs(GROUPED),
     );
-    let statement =
-        Bulk::default().uuid("id", ids.iter().copied()).statement(store.dialect(), &sql, vec![]);
+    let statement = BulkValues::default().uuid("id", ids.iter().copied()).statement(
+        store.dialect(),
+        &sql,
+        vec![],
+    );
     Ok(GroupUsage::find_by_statement(statement).all(store.read()).await?)
 }

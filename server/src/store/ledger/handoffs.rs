@@ -18,9 +18,9 @@ use super::runs::millis;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, returned_ids},
+        bulk::{BulkValues, returned_ids},
         by_place::by_place,
-        days::Days,
+        days::DayRange,
     },
 };
 
@@ -141,12 +141,12 @@ pub struct NewRun {
     /// The run's priority while it waits.
     pub priority: i16,
     /// Set if this node starts the run in the same transaction.
-    pub start: Option<Start>,
+    pub start: Option<StartedRun>,
 }
 
 /// The start of a run in the transaction of its hand-off.
 #[derive(Clone, Debug)]
-pub struct Start {
+pub struct StartedRun {
     /// The task whose first attempt starts with the run;
     /// `None` for a flow, which starts its tasks itself.
     pub task: Option<String>,
@@ -156,7 +156,7 @@ pub struct Start {
 
 /// A fire that will not run after all, and why.
 #[derive(Clone, Debug)]
-pub struct Decided {
+pub struct DecidedFire {
     /// The key of the fire.
     pub id: Uuid,
     /// The fire's instant.
@@ -193,7 +193,7 @@ impl Store {
                FROM v JOIN schedule s ON s.id = v.id JOIN workflow w ON w.id = s.workflow_id \
                JOIN namespace n ON n.id = s.namespace_id) current_schedule"
         );
-        let ids = Bulk::default().uuid("id", ids.iter().copied());
+        let ids = BulkValues::default().uuid("id", ids.iter().copied());
         let statement = ids.statement(self.dialect(), &sql, vec![node.into()]);
         let rows = CurrentSchedule::find_by_statement(statement).all(tx).await?;
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
@@ -218,10 +218,13 @@ impl Store {
             self.dialect().of_found(PENDING)
         );
         let fires = || {
-            Bulk::default()
+            BulkValues::default()
                 .uuid("id", runs.iter().map(|run| run.id))
                 .int("scheduled_at", runs.iter().map(|run| run.scheduled_at.0))
-                .days(Days::of_instants("fire.scheduled_at", runs.iter().map(|r| r.scheduled_at)))
+                .days(DayRange::of_instants(
+                    "fire.scheduled_at",
+                    runs.iter().map(|r| r.scheduled_at),
+                ))
         };
         let statement = fires()
             .text("reason", runs.iter().map(|run| run.reason.to_value()))
@@ -242,7 +245,7 @@ impl Store {
     pub async fn decide_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[Decided],
+        fires: &[DecidedFire],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if fires.is_empty() {
@@ -256,13 +259,13 @@ impl Store {
             self.dialect().stamp("fire"),
             self.dialect().of_found(PENDING)
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
             .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
             .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
             .text("detail", fires.iter().map(|fire| fire.detail.clone()))
-            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .days(DayRange::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(self.dialect(), &sql, vec![now.0.into()]);
         tx.execute_raw(statement).await?;
         Ok(())
@@ -297,7 +300,7 @@ impl Store {
             self.dialect().stamp("run")
         );
         let limit = |run: &NewRun| run.start.as_ref().map(|start| millis(start.hard_limit));
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", runs.iter().map(|run| run.id))
             .uuid("namespace_id", runs.iter().map(|run| run.namespace_id))
             .uuid("schedule_id", runs.iter().map(|run| run.schedule_id))
@@ -325,7 +328,7 @@ impl Store {
         if started.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("run_id", started.iter().map(|(id, _)| *id))
             .text("task", started.iter().map(|(_, task)| (*task).clone()))
             .statement(

@@ -16,8 +16,8 @@ use super::stats::SettledRun;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MAX_ROWS},
-        days::{DAY_MS, Days, first_key, made_at},
+        bulk::{BulkValues, MAX_ROWS},
+        days::{DAY_MS, DayRange, first_key, made_at},
         rows::KeyRow,
     },
 };
@@ -169,10 +169,10 @@ impl Store {
         let mut rows = BTreeMap::new();
         for part in runs.chunks(MAX_ROWS) {
             let ids = || part.iter().map(|run| run.id);
-            let statement = Bulk::default()
+            let statement = BulkValues::default()
                 .uuid("id", ids())
                 .uuid("schedule_id", part.iter().map(|run| run.schedule_id))
-                .days(Days::of_keys("a.run_id", ids()))
+                .days(DayRange::of_keys("a.run_id", ids()))
                 .statement(
                     self.dialect(),
                     "SELECT v.id, s.retention_days AS days, (SELECT count(*) FROM task_run a \
@@ -203,7 +203,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let rows: Vec<(&Period, &i64)> = rows.iter().collect();
         for part in rows.chunks(MAX_ROWS) {
-            let statement = Bulk::default()
+            let statement = BulkValues::default()
                 .uuid("namespace_id", part.iter().map(|(at, _)| at.namespace_id))
                 .int("period", part.iter().map(|(at, _)| at.period.0))
                 .int("days", part.iter().map(|(at, _)| i64::from(at.days)))
@@ -233,7 +233,7 @@ impl Store {
         if written.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .text("name", written.iter().map(|row| row.namespace.clone()))
             .uuid("schedule_id", written.iter().map(|row| row.schedule_id))
             .int("bytes", written.iter().map(|row| row.bytes))
@@ -315,7 +315,7 @@ impl Store {
         let mut rows = BTreeMap::new();
         for part in namespaces.chunks(MAX_ROWS) {
             let values = vec![now.timestamp_millis().into(), usual.into()];
-            let statement = Bulk::default().uuid("id", part.iter().copied());
+            let statement = BulkValues::default().uuid("id", part.iter().copied());
             let statement = statement.statement(self.dialect(), &sql, values);
             let found = NamespaceRows::find_by_statement(statement).all(self.read()).await?;
             rows.extend(found.into_iter().map(|row| (row.id, row.row_count)));
@@ -346,7 +346,7 @@ impl Store {
              WHERE true GROUP BY n.name"
         );
         let values = vec![now.timestamp_millis().into(), usual.into()];
-        let statement = Bulk::default().uuid("id", namespaces.iter().copied());
+        let statement = BulkValues::default().uuid("id", namespaces.iter().copied());
         let statement = statement.statement(self.dialect(), &sql, values);
         let rows = NamespaceLogBytes::find_by_statement(statement).all(self.read()).await?;
         Ok(rows.into_iter().map(|row| (row.name, row.log_bytes)).collect())

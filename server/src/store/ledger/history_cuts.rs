@@ -10,15 +10,15 @@ use super::history::period_of;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MAX_ROWS},
-        days::{Days, first_key},
+        bulk::{BulkValues, MAX_ROWS},
+        days::{DayRange, first_key},
         within::Within,
     },
 };
 
 /// The last time that a quota has cut a namespace's history.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Cut {
+pub struct HistoryCut {
     /// The name of the namespace.
     pub name: String,
     /// The instant before which settled history was removed.
@@ -56,10 +56,10 @@ impl Store {
             let runs = Run::find_by_statement(statement).all(self.read()).await?;
             let Some(last) = runs.last() else { return Ok(left) };
             after = last.id;
-            let statement = Bulk::default()
+            let statement = BulkValues::default()
                 .uuid("id", runs.iter().map(|run| run.id))
                 .int("days", runs.iter().map(|run| i64::from(run.days)))
-                .days(Days::of_keys("l.run_id", runs.iter().map(|run| run.id)))
+                .days(DayRange::of_keys("l.run_id", runs.iter().map(|run| run.id)))
                 .statement(
                     self.dialect(),
                     "SELECT v.days, CAST(sum(octet_length(l.text)) AS bigint) AS bytes \
@@ -93,7 +93,7 @@ impl Store {
         let sql = "DELETE FROM history_stat WHERE namespace_id = $1 AND period < $2";
         tx.execute_raw(self.dialect().statement(sql, values())).await?;
         if !left.is_empty() {
-            let statement = Bulk::default()
+            let statement = BulkValues::default()
                 .uuid("namespace_id", left.keys().map(|_| namespace))
                 .int("days", left.keys().copied())
                 .int("bytes", left.values().copied())
@@ -120,7 +120,7 @@ impl Store {
         &self,
         within: &Within,
         since: Timestamp,
-    ) -> Result<Vec<Cut>, StoreError> {
+    ) -> Result<Vec<HistoryCut>, StoreError> {
         let mut values: Vec<Value> = vec![since.0.into()];
         let only = within.compared(&mut values).map(|these| format!(" AND n.id {these}"));
         let only = only.unwrap_or_default();
@@ -129,7 +129,7 @@ impl Store {
              WHERE c.at >= $1{only} ORDER BY n.name"
         );
         let statement = self.dialect().statement(sql, values);
-        Ok(Cut::find_by_statement(statement).all(self.read()).await?)
+        Ok(HistoryCut::find_by_statement(statement).all(self.read()).await?)
     }
 
     /// The instant up to which a quota has cut a namespace's history; `None` if it never has.

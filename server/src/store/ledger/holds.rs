@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     store::{
         DatabaseTransaction, Store, StoreError,
-        db::{bulk::Bulk, days::Days, rows::KeyRow},
+        db::{bulk::BulkValues, days::DayRange, rows::KeyRow},
         logs::NewChunk,
     },
     telemetry::TracedRun,
@@ -80,13 +80,13 @@ pub(in crate::store) async fn written_holds(
 }
 
 /// The table `v` of a statement about holds.
-pub(in crate::store) fn of_holds(holds: impl Iterator<Item = RunLease> + Clone) -> Bulk {
-    Bulk::default()
+pub(in crate::store) fn of_holds(holds: impl Iterator<Item = RunLease> + Clone) -> BulkValues {
+    BulkValues::default()
         .uuid("run_id", holds.clone().map(|hold| hold.run_id))
         .int("attempt", holds.clone().map(|hold| i64::from(hold.attempt)))
         .uuid("node_id", holds.clone().map(|hold| hold.node_id))
         .int("epoch", holds.clone().map(|hold| hold.epoch))
-        .days(Days::of_keys("run.id", holds.map(|hold| hold.run_id)))
+        .days(DayRange::of_keys("run.id", holds.map(|hold| hold.run_id)))
 }
 
 impl Store {
@@ -150,14 +150,14 @@ impl Store {
         if settlements.is_empty() {
             return Ok(HashSet::new());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("run_id", settlements.iter().map(|s| s.hold.run_id))
             .text("task", settlements.iter().map(|s| s.task.clone()))
             .int("attempt", settlements.iter().map(|s| i64::from(s.hold.attempt)))
             .uuid("node_id", settlements.iter().map(|s| s.hold.node_id))
             .text("state", settlements.iter().map(|s| s.task_state.to_value()))
             .int("at", settlements.iter().map(|s| s.at.0))
-            .days(Days::of_keys("t.run_id", settlements.iter().map(|s| s.hold.run_id)))
+            .days(DayRange::of_keys("t.run_id", settlements.iter().map(|s| s.hold.run_id)))
             .statement(
                 self.dialect(),
                 "SELECT t.run_id, t.attempt FROM v JOIN task_run t ON t.run_id = v.run_id \
@@ -200,7 +200,7 @@ impl Store {
                AND task_run.attempt = v.attempt AND {} {{days}}",
             self.dialect().of_found("task_run.state = 'running'")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("run_id", ended.iter().map(|s| s.hold.run_id))
             .text("task", ended.iter().map(|s| s.task.clone()))
             .int("attempt", ended.iter().map(|s| i64::from(s.hold.attempt)))
@@ -208,7 +208,7 @@ impl Store {
             .int("finished_at", ended.iter().map(|s| s.at.0))
             .text("error", ended.iter().map(|s| s.error.clone()))
             .json("output", ended.iter().map(|s| s.output.clone()))
-            .days(Days::of_keys("task_run.run_id", ended.iter().map(|s| s.hold.run_id)))
+            .days(DayRange::of_keys("task_run.run_id", ended.iter().map(|s| s.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{
     counts::{Counts, Rollup, added_up},
-    spread::Spread,
+    spread::DurationSpread,
     stats::NamespaceMinute,
 };
 use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::within::Within};
@@ -152,7 +152,7 @@ impl StepRow {
     /// The totals, with the distributions that the rows of the step contain.
     fn rollup(&self) -> Result<Rollup, StoreError> {
         let spread =
-            |text: &str| Spread::read(text).map_err(|error| DbErr::Type(error.to_string()));
+            |text: &str| DurationSpread::read(text).map_err(|error| DbErr::Type(error.to_string()));
         let (durations, latenesses) = (spread(&self.durations)?, spread(&self.latenesses)?);
         Ok(Rollup { counts: self.counts, durations, latenesses })
     }

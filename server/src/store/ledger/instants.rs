@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::store::{
     Store, StoreError,
-    db::{bulk::Bulk, days::Days, rows::InstantRow},
+    db::{bulk::BulkValues, days::DayRange, rows::InstantRow},
 };
 
 /// The ledger row of exactly one instant. It may be the first instant of a range.
@@ -66,8 +66,8 @@ impl Store {
              FROM v JOIN fire ON fire.schedule_id = {0} AND fire.scheduled_at = v.at {days}";
         let mut rows = Vec::new();
         for some in instants.chunks(CHUNK) {
-            let days = Days::of_instants("fire.scheduled_at", some.iter().copied());
-            let asked = Bulk::default().int("at", some.iter().map(|at| at.0)).days(days);
+            let days = DayRange::of_instants("fire.scheduled_at", some.iter().copied());
+            let asked = BulkValues::default().int("at", some.iter().map(|at| at.0)).days(days);
             let statement = asked.statement(self.dialect(), sql, vec![schedule.into()]);
             rows.extend(RowAt::find_by_statement(statement).all(connection).await?);
         }
@@ -90,8 +90,8 @@ impl Store {
                 AND run.trigger <> 'schedule'";
         let mut rows = Vec::new();
         for some in instants.chunks(CHUNK) {
-            let days = Days::of_instants("fire.scheduled_at", some.iter().copied());
-            let asked = Bulk::default().int("at", some.iter().map(|at| at.0)).days(days);
+            let days = DayRange::of_instants("fire.scheduled_at", some.iter().copied());
+            let asked = BulkValues::default().int("at", some.iter().map(|at| at.0)).days(days);
             let statement = asked.statement(self.dialect(), sql, vec![schedule.into()]);
             rows.extend(RunAt::find_by_statement(statement).all(connection).await?);
         }
@@ -156,11 +156,11 @@ impl Store {
         if spans.is_empty() {
             return Ok(HashSet::new());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("schedule_id", spans.iter().map(|(schedule, _, _)| *schedule))
             .int("from_at", spans.iter().map(|(_, first, _)| first.0))
             .int("to_at", spans.iter().map(|(_, _, last)| last.0))
-            .days(Days::of_instants("fire.scheduled_at", spans.iter().flat_map(|s| [s.1, s.2])))
+            .days(DayRange::of_instants("fire.scheduled_at", spans.iter().flat_map(|s| [s.1, s.2])))
             .statement(
                 self.dialect(),
                 "SELECT v.schedule_id AS schedule_id FROM v \

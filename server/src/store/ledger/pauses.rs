@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::claims::{DUE_COLUMNS, DueSchedule};
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, rows::KeyRow},
+    db::{bulk::BulkValues, rows::KeyRow},
 };
 
 /// Beginning of the reason why the server paused a schedule. Health checks recognise it.
@@ -104,7 +104,7 @@ impl Store {
             "SELECT {columns} FROM schedule \
              WHERE id IN (SELECT id FROM v) AND deleted_at IS NULL"
         );
-        let keys = Bulk::default().uuid("id", schedules.iter().copied());
+        let keys = BulkValues::default().uuid("id", schedules.iter().copied());
         let statement = keys.statement(self.dialect(), &sql, vec![]);
         Ok(DueSchedule::find_by_statement(statement).all(connection).await?)
     }

@@ -77,18 +77,18 @@ pub struct Backlog {
 
 /// A node that takes waiting runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Taker<'a> {
+pub struct RunTaker<'a> {
     /// The node's current life.
     pub node: Uuid,
     /// The node's tags, which runs can require.
     pub tags: &'a [String],
     /// The holders of places whose runs the node does not take now.
-    pub without: &'a Without,
+    pub without: &'a FullHolders,
 }
 
 /// Holders that have used up their share of a node's places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Without {
+pub struct FullHolders {
     /// The targets of first tasks; see `entity::run`.
     pub origins: Vec<String>,
     /// Keys of schedules.
@@ -97,7 +97,7 @@ pub struct Without {
     pub namespaces: Vec<Uuid>,
 }
 
-impl Without {
+impl FullHolders {
     /// The condition, to be appended to another one. Its values are appended to `values`.
     fn condition(&self, values: &mut Vec<Value>) -> String {
         let mut condition = String::new();
@@ -133,7 +133,7 @@ impl Store {
     pub async fn lock_waiting_runs(
         &self,
         tx: &DatabaseTransaction,
-        taker: Taker<'_>,
+        taker: RunTaker<'_>,
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<WaitingRun>, StoreError> {

@@ -8,17 +8,17 @@ use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    handoffs::{Decided, INTENT_COLUMNS, Intent},
+    handoffs::{DecidedFire, INTENT_COLUMNS, Intent},
     holds::{HELD, RunLease, of_holds},
 };
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, days::Days},
+    db::{bulk::BulkValues, days::DayRange},
 };
 
 /// A running attempt that its node will not finish.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Stray {
+pub struct OrphanedAttempt {
     /// The key of the run.
     pub id: Uuid,
     /// The fire that started the run.
@@ -75,7 +75,7 @@ pub struct OverdueAttempt {
 
 /// Which kinds of work need recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Astray {
+pub struct WorkToRecover {
     /// Whether there are nodes whose heartbeat has expired, or runs whose node is gone.
     pub orphans: bool,
     /// Whether there are attempts past their hard deadline.
@@ -96,7 +96,7 @@ const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_
     (run.trigger = 'schedule' AND (s.id IS NULL OR s.deleted_at IS NOT NULL)) AS deleted, \
     (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
 
-impl Astray {
+impl WorkToRecover {
     /// All kinds of work. Used if the check for work to recover failed.
     pub const ANY: Self = Self { orphans: true, overruns: true, intents: true };
 }
@@ -109,7 +109,7 @@ impl Store {
         own: Uuid,
         expiry: Duration,
         before: Timestamp,
-    ) -> Result<Astray, StoreError> {
+    ) -> Result<WorkToRecover, StoreError> {
         #[derive(FromQueryResult)]
         struct StrayCounts {
             orphans: i64,
@@ -139,7 +139,7 @@ impl Store {
         let values = [expiry.into(), own.into(), before.0.into()];
         let row = StrayCounts::find_by_statement(self.dialect().statement(sql, values));
         let row = row.one(self.rounds()).await?;
-        Ok(row.map_or_else(Astray::default, |row| Astray {
+        Ok(row.map_or_else(WorkToRecover::default, |row| WorkToRecover {
             orphans: row.orphans > 0,
             overruns: row.overruns > 0,
             intents: row.intents > 0,
@@ -192,8 +192,9 @@ impl Store {
         if intents.is_empty() {
             return Ok(());
         }
-        let days = Days::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
-        let statement = Bulk::default().uuid("id", intents.iter().map(|i| i.id)).days(days).statement(
+        let days =
+            DayRange::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
+        let statement = BulkValues::default().uuid("id", intents.iter().map(|i| i.id)).days(days).statement(
             self.dialect(),
             "UPDATE fire SET recovery_attempts = fire.recovery_attempts + 1, recovery_at = {1}, \
                claimed_by = {0} FROM v WHERE fire.id = v.id {days}",
@@ -208,7 +209,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         limit: u64,
-    ) -> Result<Vec<Stray>, StoreError> {
+    ) -> Result<Vec<OrphanedAttempt>, StoreError> {
         let sql = format!(
             "SELECT {STRAY_COLUMNS} FROM run \
              LEFT JOIN schedule s ON s.id = run.schedule_id \
@@ -218,7 +219,7 @@ impl Store {
             self.dialect().skip_locked("run")
         );
         let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
-        Ok(Stray::find_by_statement(statement).all(tx).await?)
+        Ok(OrphanedAttempt::find_by_statement(statement).all(tx).await?)
     }
 
     /// Running attempts past their hard deadline by the database's clock,
@@ -246,7 +247,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         holds: &[RunLease],
-    ) -> Result<Vec<Stray>, StoreError> {
+    ) -> Result<Vec<OrphanedAttempt>, StoreError> {
         if holds.is_empty() {
             return Ok(Vec::new());
         }
@@ -258,7 +259,7 @@ impl Store {
             self.dialect().skip_locked("run")
         );
         let statement = of_holds(holds.iter().copied()).statement(self.dialect(), &sql, vec![]);
-        Ok(Stray::find_by_statement(statement).all(tx).await?)
+        Ok(OrphanedAttempt::find_by_statement(statement).all(tx).await?)
     }
 
     /// Marks runs that this transaction has settled as taken over by recovery, also in their
@@ -274,10 +275,10 @@ impl Store {
         let sql = "UPDATE run SET is_recovery = true, context = v.context, \
                recovery_attempts = run.recovery_attempts + 1, epoch = run.epoch + 1 \
              FROM v WHERE run.id = v.id {days}";
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", runs.iter().map(|(id, _)| *id))
             .json("context", runs.iter().map(|(_, context)| context.clone()))
-            .days(Days::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
+            .days(DayRange::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
             .statement(self.dialect(), sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())
@@ -287,18 +288,18 @@ impl Store {
     pub async fn abandon_started_fires(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[Decided],
+        fires: &[DecidedFire],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if fires.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
             .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
             .text("detail", fires.iter().map(|fire| fire.detail.clone()))
-            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .days(DayRange::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(
                 self.dialect(),
                 "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \

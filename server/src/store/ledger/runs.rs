@@ -9,12 +9,12 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, days::Days},
+    db::{bulk::BulkValues, days::DayRange},
 };
 
 /// A run that a node takes, which begins its next attempt.
 #[derive(Clone, Debug)]
-pub struct Take {
+pub struct TakenRun {
     /// The key of the run.
     pub run_id: Uuid,
     /// The task whose attempt begins; `None` for a flow, which begins its tasks itself.
@@ -32,7 +32,7 @@ impl Store {
     pub async fn take_locked_runs(
         &self,
         tx: &DatabaseTransaction,
-        takes: &[Take],
+        takes: &[TakenRun],
         node: Uuid,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -47,19 +47,19 @@ impl Store {
             self.dialect().now(),
             self.dialect().stamp("run")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", takes.iter().map(|take| take.run_id))
             .int("attempt", takes.iter().map(|take| i64::from(take.attempt)))
             .int("epoch", takes.iter().map(|take| take.epoch))
             .int("hard_limit", takes.iter().map(|take| millis(take.hard_limit)))
-            .days(Days::of_keys("run.id", takes.iter().map(|take| take.run_id)))
+            .days(DayRange::of_keys("run.id", takes.iter().map(|take| take.run_id)))
             .statement(self.dialect(), &sql, vec![node.into(), now.0.into()]);
         tx.execute_raw(statement).await?;
         let begun = || takes.iter().filter(|take| take.task.is_some());
         if begun().next().is_none() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("run_id", begun().map(|take| take.run_id))
             .text("task", begun().map(|take| take.task.clone()))
             .int("attempt", begun().map(|take| i64::from(take.attempt)))
@@ -88,10 +88,10 @@ impl Store {
              FROM v WHERE run.id = v.id {{days}}",
             self.dialect().stamp("run")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", runs.iter().map(|(id, _)| *id))
             .text("error", runs.iter().map(|(_, error)| error.clone()))
-            .days(Days::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
+            .days(DayRange::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
             .statement(self.dialect(), &sql, vec![now.0.into()]);
         tx.execute_raw(statement).await?;
         Ok(())
@@ -115,11 +115,11 @@ impl Store {
              FROM v WHERE run.id = v.id {{days}}",
             self.dialect().stamp("run")
         );
-        let days = Days::of_keys("run.id", runs.iter().map(|(id, _)| *id));
-        let ids = Bulk::default().uuid("id", runs.iter().map(|(id, _)| *id));
+        let days = DayRange::of_keys("run.id", runs.iter().map(|(id, _)| *id));
+        let ids = BulkValues::default().uuid("id", runs.iter().map(|(id, _)| *id));
         tx.execute_raw(ids.days(days).statement(self.dialect(), &sql, vec![now.0.into()])).await?;
-        let days = Days::of_instants("fire.scheduled_at", runs.iter().map(|(_, at)| *at));
-        let ids = Bulk::default().uuid("id", runs.iter().map(|(id, _)| *id));
+        let days = DayRange::of_instants("fire.scheduled_at", runs.iter().map(|(_, at)| *at));
+        let ids = BulkValues::default().uuid("id", runs.iter().map(|(id, _)| *id));
         let statement = ids.days(days).statement(
             self.dialect(),
             "UPDATE fire SET verdict = 'skipped', reason = 'deadline', decided_at = {0} \
@@ -149,7 +149,7 @@ impl Store {
         let sql = format!(
             "UPDATE run SET changed = {} WHERE id = $1 {}",
             self.dialect().stamp("run"),
-            self.dialect().within(Days::of_keys("id", [row.id].into_iter()))
+            self.dialect().within(DayRange::of_keys("id", [row.id].into_iter()))
         );
         tx.execute_raw(self.dialect().statement(sql, [row.id.into()])).await?;
         Ok(row)
@@ -167,7 +167,7 @@ impl Store {
         let sql = format!(
             "UPDATE run SET {} WHERE id = $1 AND state IN ('queued', 'running', 'retrying') {}",
             self.cancelled("$2", "$3", "$4"),
-            self.dialect().within(Days::of_keys("id", [run_id].into_iter()))
+            self.dialect().within(DayRange::of_keys("id", [run_id].into_iter()))
         );
         let reason = reason.map(str::to_owned);
         let values = [run_id.into(), now.0.into(), by.into(), reason.into()];
@@ -197,8 +197,8 @@ impl Store {
             self.dialect().skip_locked("run")
         );
         let values = vec![now.0.into(), by.into(), reason.into()];
-        let days = Days::of_keys("run.id", runs.iter().copied());
-        let ids = Bulk::default().uuid("id", runs.iter().copied()).days(days);
+        let days = DayRange::of_keys("run.id", runs.iter().copied());
+        let ids = BulkValues::default().uuid("id", runs.iter().copied()).days(days);
         tx.execute_raw(ids.statement(self.dialect(), &sql, values)).await?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt};
 
 /// A distribution of durations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spread(BTreeMap<u16, i64>);
+pub struct DurationSpread(BTreeMap<u16, i64>);
 
 /// The error for a text that is not a distribution.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ const EXACT: u64 = 16;
 /// Number of size classes per doubling, as a power of two.
 const PARTS: u32 = 3;
 
-impl Spread {
+impl DurationSpread {
     /// Counts a duration. A negative one counts as zero.
     pub fn add(&mut self, ms: i64) {
         *self.0.entry(size(ms)).or_default() += 1;
@@ -61,7 +61,7 @@ impl Spread {
     }
 }
 
-impl fmt::Display for Spread {
+impl fmt::Display for DurationSpread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (size, count)) in self.0.iter().enumerate() {
             let space = if index == 0 { "" } else { " " };
@@ -98,8 +98,8 @@ fn middle(size: u16) -> i64 {
 mod tests {
     use super::*;
 
-    fn of(all: impl IntoIterator<Item = i64>) -> Spread {
-        let mut spread = Spread::default();
+    fn of(all: impl IntoIterator<Item = i64>) -> DurationSpread {
+        let mut spread = DurationSpread::default();
         all.into_iter().for_each(|ms| spread.add(ms));
         spread
     }
@@ -123,18 +123,18 @@ mod tests {
         let spread = of(1..=10);
         assert_eq!([50, 95, 99, 100].map(|of| spread.percentile(of).unwrap()), [5, 10, 10, 10]);
         assert_eq!(of([7]).percentile(50), Some(7));
-        assert_eq!(Spread::default().percentile(50), None);
+        assert_eq!(DurationSpread::default().percentile(50), None);
     }
 
     #[test]
     fn two_are_added_by_writing_one_behind_the_other() {
         let (one, other) = (of([1, 1, 40]), of([1, 3_000]));
-        let both = Spread::read(&format!("{one} {other}")).unwrap();
+        let both = DurationSpread::read(&format!("{one} {other}")).unwrap();
         assert_eq!(both, of([1, 1, 1, 40, 3_000]));
-        assert_eq!(Spread::read(&both.to_string()).unwrap(), both);
-        assert_eq!(Spread::read("  ").unwrap(), Spread::default());
+        assert_eq!(DurationSpread::read(&both.to_string()).unwrap(), both);
+        assert_eq!(DurationSpread::read("  ").unwrap(), DurationSpread::default());
         for bad in ["1", "1:x", "a:1", "1:2:3", "-1:2", "99999:1"] {
-            assert_eq!(Spread::read(bad), Err(NotASpread(bad.to_owned())));
+            assert_eq!(DurationSpread::read(bad), Err(NotASpread(bad.to_owned())));
         }
     }
 }

@@ -13,11 +13,11 @@ use uuid::Uuid;
 
 use super::{
     counts::{COLUMNS, CountColumn, MergeRule, Rollup},
-    spread::Spread,
+    spread::DurationSpread,
 };
 use crate::store::{
     Cursor, DatabaseTransaction, Store, StoreError,
-    db::bulk::{Bulk, MAX_ROWS},
+    db::bulk::{BulkValues, MAX_ROWS},
 };
 
 /// A settled run, with the facts that are counted.
@@ -75,7 +75,7 @@ pub struct UnrunVerdicts {
 }
 
 /// Selects one of a roll-up's distributions.
-type DistributionOf = fn(&Rollup) -> &Spread;
+type DistributionOf = fn(&Rollup) -> &DurationSpread;
 
 /// The name of the feed whose position is stored.
 const FEED: &str = "run";
@@ -157,7 +157,7 @@ impl Store {
         tx: &DatabaseTransaction,
         rollups: &[(NamespaceMinute, Rollup)],
     ) -> Result<(), StoreError> {
-        let mut rows = Bulk::default()
+        let mut rows = BulkValues::default()
             .uuid("namespace_id", rollups.iter().map(|(at, _)| at.namespace_id))
             .int("minute", rollups.iter().map(|(at, _)| at.minute.0));
         let (mut names, mut set) = (Vec::new(), Vec::new());
@@ -222,7 +222,7 @@ impl Store {
             "a minute of a namespace comes once"
         );
         for part in minutes.chunks(MAX_ROWS) {
-            let rows = Bulk::default()
+            let rows = BulkValues::default()
                 .uuid("namespace_id", part.iter().map(|row| row.namespace_id))
                 .int("minute", part.iter().map(|row| row.minute.0))
                 .int("missed", part.iter().map(|row| row.missed))

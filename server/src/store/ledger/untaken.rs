@@ -9,14 +9,14 @@ use uuid::Uuid;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MAX_ROWS},
-        days::Days,
+        bulk::{BulkValues, MAX_ROWS},
+        days::DayRange,
     },
 };
 
 /// A queued run whose fire is past its start deadline.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Late {
+pub struct LateRun {
     /// The key of the run, and of its fire.
     pub id: Uuid,
     /// The schedule.
@@ -40,7 +40,7 @@ pub struct OverdueRun {
 
 /// The time limit of runs of one workflow version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allowed {
+pub struct RunTimeLimit {
     /// The key of the workflow.
     pub workflow_id: Uuid,
     /// The version of the workflow.
@@ -77,7 +77,7 @@ impl Store {
         tx: &DatabaseTransaction,
         now: Timestamp,
         limit: u64,
-    ) -> Result<Vec<Late>, StoreError> {
+    ) -> Result<Vec<LateRun>, StoreError> {
         let sql = format!(
             "SELECT run.id, run.schedule_id, run.scheduled_at FROM run \
              WHERE {IS_LATE}{} ORDER BY run.id LIMIT $2 {}",
@@ -86,7 +86,7 @@ impl Store {
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        Ok(Late::find_by_statement(statement).all(tx).await?)
+        Ok(LateRun::find_by_statement(statement).all(tx).await?)
     }
 
     /// The workflow versions that have runs which wait for another attempt.
@@ -112,7 +112,7 @@ impl Store {
     /// The check takes no locks.
     pub async fn is_any_overdue(
         &self,
-        allowed: &[Allowed],
+        allowed: &[RunTimeLimit],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         for some in allowed.chunks(MAX_ROWS) {
@@ -128,7 +128,7 @@ impl Store {
     pub async fn lock_overdue_runs(
         &self,
         tx: &DatabaseTransaction,
-        allowed: &[Allowed],
+        allowed: &[RunTimeLimit],
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<OverdueRun>, StoreError> {
@@ -141,7 +141,13 @@ impl Store {
         Ok(overdue)
     }
 
-    fn overdue(&self, allowed: &[Allowed], now: Timestamp, limit: u64, lock: &str) -> Statement {
+    fn overdue(
+        &self,
+        allowed: &[RunTimeLimit],
+        now: Timestamp,
+        limit: u64,
+        lock: &str,
+    ) -> Statement {
         let sql = format!(
             "SELECT run.id, run.schedule_id, run.started_at, v.limit_ms FROM v JOIN run \
                ON run.workflow_id = v.workflow_id AND run.workflow_version = v.version \
@@ -149,7 +155,7 @@ impl Store {
              ORDER BY run.id LIMIT {{1}} {lock}",
             self.dialect().live_runs("run.id", now),
         );
-        Bulk::default()
+        BulkValues::default()
             .uuid("workflow_id", allowed.iter().map(|allowed| allowed.workflow_id))
             .int("version", allowed.iter().map(|allowed| i64::from(allowed.version)))
             .int("limit_ms", allowed.iter().map(|allowed| allowed.limit_ms))
@@ -170,10 +176,10 @@ impl Store {
             self.dialect().stamp("run")
         );
         for some in runs.chunks(MAX_ROWS) {
-            let statement = Bulk::default()
+            let statement = BulkValues::default()
                 .uuid("id", some.iter().map(|(id, _)| *id))
                 .text("error", some.iter().map(|(_, error)| error.clone()))
-                .days(Days::of_keys("run.id", some.iter().map(|(id, _)| *id)))
+                .days(DayRange::of_keys("run.id", some.iter().map(|(id, _)| *id)))
                 .statement(self.dialect(), &sql, vec![now.0.into()]);
             tx.execute_raw(statement).await?;
         }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::claims::{DUE_COLUMNS, DueSchedule};
 use crate::store::{
     DatabaseTransaction, Dialect, Store, StoreError,
-    db::{bulk::Bulk, rows::KeyRow},
+    db::{bulk::BulkValues, rows::KeyRow},
 };
 
 /// A schedule whose cursor depends on its zone's rules.
@@ -134,7 +134,7 @@ impl Store {
                AND schedule.next_scheduled_at = v.from_at",
             self.dialect().stamp("schedule")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", cursors.iter().map(|cursor| cursor.schedule_id))
             .int("version", cursors.iter().map(|cursor| i64::from(cursor.version)))
             .int("from_at", cursors.iter().map(|cursor| cursor.from.0))

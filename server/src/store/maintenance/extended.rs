@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, rows::KeyRow},
+    db::{bulk::BulkValues, rows::KeyRow},
     ledger::pauses::{GOES_ON, IS_OVER, later},
 };
 
@@ -65,6 +65,6 @@ impl Store {
     }
 }
 
-fn of(schedules: &[Uuid]) -> Bulk {
-    Bulk::default().uuid("late", schedules.iter().copied())
+fn of(schedules: &[Uuid]) -> BulkValues {
+    BulkValues::default().uuid("late", schedules.iter().copied())
 }

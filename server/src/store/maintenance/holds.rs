@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, rows::KeyRow},
+    db::{bulk::BulkValues, rows::KeyRow},
     ledger::pauses::later,
 };
 
@@ -86,7 +86,7 @@ impl Store {
             window.id.into(),
             now.0.into(),
         ];
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("held", found.iter().map(|schedule| schedule.id))
             .statement(self.dialect(), &sql, values);
         tx.execute_raw(statement).await?;
@@ -134,8 +134,11 @@ impl Store {
             self.dialect().stamp("schedule")
         );
         let values = vec![text.reason.clone().into(), text.until.0.into(), now.0.into()];
-        let statement =
-            Bulk::default().uuid("held", found.into_iter()).statement(self.dialect(), &sql, values);
+        let statement = BulkValues::default().uuid("held", found.into_iter()).statement(
+            self.dialect(),
+            &sql,
+            values,
+        );
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 }
@@ -159,7 +162,7 @@ pub async fn counts(
            (SELECT count(*) FROM schedule s WHERE s.paused_window_id = w.id \
               AND NOT s.enabled AND s.deleted_at IS NULL) AS held \
          FROM v JOIN maintenance_window w ON w.id = v.counted";
-    let statement = Bulk::default().uuid("counted", windows.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("counted", windows.iter().copied()).statement(
         store.dialect(),
         sql,
         vec![],

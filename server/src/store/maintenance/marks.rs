@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::{bulk::Bulk, rows::KeyRow, within::Within},
-    reads::{schedules, search::Sought},
+    db::{bulk::BulkValues, rows::KeyRow, within::Within},
+    reads::{schedules, search::TimedSearch},
 };
 
 /// When the pause of a schedule begins: a schedule that is created during the window is paused from
@@ -74,7 +74,7 @@ fn cancelled() -> SelectStatement {
 }
 
 /// The schedules that match a window.
-fn matching(store: &Store, window: &Model, search: Option<&Sought>) -> Select<Entity> {
+fn matching(store: &Store, window: &Model, search: Option<&TimedSearch>) -> Select<Entity> {
     let filter = schedules::Filter { search: search.cloned(), ..schedules::Filter::default() };
     schedules::matching(store, &Within::One(window.namespace_id), &filter)
 }
@@ -84,7 +84,7 @@ impl Store {
     pub async fn to_mark(
         &self,
         window: &Model,
-        search: Option<&Sought>,
+        search: Option<&TimedSearch>,
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
         let query = matching(self, window, search)
@@ -100,7 +100,7 @@ impl Store {
     pub async fn to_unmark(
         &self,
         window: &Model,
-        search: &Sought,
+        search: &TimedSearch,
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
         let theirs = matching(self, window, Some(search)).select_only().column(Column::Id);
@@ -140,7 +140,7 @@ impl Store {
             self.dialect().stamp("schedule")
         );
         let values = vec![window.starts_at.0.into(), window.id.into()];
-        let statement = Bulk::default().uuid("marked", locked.into_iter()).statement(
+        let statement = BulkValues::default().uuid("marked", locked.into_iter()).statement(
             self.dialect(),
             &sql,
             values,

@@ -23,7 +23,8 @@ pub struct Guess {
 pub struct AllowanceLeft {
     /// The key of the allowance.
     pub id: String,
-    /// The time until the allowance is full again. More than its size if nothing was left.
+    /// The time until the allowance is full again, in milliseconds. If it exceeds the size of the
+    /// allowance, the guess was one too many.
     pub missing_ms: i64,
 }
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::{
     Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, names::name_contains},
+    db::{bulk::BulkValues, names::name_contains},
 };
 
 /// The memberships of a user.
@@ -33,7 +33,7 @@ pub async fn first_of_users(
     if users.is_empty() {
         return Ok(vec![]);
     }
-    let statement = Bulk::default().uuid("id", users.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", users.iter().copied()).statement(
         store.dialect(),
         "SELECT * FROM (SELECT membership.*, row_number() OVER ( \
              PARTITION BY membership.user_id ORDER BY membership.namespace_id) AS place \

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::within::Within;
 use crate::store::{
     Page, PageWindow, Store, StoreError,
-    db::{bulk::Bulk, page::page_descending},
+    db::{bulk::BulkValues, page::page_descending},
 };
 
 /// Selects backfills. A field that is `None` does not narrow the selection.
@@ -103,7 +103,7 @@ pub async fn progress(
     if backfills.is_empty() {
         return Ok(HashMap::new());
     }
-    let statement = Bulk::default().uuid("id", backfills.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", backfills.iter().copied()).statement(
         store.dialect(),
         "SELECT f.backfill_id AS backfill_id, f.state AS state, count(*) AS fires \
          FROM v JOIN backfill_fire f ON f.backfill_id = v.id GROUP BY f.backfill_id, f.state",

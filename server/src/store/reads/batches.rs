@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{
     Store, StoreError,
-    db::{bulk::Bulk, days::Days},
+    db::{bulk::BulkValues, days::DayRange},
 };
 
 /// The runs with these keys.
@@ -30,8 +30,8 @@ pub struct RunStatus {
 
 /// The states and the workflows of these runs.
 pub async fn run_states(store: &Store, ids: &[Uuid]) -> Result<Vec<RunStatus>, StoreError> {
-    let days = Days::of_keys("run.id", ids.iter().copied());
-    let statement = Bulk::default().uuid("id", ids.iter().copied()).days(days).statement(
+    let days = DayRange::of_keys("run.id", ids.iter().copied());
+    let statement = BulkValues::default().uuid("id", ids.iter().copied()).days(days).statement(
         store.dialect(),
         "SELECT run.id AS id, run.state AS state, run.workflow_id AS workflow_id \
          FROM v JOIN run ON run.id = v.id {days}",
@@ -61,8 +61,8 @@ pub async fn first_task_runs(
     if runs.is_empty() {
         return Ok(vec![]);
     }
-    let days = Days::of_keys("task_run.run_id", runs.iter().copied());
-    let statement = Bulk::default().uuid("id", runs.iter().copied()).days(days).statement(
+    let days = DayRange::of_keys("task_run.run_id", runs.iter().copied());
+    let statement = BulkValues::default().uuid("id", runs.iter().copied()).days(days).statement(
         store.dialect(),
         "SELECT * FROM (SELECT task_run.*, row_number() OVER ( \
              PARTITION BY task_run.run_id \
@@ -93,8 +93,8 @@ pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<AttemptEnding>,
     if runs.is_empty() {
         return Ok(vec![]);
     }
-    let days = Days::of_keys("task_run.run_id", runs.iter().copied());
-    let statement = Bulk::default().uuid("id", runs.iter().copied()).days(days).statement(
+    let days = DayRange::of_keys("task_run.run_id", runs.iter().copied());
+    let statement = BulkValues::default().uuid("id", runs.iter().copied()).days(days).statement(
         store.dialect(),
         "SELECT run_id, exit_code, status, signal FROM (SELECT task_run.run_id AS run_id, \
              CAST(task_run.output ->> 'exit_code' AS text) AS exit_code, \
@@ -123,8 +123,8 @@ pub async fn task_run_counts(
     if runs.is_empty() {
         return Ok(HashMap::new());
     }
-    let days = Days::of_keys("task_run.run_id", runs.iter().copied());
-    let statement = Bulk::default().uuid("id", runs.iter().copied()).days(days).statement(
+    let days = DayRange::of_keys("task_run.run_id", runs.iter().copied());
+    let statement = BulkValues::default().uuid("id", runs.iter().copied()).days(days).statement(
         store.dialect(),
         "SELECT task_run.run_id AS run_id, count(*) AS found \
          FROM v JOIN task_run ON task_run.run_id = v.id {days} GROUP BY task_run.run_id",
@@ -149,7 +149,7 @@ pub async fn last_runs(store: &Store, schedules: &[Uuid]) -> Result<Vec<run::Mod
     if schedules.is_empty() {
         return Ok(vec![]);
     }
-    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
         store.dialect(),
         "SELECT run.* FROM v JOIN run ON run.id = (SELECT r.id FROM run r \
            WHERE r.schedule_id = v.id ORDER BY r.id DESC LIMIT 1)",
@@ -166,7 +166,7 @@ pub async fn last_settled_runs(
     if schedules.is_empty() {
         return Ok(vec![]);
     }
-    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
         store.dialect(),
         "SELECT run.* FROM v JOIN run ON run.id = (SELECT r.id FROM run r \
            WHERE r.schedule_id = v.id AND r.state NOT IN ('queued', 'running', 'retrying') \
@@ -189,7 +189,7 @@ pub async fn live_runs(
     if schedules.is_empty() {
         return Ok(HashMap::new());
     }
-    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
         store.dialect(),
         "SELECT run.schedule_id AS schedule_id, count(*) AS runs \
          FROM v JOIN run ON run.schedule_id = v.id \
@@ -213,7 +213,7 @@ pub async fn newest_fires(
     let first = store.dialect().newest_of_each("fire", which, "fire.scheduled_at DESC", "{0}");
     let sql =
         format!("SELECT fire.* FROM v {first} ORDER BY fire.schedule_id, fire.scheduled_at DESC");
-    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
         store.dialect(),
         &sql,
         vec![i64::try_from(limit).unwrap_or(i64::MAX).into()],

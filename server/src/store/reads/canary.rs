@@ -12,7 +12,7 @@ pub const NAME: &str = "canary";
 
 /// An enabled canary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Canary {
+pub struct EnabledCanary {
     /// Since when the canary has existed or been enabled.
     pub since: Timestamp,
     /// When the canary's last successful fire was due.
@@ -23,7 +23,7 @@ pub struct Canary {
 
 impl Store {
     /// The canary; `None` if there is none or it is not enabled.
-    pub async fn canary(&self) -> Result<Option<Canary>, StoreError> {
+    pub async fn canary(&self) -> Result<Option<EnabledCanary>, StoreError> {
         // The last successful run is the last one by key, or close to the last.
         let sql = "WITH its AS (SELECT s.id, s.updated_at FROM schedule s \
                JOIN namespace n ON n.id = s.namespace_id \
@@ -35,6 +35,6 @@ impl Store {
              SELECT its.updated_at AS since, last.due_at, last.finished_at \
              FROM its LEFT JOIN last ON true";
         let statement = self.dialect().statement(sql, [NAMESPACE.into(), NAME.into()]);
-        Ok(Canary::find_by_statement(statement).one(self.read()).await?)
+        Ok(EnabledCanary::find_by_statement(statement).one(self.read()).await?)
     }
 }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::store::{
     Cursor, Store, StoreError,
-    db::{bulk::Bulk, changes::NotACursor, days::Days},
+    db::{bulk::BulkValues, changes::NotACursor, days::DayRange},
 };
 
 /// A position in the feed of fires.
@@ -153,10 +153,10 @@ async fn of_runs(
         return Ok(HashMap::new());
     }
     let instants = runs.iter().map(|run| run.scheduled_at);
-    let statement = Bulk::default()
+    let statement = BulkValues::default()
         .uuid("id", keys.iter().map(|(id, _)| *id))
         .int("scheduled_at", keys.iter().map(|(_, at)| *at))
-        .days(Days::of_instants("fire.scheduled_at", instants))
+        .days(DayRange::of_instants("fire.scheduled_at", instants))
         .statement(
             store.dialect(),
             "SELECT fire.* FROM v JOIN fire ON fire.id = v.id \

@@ -17,7 +17,7 @@ use super::timeline::{TimelineRange, UNRUN, alive_in};
 use crate::store::{
     Store, StoreError,
     days::{DAY_MS, first_key},
-    db::bulk::Bulk,
+    db::bulk::BulkValues,
 };
 
 /// Maximum number of runs of a schedule that are read one by one. The runs of a schedule with more
@@ -168,7 +168,7 @@ async fn newest(
         range.from.0.into(),
         limit.into(),
     ];
-    let bulk = Bulk::default().uuid("id", schedules.iter().copied());
+    let bulk = BulkValues::default().uuid("id", schedules.iter().copied());
     store.found(bulk.statement(store.dialect(), &sql, values), true).await
 }
 
@@ -184,7 +184,7 @@ async fn older(
     let sql = run_rows(store, &which, "run.created_at DESC", "{1}");
     let before = range.from.0.saturating_sub(DAY_MS);
     let values = vec![before.into(), MAX_OLDER.into()];
-    let bulk = Bulk::default().uuid("id", schedules.iter().copied());
+    let bulk = BulkValues::default().uuid("id", schedules.iter().copied());
     store.found(bulk.statement(store.dialect(), &sql, values), true).await
 }
 
@@ -230,7 +230,7 @@ async fn steps(
         range.step_ms().into(),
         range.now.0.into(),
     ];
-    let bulk = Bulk::default().uuid("id", schedules.iter().copied());
+    let bulk = BulkValues::default().uuid("id", schedules.iter().copied());
     store.found(bulk.statement(store.dialect(), &sql, values), true).await
 }
 
@@ -267,7 +267,7 @@ async fn marks(
     ] {
         let values =
             vec![range.from.0.into(), range.step_ms().into(), until.0.into(), limit.into()];
-        let bulk = Bulk::default().uuid("id", schedules.iter().copied());
+        let bulk = BulkValues::default().uuid("id", schedules.iter().copied());
         let statement = bulk.statement(store.dialect(), &sql(&newest_of(which), condition), values);
         let rows: Vec<LaneMark> = store.found(statement, true).await?;
         found.extend(rows);

@@ -17,7 +17,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{search::Sought, within::Within};
+use super::{search::TimedSearch, within::Within};
 use crate::store::{Page, PageWindow, Store, StoreError, Total};
 
 /// Selects fires. A field that is `None` does not narrow the selection.
@@ -34,7 +34,7 @@ pub struct Filter {
     /// Only fires scheduled before this instant.
     pub before: Option<Timestamp>,
     /// Only fires of schedules that match this search.
-    pub search: Option<Sought>,
+    pub search: Option<TimedSearch>,
 }
 
 /// The key of a row in a page: the scheduled time and the fire's key.

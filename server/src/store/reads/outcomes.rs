@@ -7,7 +7,7 @@ use entity::{Timestamp, fire::Verdict};
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use crate::store::{Store, StoreError, db::bulk::Bulk};
+use crate::store::{Store, StoreError, db::bulk::BulkValues};
 
 /// Maximum number of rows that are counted for all schedules together.
 const MAX_COUNTED: i64 = 200_000;
@@ -50,7 +50,7 @@ pub async fn of_schedules(
            count(*) AS fires FROM v {first} GROUP BY fire.schedule_id, fire.verdict"
     );
     let values = vec![from.0.into(), until.0.into(), limit.into()];
-    let bulk = Bulk::default().uuid("id", schedules.iter().copied());
+    let bulk = BulkValues::default().uuid("id", schedules.iter().copied());
     let statement = bulk.statement(store.dialect(), &sql, values);
     let mut outcomes: HashMap<Uuid, Outcomes> = HashMap::new();
     for row in OutcomeRow::find_by_statement(statement).all(store.read()).await? {

@@ -21,7 +21,7 @@ use uuid::{Builder, Uuid};
 
 pub use super::recovered::{over, over_since};
 use super::{runs::ended_badly, skipped::SKIPPED_FOR_LOAD, within::Within};
-use crate::store::{Store, StoreError, db::bulk::Bulk};
+use crate::store::{Store, StoreError, db::bulk::BulkValues};
 
 /// Maximum number of runs, and of fires, that are examined: the newest ones.
 pub const MAX_LOOKED_AT: u64 = 2_000;
@@ -44,7 +44,7 @@ pub struct ProblemGroup {
     /// The key of the schedule.
     pub schedule_id: Uuid,
     /// The common cause of the runs or fires.
-    pub what: What,
+    pub what: FailureCause,
     /// Number of runs or instants.
     pub count: i64,
     /// When the first failure of the group occurred.
@@ -55,7 +55,7 @@ pub struct ProblemGroup {
 
 /// The common cause of the failures in a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FailureCause {
     /// Runs have failed or timed out.
     Failing {
         /// The first line of the error.
@@ -83,9 +83,9 @@ impl ProblemGroup {
     /// It stays the same as long as the cause does, and reveals nothing about the error.
     pub fn key(&self) -> Uuid {
         let (kind, text) = match &self.what {
-            What::Failing { error, .. } => ("failing", error.clone()),
-            What::Losing { reason } => ("losing", reason.to_value()),
-            What::Skipping { reason, .. } => ("skipping", reason.to_value()),
+            FailureCause::Failing { error, .. } => ("failing", error.clone()),
+            FailureCause::Losing { reason } => ("losing", reason.to_value()),
+            FailureCause::Skipping { reason, .. } => ("skipping", reason.to_value()),
         };
         let mut hash = Sha256::new();
         for part in [self.schedule_id.as_bytes(), kind.as_bytes(), text.as_bytes()] {
@@ -166,7 +166,7 @@ async fn failing(
             Entry::Vacant(place) => {
                 place.insert(ProblemGroup {
                     schedule_id: row.schedule_id,
-                    what: What::Failing { error: line.to_owned(), last_run: row.id },
+                    what: FailureCause::Failing { error: line.to_owned(), last_run: row.id },
                     count: 1,
                     since: row.finished_at,
                     last: row.finished_at,
@@ -218,7 +218,7 @@ async fn losing(
     for row in rows {
         let group = groups.entry((row.schedule_id, row.reason)).or_insert_with(|| ProblemGroup {
             schedule_id: row.schedule_id,
-            what: What::Losing { reason: row.reason },
+            what: FailureCause::Losing { reason: row.reason },
             count: 0,
             since: row.scheduled_at,
             last: row.last_scheduled_at,
@@ -265,7 +265,7 @@ async fn skipping(
         store.found(store.dialect().backend().build(&query), true).await?;
     let group = |row: SkippedFires| ProblemGroup {
         schedule_id: row.schedule_id,
-        what: What::Skipping { reason: row.reason, expected: None },
+        what: FailureCause::Skipping { reason: row.reason, expected: None },
         count: row.fires,
         since: row.first_at,
         last: row.last_at,
@@ -301,8 +301,8 @@ async fn noteworthy(
     }
     let counted = |group: ProblemGroup| {
         let expected = *expected.get(&group.schedule_id)?;
-        let What::Skipping { reason, .. } = group.what else { return None };
-        Some(ProblemGroup { what: What::Skipping { reason, expected }, ..group })
+        let FailureCause::Skipping { reason, .. } = group.what else { return None };
+        Some(ProblemGroup { what: FailureCause::Skipping { reason, expected }, ..group })
     };
     Ok(groups.into_iter().filter_map(counted).collect())
 }
@@ -328,7 +328,7 @@ async fn expected(
            FROM (SELECT fire.count FROM fire WHERE fire.schedule_id = v.id \
              AND fire.scheduled_at >= {{0}} LIMIT {MAX_EXPECTED} + 1) due) AS expected FROM v"
     );
-    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
         store.dialect(),
         &sql,
         vec![since.0.into()],

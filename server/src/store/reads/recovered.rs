@@ -6,10 +6,10 @@ use entity::fire::Verdict;
 use sea_orm::{ActiveEnum, FromQueryResult};
 
 use super::{
-    problems::{ProblemGroup, What},
+    problems::{FailureCause, ProblemGroup},
     skipped::{has_resumed_since, resuming},
 };
-use crate::store::{Store, StoreError, db::bulk::Bulk};
+use crate::store::{Store, StoreError, db::bulk::BulkValues};
 
 /// The indexes of the problems that are over: a later run of the schedule has succeeded, a later
 /// fire of it has started, or it starts its fires again without skipping any.
@@ -40,14 +40,18 @@ async fn over_by(
     let (mut runs, mut fires, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for (place, problem) in numbered() {
         match &problem.what {
-            What::Failing { last_run, .. } => runs.push((place, problem.schedule_id, *last_run)),
-            What::Losing { .. } => fires.push((place, problem.schedule_id, problem.last.0)),
-            What::Skipping { .. } => skipped.push((place, problem.schedule_id, problem.last.0)),
+            FailureCause::Failing { last_run, .. } => {
+                runs.push((place, problem.schedule_id, *last_run))
+            }
+            FailureCause::Losing { .. } => fires.push((place, problem.schedule_id, problem.last.0)),
+            FailureCause::Skipping { .. } => {
+                skipped.push((place, problem.schedule_id, problem.last.0))
+            }
         }
     }
     let mut found = HashSet::new();
     if !runs.is_empty() {
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .int("place", runs.iter().map(|one| one.0))
             .uuid("id", runs.iter().map(|one| one.1))
             .uuid("last", runs.iter().map(|one| one.2))
@@ -62,7 +66,7 @@ async fn over_by(
     }
     if !fires.is_empty() {
         let started = Verdict::Started;
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .int("place", fires.iter().map(|one| one.0))
             .uuid("id", fires.iter().map(|one| one.1))
             .int("last", fires.iter().map(|one| one.2))
@@ -78,7 +82,7 @@ async fn over_by(
     }
     if !skipped.is_empty() {
         let sql = format!("SELECT v.place AS place FROM v WHERE {has_resumed}");
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .int("place", skipped.iter().map(|one| one.0))
             .uuid("schedule_id", skipped.iter().map(|one| one.1))
             .int("last_at", skipped.iter().map(|one| one.2))

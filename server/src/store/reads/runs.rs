@@ -12,7 +12,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{
-    search::Sought,
+    search::TimedSearch,
     sorted::{self, Sorted, no_number},
     within::Within,
 };
@@ -32,7 +32,7 @@ pub struct Filter {
     /// Only runs for an earlier instant.
     pub before: Option<Timestamp>,
     /// Only runs that match this search.
-    pub search: Option<Sought>,
+    pub search: Option<TimedSearch>,
 }
 
 /// The states of live runs.
@@ -53,7 +53,7 @@ impl Filter {
         let are_live = |states: &Vec<State>| states.iter().all(|state| LIVE.contains(state));
         self.live == Some(true)
             || self.states.as_ref().is_some_and(are_live)
-            || self.search.as_ref().is_some_and(Sought::is_of_live_runs)
+            || self.search.as_ref().is_some_and(TimedSearch::is_of_live_runs)
     }
 
     /// The key by which runs are sorted. If only live runs are selected, which are few, SQLite must

@@ -5,7 +5,7 @@ use sea_orm::{FromQueryResult, QuerySelect, QueryTrait, Statement};
 
 use super::{
     matching::{folded_beginning, folded_part},
-    schedules::{Filter, matching},
+    schedules::{self, matching},
     within::Within,
 };
 use crate::store::{Store, StoreError, Total};
@@ -55,7 +55,7 @@ struct CountedGroup {
 pub async fn groups(
     store: &Store,
     within: &Within,
-    filter: &Filter,
+    filter: &schedules::Filter,
     by: Grouping,
     text: Option<&str>,
 ) -> Result<Groups, StoreError> {
@@ -107,16 +107,18 @@ pub async fn groups(
 pub async fn ungrouped(
     store: &Store,
     within: &Within,
-    filter: &Filter,
+    filter: &schedules::Filter,
     by: Grouping,
 ) -> Result<i64, StoreError> {
     let (none, is_empty) = match by {
-        Grouping::Tag => {
-            (Filter { tagged: Some(false), ..filter.clone() }, filter.tagged == Some(true))
-        }
-        Grouping::Module => {
-            (Filter { declared: Some(false), ..filter.clone() }, filter.declared == Some(true))
-        }
+        Grouping::Tag => (
+            schedules::Filter { tagged: Some(false), ..filter.clone() },
+            filter.tagged == Some(true),
+        ),
+        Grouping::Module => (
+            schedules::Filter { declared: Some(false), ..filter.clone() },
+            filter.declared == Some(true),
+        ),
     };
     // If the filter only selects schedules in a group, none are outside.
     if is_empty {

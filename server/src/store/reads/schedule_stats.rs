@@ -7,7 +7,7 @@ use entity::{Timestamp, run::State};
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use crate::store::{Store, StoreError, days::first_key, db::bulk::Bulk};
+use crate::store::{Store, StoreError, days::first_key, db::bulk::BulkValues};
 
 /// Maximum number of runs that are read for each schedule.
 pub const MAX_RUNS: u64 = 500;
@@ -70,7 +70,7 @@ pub async fn of_schedules(
         first_key(until.0).into(),
         i64::try_from(limit).unwrap_or(i64::MAX).into(),
     ];
-    let bulk = Bulk::default().uuid("id", schedules.iter().copied());
+    let bulk = BulkValues::default().uuid("id", schedules.iter().copied());
     let statement = bulk.statement(store.dialect(), &sql, values);
     let mut figures: HashMap<Uuid, RunFigures> = HashMap::new();
     for row in RunRow::find_by_statement(statement).all(store.read()).await? {

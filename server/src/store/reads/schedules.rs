@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     matching::in_name_or_note,
-    search::Sought,
+    search::TimedSearch,
     sorted::{self, Sorted, no_number},
     within::Within,
 };
@@ -54,7 +54,7 @@ pub struct Filter {
     /// Schedules that are deleted and not purged yet, instead of those that are not deleted.
     pub deleted: bool,
     /// Only schedules that match this search.
-    pub search: Option<Sought>,
+    pub search: Option<TimedSearch>,
 }
 
 /// The key of a row in a page: the name in lower case and the schedule's key.

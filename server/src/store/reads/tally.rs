@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::store::{
     Store, StoreError,
     db::{
-        bulk::Bulk,
+        bulk::BulkValues,
         days::{DAY_MS, day_of, first_key},
     },
 };
@@ -53,7 +53,7 @@ pub async fn of_schedules(
          LEFT JOIN run r ON r.id = f.run_id{} GROUP BY f.schedule_id, f.verdict, r.state",
         runs_since(store, since)
     );
-    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
         store.dialect(),
         &sql,
         vec![since.0.into()],

@@ -13,7 +13,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{
-    schedules::{Filter, Key, matching, page_of},
+    schedules::{self, matching, page_of},
     sorted::{self, Sorted},
     within::Within,
 };
@@ -59,9 +59,9 @@ impl TimelineRange {
 pub async fn page(
     store: &Store,
     within: &Within,
-    filter: &Filter,
+    filter: &schedules::Filter,
     range: &TimelineRange,
-    window: &PageWindow<Key>,
+    window: &PageWindow<schedules::Key>,
 ) -> Result<Page<Model>, StoreError> {
     // Schedules that have nothing in the range are passed over, and there may be many of them, so
     // the time limit of searches applies.
@@ -74,7 +74,7 @@ pub async fn page(
 pub async fn page_by_runs(
     store: &Store,
     within: &Within,
-    filter: &Filter,
+    filter: &schedules::Filter,
     range: &TimelineRange,
     window: &PageWindow<sorted::Key>,
 ) -> Result<Page<sorted::Key>, StoreError> {
@@ -105,7 +105,7 @@ pub async fn page_by_runs(
 fn occurring(
     store: &Store,
     within: &Within,
-    filter: &Filter,
+    filter: &schedules::Filter,
     range: &TimelineRange,
 ) -> Select<schedule::Entity> {
     let TimelineRange { from, until, .. } = *range;
@@ -191,7 +191,7 @@ pub struct Execution {
 pub async fn executions(
     store: &Store,
     within: &Within,
-    filter: &Filter,
+    filter: &schedules::Filter,
     range: &TimelineRange,
 ) -> Result<Vec<Execution>, StoreError> {
     use run::Column as C;

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::job_lines::JobHead;
 use crate::store::{
     Store, StoreError,
-    db::bulk::{Bulk, returned_ids},
+    db::bulk::{BulkValues, returned_ids},
 };
 
 /// Maximum number of log lines that one transaction removes, unless a single job has printed more:
@@ -92,7 +92,7 @@ impl Store {
         }
         let tx = self.begin().await?;
         if !again.is_empty() {
-            let earlier = Bulk::default()
+            let earlier = BulkValues::default()
                 .uuid("run_id", again.iter().map(|job| job.run_id))
                 .text("run_task", again.iter().map(|job| job.run_task.clone()))
                 .statement(
@@ -121,7 +121,7 @@ impl Store {
     fn inserted(&self, jobs: &[NewJob]) -> Statement {
         let of = || jobs.iter();
         let tags = |job: &NewJob| job.tags.as_ref().map(|tags| json!(tags.0));
-        let rows = Bulk::default()
+        let rows = BulkValues::default()
             .uuid("id", of().map(|job| job.id))
             .uuid("namespace_id", of().map(|job| job.namespace_id))
             .uuid("run_id", of().map(|job| job.run_id))
@@ -157,7 +157,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         self.lock_jobs(&tx, ids.iter().copied()).await?;
-        let rows = || Bulk::default().uuid("id", ids.iter().copied());
+        let rows = || BulkValues::default().uuid("id", ids.iter().copied());
         let awaited = rows().statement(
             self.dialect(),
             "UPDATE job SET awaited_until = {0} FROM v WHERE job.id = v.id \
@@ -194,7 +194,7 @@ impl Store {
              FROM v JOIN job ON job.id = v.id LEFT JOIN worker ON worker.id = job.worker_id{}",
             if with_waiting { "" } else { " WHERE job.state <> 'waiting'" }
         );
-        let ids = Bulk::default().uuid("id", ids.iter().copied());
+        let ids = BulkValues::default().uuid("id", ids.iter().copied());
         let statement = ids.statement(self.dialect(), &sql, vec![]);
         Ok(JobProgress::find_by_statement(statement).all(self.rounds()).await?)
     }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::queues;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
-    db::bulk::{Bulk, returned_ids},
+    db::bulk::{BulkValues, returned_ids},
 };
 
 /// Maximum number of kinds of waiting jobs that are distinguished.
@@ -186,7 +186,7 @@ impl Store {
                 self.dialect().for_update("job")
             );
             let statement =
-                Bulk::default().uuid("id", ids).statement(self.dialect(), &lock, vec![]);
+                BulkValues::default().uuid("id", ids).statement(self.dialect(), &lock, vec![]);
             tx.execute_raw(statement).await?;
         }
         Ok(())
@@ -232,8 +232,8 @@ impl Store {
     }
 }
 
-fn claims<'a>(of: impl Iterator<Item = &'a JobClaim> + Clone) -> Bulk {
-    Bulk::default()
+fn claims<'a>(of: impl Iterator<Item = &'a JobClaim> + Clone) -> BulkValues {
+    BulkValues::default()
         .uuid("id", of.clone().map(|claim| claim.id))
         .uuid("worker_id", of.clone().map(|claim| claim.worker))
         .text("token", of.map(|claim| claim.token.clone()))

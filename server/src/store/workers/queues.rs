@@ -14,7 +14,7 @@ use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::within::
 
 /// The number of waiting jobs and of held jobs in a queue.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
-pub struct Depth {
+pub struct QueueDepth {
     /// The name of the queue.
     pub queue: String,
     /// Number of jobs that wait for a worker.
@@ -27,7 +27,7 @@ pub struct Depth {
 
 /// The jobs of a queue from which no worker may take them.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
-pub struct Unserved {
+pub struct UnservedJobs {
     /// The name of the namespace.
     pub namespace: String,
     /// The name of the queue.
@@ -74,7 +74,7 @@ pub async fn depths(
     namespace: Uuid,
     now: Timestamp,
     limit: u64,
-) -> Result<Vec<Depth>, StoreError> {
+) -> Result<Vec<QueueDepth>, StoreError> {
     let (waiting, held) = (job::State::Waiting.to_value(), job::State::Held.to_value());
     let sql = format!(
         "SELECT queue, \
@@ -87,7 +87,7 @@ pub async fn depths(
     );
     let values = [namespace.into(), now.0.into(), limit.cast_signed().into()];
     let statement = store.dialect().statement(sql, values);
-    Ok(Depth::find_by_statement(statement).all(store.read()).await?)
+    Ok(QueueDepth::find_by_statement(statement).all(store.read()).await?)
 }
 
 /// The queues of a namespace that have a limit, sorted by name.
@@ -188,7 +188,7 @@ pub async fn without_worker(
     now: Timestamp,
     before: Timestamp,
     silent: Timestamp,
-) -> Result<Vec<Unserved>, StoreError> {
+) -> Result<Vec<UnservedJobs>, StoreError> {
     let mut values = vec![now.0.into(), before.0.into(), silent.0.into()];
     let within = within.compared(&mut values);
     let within = within.map(|home| format!(" AND job.namespace_id {home}")).unwrap_or_default();
@@ -200,5 +200,5 @@ pub async fn without_worker(
         unserved(store.dialect(), "$3"),
     );
     let statement = store.dialect().statement(sql, values);
-    Ok(Unserved::find_by_statement(statement).all(store.read()).await?)
+    Ok(UnservedJobs::find_by_statement(statement).all(store.read()).await?)
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::target::{
     Stream,
-    log::Log,
+    log::AttemptLog,
     tail::{Tail, cost},
     text::Bytes,
 };
@@ -73,7 +73,7 @@ impl Capture {
         &mut self,
         stdout: impl AsyncRead + Unpin,
         stderr: impl AsyncRead + Unpin,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         gone: impl Future<Output = ()>,
     ) -> bool {
         let is_whole = self.read_lines(stdout, stderr, log, gone).await;
@@ -90,7 +90,7 @@ impl Capture {
         &mut self,
         stdout: impl AsyncRead + Unpin,
         stderr: impl AsyncRead + Unpin,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         gone: impl Future<Output = ()>,
     ) -> bool {
         let mut gone = pin!(gone);
@@ -128,7 +128,7 @@ impl Capture {
         true
     }
 
-    async fn keep(&mut self, stream: Stream, line: OutputLine, log: &Log<'_>) {
+    async fn keep(&mut self, stream: Stream, line: OutputLine, log: &AttemptLog<'_>) {
         let is_cut = line.left_out > 0;
         self.has_cut_line |= is_cut;
         if stream == Stream::Stderr {
@@ -198,7 +198,7 @@ mod tests {
         runtime.block_on(async {
             let clock = Clock::system();
             let (sender, mut received) = mpsc::channel(8);
-            let log = Log::new(&clock, sender);
+            let log = AttemptLog::new(&clock, sender);
             let mut capture = Capture::new(limit);
             let read = async {
                 let never = std::future::pending();

@@ -3,12 +3,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::target::Secret;
+use crate::target::SecretText;
 
 /// A program to start on the node: either `program` with `args`, or a `script`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Command {
+#[schemars(rename = "Command")]
+pub struct CommandTarget {
     /// The program: a path, or a name to look up in `PATH`. No shell is involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
@@ -20,7 +21,7 @@ pub struct Command {
     pub script: Option<String>,
     /// Environment variables, in addition to `PATH`, `HOME` and those that begin with `CARILLON_`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, Secret>,
+    pub env: BTreeMap<String, SecretText>,
     /// The working directory; the user's home directory if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use chrono::SecondsFormat;
 
-use super::definition::Command;
+use super::definition::CommandTarget;
 use crate::target::Invocation;
 
 /// The folders in which programs without a path are looked up.
@@ -15,7 +15,7 @@ pub(super) const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 /// The environment variables of one attempt, except those about the user. Later ones override
 /// earlier ones.
 pub(super) fn variables(
-    definition: &Command,
+    definition: &CommandTarget,
     invocation: &Invocation,
     context: (&str, &Path),
     output: &Path,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::capture::Capture;
 use crate::target::{
-    Invocation, Outcome,
+    AttemptOutcome, Invocation,
     text::{SecondsText, millis},
 };
 
@@ -38,13 +38,14 @@ impl ProgramEnding {
         took: Duration,
         capture: &Capture,
         invocation: &Invocation,
-    ) -> Outcome {
+    ) -> AttemptOutcome {
         let output = self.output(took, capture);
         match self.cause {
-            EndCause::Own if self.status.success() => Outcome::Succeeded { output },
-            EndCause::Own => {
-                Outcome::Failed { message: format!("{}{}", self.words(), quoted(capture)), output }
-            }
+            EndCause::Own if self.status.success() => AttemptOutcome::Succeeded { output },
+            EndCause::Own => AttemptOutcome::Failed {
+                message: format!("{}{}", self.words(), quoted(capture)),
+                output,
+            },
             EndCause::TimeLimit => {
                 let limit = SecondsText(invocation.timeout);
                 let how = if self.killed {
@@ -56,9 +57,9 @@ impl ProgramEnding {
                     "was stopped by SIGTERM".to_owned()
                 };
                 let message = format!("did not end within {limit}, {how}{}", quoted(capture));
-                Outcome::TimedOut { message, output }
+                AttemptOutcome::TimedOut { message, output }
             }
-            EndCause::Stop => Outcome::Cancelled { output },
+            EndCause::Stop => AttemptOutcome::Cancelled { output },
         }
     }
 

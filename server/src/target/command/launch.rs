@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     accounts::Accounts,
     confinement::Confinement,
-    prepare::Invoked,
+    prepare::PreparedProgram,
     process::{Image, ProcessStarter},
     user::check_account,
 };
@@ -25,7 +25,7 @@ use crate::target::{CommandLimits, text::WithSeparators};
 /// A program to start, with everything that it needs except its files.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) struct Launch {
-    pub(super) invoked: Invoked,
+    pub(super) invoked: PreparedProgram,
     pub(super) variables: Vec<(String, String)>,
     pub(super) directory: Option<PathBuf>,
     /// The user to run as, if it is not the server's own.

@@ -59,7 +59,7 @@ mod waiter;
 mod wire;
 
 pub use confinement::drop_dumpable;
-pub use definition::Command;
+pub use definition::CommandTarget;
 pub(super) use runner::Runner;
 pub(crate) use starter::start_programs;
 pub use user::{UserError, may_switch_user, programs_user};

@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-use super::definition::Command;
+use super::definition::CommandTarget;
 use crate::target::TargetError;
 
 /// A program to start, from a valid definition.
 #[derive(Serialize, Deserialize, Debug, PartialEq, Eq)]
-pub(super) struct Invoked {
+pub(super) struct PreparedProgram {
     pub(super) program: String,
     pub(super) args: Vec<String>,
 }
@@ -16,19 +16,22 @@ const MAX_ARGS: usize = 1024;
 const SHELL: &str = "/bin/sh";
 
 /// Validates a definition, or names the wrong field.
-pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
+pub(super) fn prepare(definition: &CommandTarget) -> Result<PreparedProgram, TargetError> {
     check_texts(definition)?;
     check_env(definition)?;
     match (&definition.program, &definition.script) {
         (Some(program), None) if !program.is_empty() => {
-            Ok(Invoked { program: program.clone(), args: definition.args.clone() })
+            Ok(PreparedProgram { program: program.clone(), args: definition.args.clone() })
         }
         (None, Some(script)) if !script.is_empty() => {
             if !definition.args.is_empty() {
                 let help = "write the arguments into the script, or use `program`";
                 return Err(TargetError::invalid("command.args", "a script has none", help));
             }
-            Ok(Invoked { program: SHELL.to_owned(), args: vec!["-c".to_owned(), script.clone()] })
+            Ok(PreparedProgram {
+                program: SHELL.to_owned(),
+                args: vec!["-c".to_owned(), script.clone()],
+            })
         }
         (Some(_), Some(_)) => {
             Err(TargetError::invalid("command", "has both `program` and `script`", "write one"))
@@ -41,7 +44,7 @@ pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
     }
 }
 
-fn check_texts(definition: &Command) -> Result<(), TargetError> {
+fn check_texts(definition: &CommandTarget) -> Result<(), TargetError> {
     if definition.args.len() > MAX_ARGS {
         let problem = format!("{} arguments are given", definition.args.len());
         let help = format!("at most {MAX_ARGS} are passed on");
@@ -75,7 +78,7 @@ fn check_text(field: &str, text: &str) -> Result<(), TargetError> {
     Ok(())
 }
 
-fn check_env(definition: &Command) -> Result<(), TargetError> {
+fn check_env(definition: &CommandTarget) -> Result<(), TargetError> {
     for (name, value) in &definition.env {
         let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty()
@@ -102,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    fn read(definition: serde_json::Value) -> Command {
+    fn read(definition: serde_json::Value) -> CommandTarget {
         serde_json::from_value(definition).unwrap()
     }
 

@@ -93,14 +93,14 @@ fn paths(program: &[u8], search: &[u8]) -> io::Result<Vec<CString>> {
 /// Starts processes, one at a time.
 #[derive(Debug)]
 pub(super) struct ProcessStarter {
-    memory: Memory,
+    memory: SharedMemory,
     /// Whether new processes use the memory of this one.
     shares_memory: bool,
 }
 
 impl ProcessStarter {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self { memory: Memory::new()?, shares_memory: is_memory_protected() })
+        Ok(Self { memory: SharedMemory::new()?, shares_memory: is_memory_protected() })
     }
 
     /// Starts a process in its own process group. The kernel kills it when this thread ends.
@@ -242,9 +242,9 @@ impl Child<'_> {
 /// Memory that new processes and this one write in any case: the reason for which a program could
 /// not be executed, and at its end the stack of the new process.
 #[derive(Debug)]
-struct Memory(*mut c_void);
+struct SharedMemory(*mut c_void);
 
-impl Memory {
+impl SharedMemory {
     fn new() -> io::Result<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
@@ -268,7 +268,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for SharedMemory {
     fn drop(&mut self) {
         // SAFETY: nothing refers to the memory any more.
         unsafe { libc::munmap(self.0, MEMORY_BYTES) };
@@ -339,7 +339,7 @@ pub(super) mod tests {
         let image = Image::new(program, &arguments, &variables)?;
         let null = || File::open("/dev/null").map(OwnedFd::from);
         let (output, written) = io::pipe()?;
-        let starter = ProcessStarter { memory: Memory::new()?, shares_memory };
+        let starter = ProcessStarter { memory: SharedMemory::new()?, shares_memory };
         let streams = [null()?, written.into(), null()?];
         Ok((starter.start(&image, streams, &confinement)?, output))
     }

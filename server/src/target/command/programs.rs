@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::{
     code_variables::{is_allowed, leads_elsewhere},
-    definition::Command,
+    definition::CommandTarget,
     environment::PATH,
-    prepare::Invoked,
+    prepare::PreparedProgram,
 };
 use crate::target::{CommandPolicy, TargetError};
 
@@ -19,10 +19,10 @@ const MAX_NAMED: usize = 8;
 /// The checked file is the file that is started. Names are looked up here, because the system would
 /// use a `PATH` that the task sets.
 pub(super) fn admitted(
-    definition: &Command,
-    invoked: Invoked,
+    definition: &CommandTarget,
+    invoked: PreparedProgram,
     policy: &CommandPolicy,
-) -> Result<Invoked, TargetError> {
+) -> Result<PreparedProgram, TargetError> {
     let programs = &policy.programs;
     if programs.is_empty() {
         return Ok(invoked);
@@ -38,12 +38,12 @@ pub(super) fn admitted(
     let program = located(&invoked.program).map(|path| place(&path));
     let is_listed = |path: &PathBuf| programs.iter().any(|listed| place(listed) == *path);
     match program.filter(is_listed).and_then(|path| path.to_str().map(str::to_owned)) {
-        Some(program) => Ok(Invoked { program, ..invoked }),
+        Some(program) => Ok(PreparedProgram { program, ..invoked }),
         None => Err(refusal(definition, programs)),
     }
 }
 
-fn refusal(definition: &Command, programs: &[PathBuf]) -> TargetError {
+fn refusal(definition: &CommandTarget, programs: &[PathBuf]) -> TargetError {
     let named = programs.iter().take(MAX_NAMED).map(|path| path.display().to_string());
     let named = named.collect::<Vec<_>>().join(", ");
     let more = if programs.len() > MAX_NAMED { " and others" } else { "" };
@@ -92,7 +92,7 @@ mod tests {
         programs: &[&str],
         variables: &[&str],
     ) -> Result<String, String> {
-        let definition: Command = serde_json::from_value(definition).unwrap();
+        let definition: CommandTarget = serde_json::from_value(definition).unwrap();
         let invoked = prepare(&definition).unwrap();
         let policy = CommandPolicy {
             programs: programs.iter().map(PathBuf::from).collect(),

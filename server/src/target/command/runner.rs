@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 use super::{
     attempt_file::AttemptFile,
     capture::Capture,
-    definition::Command,
+    definition::CommandTarget,
     environment::{MAX_CONTEXT_BYTES, variables},
     exit_status::{EndCause, ProgramEnding},
     folder::AttemptFiles,
     group::ProcessGroup,
     launch::{Launch, words},
-    prepare::{Invoked, prepare},
+    prepare::{PreparedProgram, prepare},
     programs,
     spawner::{Exit, Program, Spawner},
     user::{self, may_switch_user},
@@ -24,8 +24,8 @@ use super::{
 use crate::{
     clock::Clock,
     target::{
-        CommandPolicy, Invocation, Outcome, TargetError,
-        log::Log,
+        AttemptOutcome, CommandPolicy, Invocation, TargetError,
+        log::AttemptLog,
         result,
         text::{SecondsText, WithSeparators},
     },
@@ -59,7 +59,7 @@ impl Runner {
     }
 
     /// Whether `definition` could be run.
-    pub(in crate::target) fn check(&self, definition: &Command) -> Result<(), TargetError> {
+    pub(in crate::target) fn check(&self, definition: &CommandTarget) -> Result<(), TargetError> {
         self.prepare(definition).map(drop)
     }
 
@@ -78,7 +78,7 @@ impl Runner {
     /// names.
     pub(in crate::target) fn check_namespace(
         &self,
-        definition: &Command,
+        definition: &CommandTarget,
         namespace: &str,
     ) -> Result<(), TargetError> {
         if self.admits(namespace) {
@@ -90,22 +90,22 @@ impl Runner {
         Err(TargetError::invalid("command", problem, help))
     }
 
-    fn prepare(&self, definition: &Command) -> Result<Invoked, TargetError> {
+    fn prepare(&self, definition: &CommandTarget) -> Result<PreparedProgram, TargetError> {
         let invoked = prepare(definition)?;
-        user::check(definition, &self.policy, (Uid::effective(), self.may_switch))?;
+        user::check(definition, &self.policy, Uid::effective(), self.may_switch)?;
         programs::admitted(definition, invoked, &self.policy)
     }
 
     /// Runs the program until it ends by itself, the time limit passes or `stop` is cancelled.
     pub(in crate::target) async fn execute(
         &self,
-        definition: &Command,
+        definition: &CommandTarget,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         stop: &CancellationToken,
-    ) -> Outcome {
+    ) -> AttemptOutcome {
         let started = self.clock.instant();
-        let failed = |message| Outcome::Failed { message, output: Value::Null };
+        let failed = |message| AttemptOutcome::Failed { message, output: Value::Null };
         let checked = self.check_namespace(definition, &invocation.namespace);
         let invoked = match checked.and_then(|()| self.prepare(definition)) {
             Ok(invoked) => invoked,
@@ -166,7 +166,7 @@ impl Runner {
         context: String,
         capture: &mut Capture,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         stop: &CancellationToken,
     ) -> io::Result<ProgramEnding> {
         let Program { stdin, stdout, stderr, group, mut exit } = program;
@@ -204,7 +204,7 @@ impl Runner {
         exit: &mut Exit,
         group: ProcessGroup,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         stop: &CancellationToken,
     ) -> io::Result<ProgramEnding> {
         let ending = self.wait(exit, &group, invocation, log, stop).await;
@@ -220,7 +220,7 @@ impl Runner {
         exit: &mut Exit,
         group: &ProcessGroup,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         stop: &CancellationToken,
     ) -> io::Result<ProgramEnding> {
         let (cause, reason) = select! {
@@ -255,16 +255,16 @@ impl Runner {
 }
 
 /// Adds the program's output to a success. If the output cannot be accepted, returns a failure.
-fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
-    let Outcome::Succeeded { mut output } = outcome else { return outcome };
+fn taken(outcome: AttemptOutcome, offer: &AttemptFile) -> AttemptOutcome {
+    let AttemptOutcome::Succeeded { mut output } = outcome else { return outcome };
     let kept = match offer.read() {
         Ok(None) => Ok(()),
         Ok(Some(result)) => result::keep(&mut output, result),
         Err(problem) => Err(problem),
     };
     match kept {
-        Ok(()) => Outcome::Succeeded { output },
-        Err(message) => Outcome::Failed { message, output },
+        Ok(()) => AttemptOutcome::Succeeded { output },
+        Err(message) => AttemptOutcome::Failed { message, output },
     }
 }
 

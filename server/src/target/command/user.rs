@@ -4,7 +4,7 @@ use std::fs;
 
 use nix::unistd::{Uid, User};
 
-use super::definition::Command;
+use super::definition::CommandTarget;
 use crate::target::{CommandPolicy, TargetError};
 
 /// The users that programs run as if the configuration names none: the first one that exists.
@@ -128,9 +128,10 @@ fn find(name: &str) -> Result<Option<User>, UserError> {
 
 /// Fails unless a task may use the user that it names.
 pub(super) fn check(
-    definition: &Command,
+    definition: &CommandTarget,
     policy: &CommandPolicy,
-    (own, may_switch): (Uid, bool),
+    own: Uid,
+    may_switch: bool,
 ) -> Result<(), TargetError> {
     const FIELD: &str = "command.user";
     let Some(name) = &definition.user else { return Ok(()) };
@@ -160,7 +161,7 @@ pub(super) fn check(
 /// Fails unless a task of a namespace may use the user that it names. The user of one namespace is
 /// not allowed in another.
 pub(super) fn check_namespace(
-    definition: &Command,
+    definition: &CommandTarget,
     policy: &CommandPolicy,
     namespace: &str,
 ) -> Result<(), TargetError> {
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_user_of_one_namespace_is_not_for_another() {
-        let named = |user: &str| -> Command {
+        let named = |user: &str| -> CommandTarget {
             serde_json::from_value(json!({ "program": "id", "user": user })).unwrap()
         };
         let policy = CommandPolicy {
@@ -235,7 +236,7 @@ mod tests {
         assert_eq!(policy.user_in("shop"), Some("nobody"));
         let judged = |user: &str, namespace: &str| {
             let command = named(user);
-            let checked = check(&command, &policy, (ROOT, true));
+            let checked = check(&command, &policy, ROOT, true);
             checked.and_then(|()| check_namespace(&command, &policy, namespace))
         };
         for (user, namespace) in
@@ -258,14 +259,14 @@ mod tests {
 
     #[test]
     fn a_task_may_name_those_users_that_the_configuration_does() {
-        let named = |user: &str| -> Command {
+        let named = |user: &str| -> CommandTarget {
             serde_json::from_value(json!({ "program": "id", "user": user })).unwrap()
         };
         let users = vec!["deploy".to_owned(), "root".to_owned()];
         let policy =
             CommandPolicy { user: Some("nobody".to_owned()), users, ..CommandPolicy::default() };
         let judged = |user: &str, own, may_switch| {
-            check(&named(user), &policy, (own, may_switch)).map_err(|error| error.to_string())
+            check(&named(user), &policy, own, may_switch).map_err(|error| error.to_string())
         };
         assert_eq!(judged("nobody", ROOT, true), Ok(()));
         assert_eq!(judged("deploy", ROOT, true), Ok(()));

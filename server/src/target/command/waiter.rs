@@ -35,12 +35,12 @@ const AT_ONCE: usize = 64;
 #[derive(Debug)]
 pub(super) struct Waiter {
     epoll: Epoll,
-    programs: Mutex<HashMap<u64, Watched>>,
+    programs: Mutex<HashMap<u64, WatchedProgram>>,
 }
 
 /// A program that has not ended yet.
 #[derive(Debug)]
-struct Watched {
+struct WatchedProgram {
     program: Pid,
     told: File,
     /// Readable when the program has ended.
@@ -69,7 +69,7 @@ impl Waiter {
         let mut programs = self.programs();
         match self.epoll.add(&descriptor, EpollEvent::new(EpollFlags::EPOLLIN, key)) {
             Ok(()) => {
-                programs.insert(key, Watched { program, told, descriptor });
+                programs.insert(key, WatchedProgram { program, told, descriptor });
             }
             Err(_) => wait_apart(program, told),
         }
@@ -91,7 +91,7 @@ impl Waiter {
                     continue;
                 }
                 let ended = self.programs().remove(&event.data());
-                if let Some(Watched { program, told, descriptor }) = ended {
+                if let Some(WatchedProgram { program, told, descriptor }) = ended {
                     let _ = self.epoll.delete(&descriptor);
                     end(program, told);
                 }
@@ -99,7 +99,7 @@ impl Waiter {
         }
     }
 
-    fn programs(&self) -> MutexGuard<'_, HashMap<u64, Watched>> {
+    fn programs(&self) -> MutexGuard<'_, HashMap<u64, WatchedProgram>> {
         self.programs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use super::address::{Reach, reach};
 
 /// Decides which destinations requests may reach.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Egress {
+pub(crate) struct EgressGuard {
     private_addresses: bool,
 }
 
@@ -54,7 +54,7 @@ impl EgressRefusal {
     }
 }
 
-impl Egress {
+impl EgressGuard {
     /// A guard. Private addresses may be reached only with `private_addresses`.
     pub(crate) fn new(private_addresses: bool) -> Self {
         Self { private_addresses }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn admit(private: bool, url: &str) -> Result<(), EgressRefusal> {
-        Egress::new(private).admit(&Url::parse(url).unwrap())
+        EgressGuard::new(private).admit(&Url::parse(url).unwrap())
     }
 
     #[test]

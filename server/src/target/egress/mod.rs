@@ -9,7 +9,7 @@
 //!
 //! No connection is opened to an address that was not checked. There are two ways to an address,
 //! and both are guarded. A host that is an address is checked before each request and each redirect
-//! ([`Egress::admit`]). A host name goes through the client's resolver ([`Resolver`]), which
+//! ([`EgressGuard::admit`]). A host name goes through the client's resolver ([`Resolver`]), which
 //! returns only checked addresses. The client connects to the checked address itself, so a name
 //! that resolves differently in between gains nothing. No proxy is used, because a proxy would
 //! connect without a check.
@@ -23,7 +23,7 @@ mod guard;
 mod lookups;
 mod resolver;
 
-pub(super) use guard::{Egress, NameRefused};
+pub(super) use guard::{EgressGuard, NameRefused};
 pub(super) use lookups::for_namespace;
 #[cfg(any(feature = "kafka", all(test, feature = "sqs")))]
 pub(super) use lookups::namespace;

@@ -4,21 +4,21 @@ use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::{
-    guard::{Egress, NameRefused},
+    guard::{EgressGuard, NameRefused},
     lookups::{self, Lookup},
 };
 
 /// Resolves names for the client, and returns only addresses that may be reached. A name is
 /// resolved once for each connection, and the client connects to the checked address.
 pub(crate) struct Resolver {
-    egress: Egress,
+    egress: EgressGuard,
     lookup: Arc<Lookup>,
 }
 
 impl Resolver {
     /// A resolver that uses the system's name resolution, for a limited number of names of each
     /// namespace at once, and checks each answer against `egress`.
-    pub(crate) fn new(egress: Egress) -> Self {
+    pub(crate) fn new(egress: EgressGuard) -> Self {
         let asking = Self::asking(egress, |name| {
             // Port 0 means the port in the URL.
             Box::pin(async move { Ok(tokio::net::lookup_host((&*name, 0)).await?.collect()) })
@@ -28,7 +28,7 @@ impl Resolver {
 
     /// A resolver that uses `lookup`.
     pub(crate) fn asking(
-        egress: Egress,
+        egress: EgressGuard,
         lookup: impl Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>>
         + Send
         + Sync
@@ -61,7 +61,7 @@ impl Resolve for Resolver {
 }
 
 async fn judged(
-    egress: Egress,
+    egress: EgressGuard,
     name: &str,
     found: BoxFuture<'static, io::Result<Vec<SocketAddr>>>,
 ) -> Result<Vec<SocketAddr>, Unreachable> {
@@ -94,7 +94,7 @@ mod tests {
             (false, vec!["8.8.8.8", "2a00::1"]),
             (true, vec!["127.0.0.1", "8.8.8.8", "::1", "2a00::1"]),
         ] {
-            let resolver = Resolver::asking(Egress::new(private), move |name| {
+            let resolver = Resolver::asking(EgressGuard::new(private), move |name| {
                 assert_eq!(name, "mixed.test");
                 Box::pin(std::future::ready(Ok(mixed.to_vec())))
             });

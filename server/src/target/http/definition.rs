@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::expected::StatusSet;
-use crate::target::Secret;
+use crate::target::SecretText;
 
 /// A request to send.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Http {
     pub method: Method,
     /// Headers of the request, in addition to those that Carillon sets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, Secret>,
+    pub headers: BTreeMap<String, SecretText>,
     /// The body. A text is sent as it is, any other value as JSON. A text that contains a JSON
     /// object or array is sent as `application/json` unless `headers` say otherwise. If the body is
     /// left out, `POST`, `PUT` and `PATCH` send a JSON object that identifies the fire.
@@ -39,11 +39,11 @@ pub struct Http {
     /// Key of the Standard Webhooks signature: `whsec_` and base64. Unsigned unless given. Up to
     /// four, separated by spaces, sign at once while one replaces another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signing_secret: Option<Secret>,
+    pub signing_secret: Option<SecretText>,
     /// The client certificate of the request (mTLS): `{{ secrets.name }}`, for a secret that
     /// contains the certificate, the intermediate certificates, and its private key, in PEM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_certificate: Option<Secret>,
+    pub client_certificate: Option<SecretText>,
 }
 
 /// What to do with a response.

@@ -8,7 +8,7 @@ use reqwest::{
 use super::{client::ClientFactory, failure::explain, place::origin};
 use crate::target::{
     Policy, TargetError,
-    egress::{Egress, Resolver},
+    egress::{EgressGuard, Resolver},
 };
 
 /// Timeout for a whole response.
@@ -21,7 +21,7 @@ const MAX_BYTES: usize = 1024 * 1024;
 #[derive(Debug)]
 pub struct Fetcher {
     client: Client,
-    egress: Egress,
+    egress: EgressGuard,
 }
 
 /// A response.
@@ -47,7 +47,7 @@ pub struct FetchError {
 impl Fetcher {
     /// A fetcher for that policy.
     pub fn new(policy: &Policy) -> Result<Self, TargetError> {
-        let egress = Egress::new(policy.private_addresses);
+        let egress = EgressGuard::new(policy.private_addresses);
         let factory = ClientFactory::new(Resolver::new(egress), policy.ca_pem.as_deref())?;
         Ok(Self { client: factory.client()?, egress })
     }

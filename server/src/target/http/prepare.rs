@@ -5,7 +5,7 @@ use super::{
     definition::{Http, MAX_REDIRECTS, Method},
     identity::ClientCertificate,
 };
-use crate::target::{Secret, TargetError, egress::Egress, signature::Signer};
+use crate::target::{SecretText, TargetError, egress::EgressGuard, signature::Signer};
 
 /// A validated definition.
 pub(super) struct Prepared<'a> {
@@ -43,7 +43,7 @@ const RESERVED: [&str; 13] = [
 /// Validates a definition, or names the wrong field.
 pub(super) fn prepare<'a>(
     definition: &'a Http,
-    egress: &Egress,
+    egress: &EgressGuard,
 ) -> Result<Prepared<'a>, TargetError> {
     if definition.max_redirects > MAX_REDIRECTS {
         return Err(TargetError::invalid(
@@ -63,7 +63,7 @@ pub(super) fn prepare<'a>(
     })
 }
 
-fn url(text: &str, egress: &Egress) -> Result<Url, TargetError> {
+fn url(text: &str, egress: &EgressGuard) -> Result<Url, TargetError> {
     const FIELD: &str = "http.url";
     if text.len() > MAX_URL_BYTES {
         let problem = format!("the URL has {} bytes", text.len());
@@ -111,7 +111,7 @@ fn field(header: &str) -> String {
     format!("http.headers.{header}")
 }
 
-fn header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), TargetError> {
+fn header(name: &str, value: &SecretText) -> Result<(HeaderName, HeaderValue), TargetError> {
     let Ok(parsed) = HeaderName::try_from(name) else {
         let shown: String = name.chars().take(64).collect();
         let problem = format!("{shown:?} is not a header name");
@@ -130,7 +130,7 @@ fn header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), Targe
     Ok((parsed, value))
 }
 
-fn signer(secret: &Secret) -> Result<Signer, TargetError> {
+fn signer(secret: &SecretText) -> Result<Signer, TargetError> {
     Signer::new(secret).map_err(|reason| {
         TargetError::invalid(
             "http.signing_secret",

@@ -5,7 +5,7 @@ use super::*;
 /// The error for a definition in JSON, on a server that may only reach public addresses.
 fn error(definition: serde_json::Value) -> TargetError {
     let definition: Http = serde_json::from_value(definition).unwrap();
-    prepare(&definition, &Egress::new(false)).err().unwrap()
+    prepare(&definition, &EgressGuard::new(false)).err().unwrap()
 }
 
 #[test]

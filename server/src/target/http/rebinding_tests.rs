@@ -26,7 +26,7 @@ const UNSPECIFIED: &str = "0.0.0.0";
 
 /// A resolver that returns the given answers in order and repeats the last one, and how often it
 /// was queried.
-fn rebinding(egress: Egress, answers: &[&[&str]]) -> (Resolver, Arc<AtomicUsize>) {
+fn rebinding(egress: EgressGuard, answers: &[&[&str]]) -> (Resolver, Arc<AtomicUsize>) {
     let answers: Vec<Vec<SocketAddr>> = answers
         .iter()
         .map(|answer| {
@@ -66,8 +66,8 @@ async fn listener(answer: String) -> (u16, mpsc::UnboundedReceiver<()>) {
 const DONE: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
 /// Makes one attempt, with a resolver under that policy.
-async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usize) {
-    let (resolver, asked) = rebinding(Egress::new(private), answers);
+async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (AttemptOutcome, usize) {
+    let (resolver, asked) = rebinding(EgressGuard::new(private), answers);
     let policy = Policy { private_addresses: private, ..Policy::default() };
     let sender = Sender::resolving(resolver, &policy, Clock::system()).unwrap();
     let definition = json!({ "url": format!("http://rebinding.test:{port}/") });
@@ -91,7 +91,7 @@ async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usi
         kill_grace: Duration::ZERO,
     };
     let (lines, _) = mpsc::channel(100);
-    let log = Log::new(&sender.clock, lines);
+    let log = AttemptLog::new(&sender.clock, lines);
     let outcome = sender.execute(&definition, &invocation, &log).await;
     (outcome, asked.load(Ordering::SeqCst))
 }
@@ -103,19 +103,20 @@ async fn a_name_that_changes_its_mind_reaches_nothing() {
     // connects; or to both at once.
     for answers in [&[&[NOWHERE][..], &[HERE][..]][..], &[&[HERE, NOWHERE][..]][..]] {
         let (outcome, asked) = attempt(false, answers, port).await;
-        let failed = matches!(outcome, Outcome::Failed { .. } | Outcome::TimedOut { .. });
+        let failed =
+            matches!(outcome, AttemptOutcome::Failed { .. } | AttemptOutcome::TimedOut { .. });
         assert!(failed, "{answers:?}: {outcome:?}");
         assert_eq!(asked, 1, "what is judged is connected to: {answers:?}");
     }
     // The name leads to this machine in the end, but each address is checked.
     let (outcome, _) = attempt(false, &[&[HERE]], port).await;
-    let Outcome::Failed { message, .. } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::Failed { message, .. } = outcome else { panic!("{outcome:?}") };
     assert!(message.contains("leads to where requests may not go: 127.0.0.1 is"), "{message}");
     assert!(received.try_recv().is_err(), "somebody came");
 
     // The listener is reached if the policy allows private addresses.
     let (outcome, _) = attempt(true, &[&[HERE]], port).await;
-    assert!(matches!(outcome, Outcome::Succeeded { .. }), "{outcome:?}");
+    assert!(matches!(outcome, AttemptOutcome::Succeeded { .. }), "{outcome:?}");
     assert_eq!(received.recv().await, Some(()));
 }
 
@@ -128,7 +129,7 @@ async fn a_redirect_by_a_name_that_has_changed_its_mind_is_refused() {
     ))
     .await;
     let (outcome, asked) = attempt(true, &[&[HERE], &[UNSPECIFIED]], port).await;
-    let Outcome::Failed { message, .. } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::Failed { message, .. } = outcome else { panic!("{outcome:?}") };
     let refused = "rebinding.test leads to where requests may not go: 0.0.0.0 is an unspecified \
                    address";
     assert!(message.contains(refused), "{message}");

@@ -21,9 +21,9 @@ use super::{
 use crate::{
     clock::Clock,
     target::{
-        Invocation, Outcome, Policy, TargetError,
-        egress::{Egress, Resolver},
-        log::Log,
+        AttemptOutcome, Invocation, Policy, TargetError,
+        egress::{EgressGuard, Resolver},
+        log::AttemptLog,
         result::{self, MAX_NESTING, nesting, too_deep},
         text::{SecondsText, millis},
         time_limit::TimeLimit,
@@ -37,20 +37,20 @@ pub(in crate::target) struct Sender {
     factory: ClientFactory,
     /// The clients that have a certificate.
     certified: Clients,
-    egress: Egress,
+    egress: EgressGuard,
     output_limit: usize,
     clock: Clock,
 }
 
 impl Sender {
     pub(in crate::target) fn new(policy: &Policy, clock: Clock) -> Result<Self, TargetError> {
-        let resolver = Resolver::new(Egress::new(policy.private_addresses));
+        let resolver = Resolver::new(EgressGuard::new(policy.private_addresses));
         Self::resolving(resolver, policy, clock)
     }
 
     /// A sender whose names are resolved by `resolver`.
     fn resolving(resolver: Resolver, policy: &Policy, clock: Clock) -> Result<Self, TargetError> {
-        let egress = Egress::new(policy.private_addresses);
+        let egress = EgressGuard::new(policy.private_addresses);
         let factory = ClientFactory::new(resolver, policy.ca_pem.as_deref())?;
         let (client, certified) = (factory.client()?, Clients::default());
         let output_limit = policy.output_limit_bytes;
@@ -85,8 +85,8 @@ impl Sender {
         &self,
         definition: &Http,
         invocation: &Invocation,
-        log: &Log<'_>,
-    ) -> Outcome {
+        log: &AttemptLog<'_>,
+    ) -> AttemptOutcome {
         let limit = TimeLimit::start(&self.clock, invocation.timeout);
         let (ended, mut output) = match self.exchange(definition, invocation, log, &limit).await {
             Ok((answer, judged)) => {
@@ -100,9 +100,9 @@ impl Sender {
             (ended, Answers::Keep | Answers::Merge) => ended,
         };
         match ended {
-            Ok(()) => Outcome::Succeeded { output },
-            Err(HttpFailure::Step(message)) => Outcome::Failed { message, output },
-            Err(HttpFailure::TimeLimit(message)) => Outcome::TimedOut { message, output },
+            Ok(()) => AttemptOutcome::Succeeded { output },
+            Err(HttpFailure::Step(message)) => AttemptOutcome::Failed { message, output },
+            Err(HttpFailure::TimeLimit(message)) => AttemptOutcome::TimedOut { message, output },
         }
     }
 
@@ -110,7 +110,7 @@ impl Sender {
         &self,
         definition: &Http,
         invocation: &Invocation,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         limit: &TimeLimit<'_>,
     ) -> Result<(KeptResponse, Result<(), String>), HttpFailure> {
         let request = prepare(definition, &self.egress)
@@ -142,7 +142,7 @@ impl Sender {
         &self,
         first: Hop,
         most: u8,
-        log: &Log<'_>,
+        log: &AttemptLog<'_>,
         limit: &TimeLimit<'_>,
     ) -> Result<(Response, Url, u8), HttpFailure> {
         let Hop { mut client, mut url, mut message } = first;

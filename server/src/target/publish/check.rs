@@ -4,11 +4,13 @@ use reqwest::header::HeaderName;
 use url::Url;
 
 use super::{
-    definition::{Broker, BrokerConnection, Event, Kafka, Nats, Publish, Rabbitmq, Redis, Sqs},
+    definition::{
+        Broker, BrokerConnection, CloudEvent, Kafka, Nats, Publish, Rabbitmq, Redis, Sqs,
+    },
     place::HostPort,
     queue,
 };
-use crate::target::{TargetError, egress::Egress};
+use crate::target::{TargetError, egress::EgressGuard};
 
 /// Maximum size of a payload: the same as for the body of a request.
 const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
@@ -37,7 +39,7 @@ pub(super) fn default_port(broker: &Broker) -> u16 {
 }
 
 /// Fails if the definition cannot be published.
-pub(super) fn check(definition: &Publish, egress: &Egress) -> Result<(), TargetError> {
+pub(super) fn check(definition: &Publish, egress: &EgressGuard) -> Result<(), TargetError> {
     available(&definition.to)?;
     event(&definition.event, &definition.to)?;
     no_masks(definition)?;
@@ -95,7 +97,7 @@ fn invalid(field: impl Into<String>, problem: &str, help: &str) -> TargetError {
 fn connection(
     connection: &BrokerConnection,
     broker: &Broker,
-    egress: &Egress,
+    egress: &EgressGuard,
 ) -> Result<(), TargetError> {
     let servers = field(broker, "connection.servers");
     if connection.servers.is_empty() || connection.servers.len() > MAX_SERVERS {
@@ -131,7 +133,7 @@ fn connection(
     }
 }
 
-fn event(event: &Event, broker: &Broker) -> Result<(), TargetError> {
+fn event(event: &CloudEvent, broker: &Broker) -> Result<(), TargetError> {
     for (name, text) in
         [("type", &event.kind), ("source", &event.source), ("subject", &event.subject)]
     {
@@ -255,7 +257,7 @@ fn redis(redis: &Redis) -> Result<(), TargetError> {
     Ok(())
 }
 
-fn sqs(sqs: &Sqs, egress: &Egress) -> Result<(), TargetError> {
+fn sqs(sqs: &Sqs, egress: &EgressGuard) -> Result<(), TargetError> {
     const FIELD: &str = "publish.to.sqs.queue_url";
     const HELP: &str = "write https://sqs.REGION.amazonaws.com/ACCOUNT/QUEUE, without a template";
     let url = Url::parse(&sqs.queue_url)
@@ -288,7 +290,7 @@ mod tests {
 
     fn told(definition: Value) -> String {
         let definition: Publish = serde_json::from_value(definition).unwrap();
-        check(&definition, &Egress::new(false)).unwrap_err().to_string()
+        check(&definition, &EgressGuard::new(false)).unwrap_err().to_string()
     }
 
     #[test]
@@ -380,7 +382,7 @@ mod tests {
             let kafka = json!({ "connection": { "servers": ["a"] }, "sasl": name, "topic": "a" });
             let read: Publish =
                 serde_json::from_value(json!({ "to": { "kafka": kafka } })).unwrap();
-            check(&read, &Egress::new(false)).unwrap();
+            check(&read, &EgressGuard::new(false)).unwrap();
         }
     }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
-use crate::target::Secret;
+use crate::target::SecretText;
 
 /// An event to publish to a broker. The attempt succeeds once the broker has acknowledged it.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -15,8 +15,8 @@ pub struct Publish {
     /// The broker, and the topic, queue or stream in it that receives the event.
     pub to: Broker,
     /// The attributes and the content of the event; each has a default.
-    #[serde(default, skip_serializing_if = "Event::is_usual")]
-    pub event: Event,
+    #[serde(default, skip_serializing_if = "CloudEvent::is_usual")]
+    pub event: CloudEvent,
 }
 
 /// A broker and a destination in it. In JSON an object with one key: `{"nats": {...}}`.
@@ -50,7 +50,7 @@ pub struct BrokerConnection {
     /// Password to sign in with, as `{{ secrets.name }}`. Without a `username` it is a token, if
     /// the broker supports tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub password: Option<Secret>,
+    pub password: Option<SecretText>,
 }
 
 /// A Kafka topic.
@@ -164,10 +164,10 @@ pub struct Sqs {
     /// Id of the access key.
     pub access_key_id: String,
     /// The access key, as `{{ secrets.name }}`.
-    pub secret_access_key: Secret,
+    pub secret_access_key: SecretText,
     /// The token that belongs to a temporary access key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_token: Option<Secret>,
+    pub session_token: Option<SecretText>,
     /// For a queue whose name ends with `.fifo`: events of a group stay in order. The schedule's
     /// name if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,8 +177,7 @@ pub struct Sqs {
 /// A CloudEvent. Its id is the idempotency key: the same over all attempts.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(rename = "CloudEvent")]
-pub struct Event {
+pub struct CloudEvent {
     /// How the event is encoded in the message; `structured` if left out.
     #[serde(skip_serializing_if = "ContentMode::is_structured")]
     pub mode: ContentMode,
@@ -197,7 +196,7 @@ pub struct Event {
     pub payload: Option<Value>,
     /// Headers of the message, in addition to those that the encoding sets.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, Secret>,
+    pub headers: BTreeMap<String, SecretText>,
 }
 
 /// The content modes of CloudEvents.
@@ -218,7 +217,7 @@ impl ContentMode {
     }
 }
 
-impl Event {
+impl CloudEvent {
     fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -272,7 +271,7 @@ impl Broker {
     }
 
     /// Its secrets with the names of their fields.
-    pub fn secrets_mut(&mut self) -> Vec<(&'static str, &mut Secret)> {
+    pub fn secrets_mut(&mut self) -> Vec<(&'static str, &mut SecretText)> {
         match self {
             Self::Sqs(sqs) => {
                 let key = ("secret_access_key", &mut sqs.secret_access_key);

@@ -11,7 +11,7 @@ use url::Host;
 use super::{place::HostPort, problem::PublishProblem};
 use crate::{
     clock::Clock,
-    target::egress::{Egress, NameRefused, Resolver},
+    target::egress::{EgressGuard, NameRefused, Resolver},
 };
 
 /// Timeout for connecting to one server and signing in.
@@ -26,18 +26,23 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> IoStream for T {}
 /// checked.
 pub(super) struct Dialer {
     resolver: Resolver,
-    egress: Egress,
+    egress: EgressGuard,
     tls: Arc<ClientConfig>,
     pub(super) clock: Clock,
 }
 
 impl Dialer {
-    pub(super) fn new(resolver: Resolver, egress: Egress, tls: ClientConfig, clock: Clock) -> Self {
+    pub(super) fn new(
+        resolver: Resolver,
+        egress: EgressGuard,
+        tls: ClientConfig,
+        clock: Clock,
+    ) -> Self {
         Self { resolver, egress, tls: Arc::new(tls), clock }
     }
 
     /// The egress policy of this dialer.
-    pub(super) fn egress(&self) -> &Egress {
+    pub(super) fn egress(&self) -> &EgressGuard {
         &self.egress
     }
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
-use super::definition::{ContentMode, Event};
+use super::definition::{CloudEvent, ContentMode};
 use crate::target::Invocation;
 
 /// A message that can be converted for every broker.
@@ -24,7 +24,7 @@ const CLOUD_EVENT: &str = "application/cloudevents+json";
 const TYPE: &str = "carillon.fire";
 
 /// Builds the message of an attempt.
-pub(super) fn compose(event: &Event, invocation: &Invocation, now: DateTime<Utc>) -> Message {
+pub(super) fn compose(event: &CloudEvent, invocation: &Invocation, now: DateTime<Utc>) -> Message {
     let attributes = attributes(event, invocation, now);
     let data = json!({
         "id": invocation.idempotency_key,
@@ -40,7 +40,7 @@ pub(super) fn compose(event: &Event, invocation: &Invocation, now: DateTime<Utc>
         "attempt": invocation.attempt,
         "payload": payload(event, invocation),
     });
-    let headers = |(name, value): (&String, &crate::target::Secret)| {
+    let headers = |(name, value): (&String, &crate::target::SecretText)| {
         (name.clone(), value.expose().to_owned())
     };
     let headers = event.headers.iter().map(headers).collect();
@@ -65,7 +65,7 @@ pub(super) fn compose(event: &Event, invocation: &Invocation, now: DateTime<Utc>
 }
 
 fn attributes(
-    event: &Event,
+    event: &CloudEvent,
     invocation: &Invocation,
     now: DateTime<Utc>,
 ) -> Vec<(&'static str, String)> {
@@ -99,7 +99,7 @@ fn source(invocation: &Invocation) -> String {
 
 /// The event's payload: that of the definition, or the context. A text that contains a JSON object
 /// or array is parsed, because templates often produce one.
-fn payload(event: &Event, invocation: &Invocation) -> Value {
+fn payload(event: &CloudEvent, invocation: &Invocation) -> Value {
     match &event.payload {
         None => invocation.context.clone(),
         Some(Value::String(text)) if text.trim_start().starts_with(['{', '[']) => {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn made(event: Value) -> Message {
-        let event: Event = serde_json::from_value(event).unwrap();
+        let event: CloudEvent = serde_json::from_value(event).unwrap();
         compose(&event, &invocation(), DateTime::from_timestamp(1_700_000_001, 0).unwrap())
     }
 
@@ -192,7 +192,7 @@ mod tests {
             event.as_object().unwrap().keys().cloned().collect()
         };
         let traced = Invocation { traceparent: Some("00-".to_owned()), ..invocation() };
-        let event = Event { subject: Some("u".to_owned()), ..Event::default() };
+        let event = CloudEvent { subject: Some("u".to_owned()), ..CloudEvent::default() };
         let sent = compose(&event, &traced, DateTime::UNIX_EPOCH);
         let sent: Value = serde_json::from_slice(&sent.body).unwrap();
         let mut attributes = fields(&sent);

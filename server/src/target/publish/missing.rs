@@ -25,9 +25,9 @@ pub(super) async fn connect<T>(
 }
 
 #[derive(Debug)]
-pub(super) struct Queues;
+pub(super) struct SqsQueues;
 
-impl Queues {
+impl SqsQueues {
     pub(super) fn new(_: Client, _: Clock) -> Self {
         Self
     }

@@ -61,7 +61,8 @@ mod report;
 mod sqs;
 
 pub use definition::{
-    Broker, BrokerConnection, ContentMode, Event, Kafka, Nats, Publish, Rabbitmq, Redis, Sasl, Sqs,
+    Broker, BrokerConnection, CloudEvent, ContentMode, Kafka, Nats, Publish, Rabbitmq, Redis, Sasl,
+    Sqs,
 };
 pub(super) use publisher::Publisher;
 pub use report::BrokerReport;

@@ -75,10 +75,10 @@ pub(super) struct PooledConnection {
     session: tokio::sync::Mutex<Option<Arc<dyn BrokerSession>>>,
     /// The number of attempts to connect.
     tries: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<LinkState>,
 }
 
-struct State {
+struct LinkState {
     is_open: bool,
     used: Instant,
     failed: Option<(Instant, PublishProblem)>,
@@ -116,7 +116,7 @@ impl BrokerPool {
             place: broker.origin().unwrap_or_default(),
             session: tokio::sync::Mutex::default(),
             tries: AtomicU64::new(0),
-            state: Mutex::new(State { is_open: false, used: now, failed: None }),
+            state: Mutex::new(LinkState { is_open: false, used: now, failed: None }),
         });
         links.insert(key, link.clone());
         Ok(link)
@@ -235,7 +235,7 @@ impl PooledConnection {
         &self.place
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,9 +18,9 @@ use super::{
 use crate::{
     clock::Clock,
     target::{
-        Invocation, Outcome, Policy, TargetError,
-        egress::{Egress, Resolver},
-        log::Log,
+        AttemptOutcome, Invocation, Policy, TargetError,
+        egress::{EgressGuard, Resolver},
+        log::AttemptLog,
         text::{SecondsText, millis},
         time_limit::TimeLimit,
         tls,
@@ -29,9 +29,9 @@ use crate::{
 };
 
 #[cfg(not(feature = "sqs"))]
-use super::missing::Queues;
+use super::missing::SqsQueues;
 #[cfg(feature = "sqs")]
-use super::sqs::Queues;
+use super::sqs::SqsQueues;
 
 /// Maximum size of an event, even if a broker accepts more.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -40,7 +40,7 @@ const MAX_BYTES: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(in crate::target) struct Publisher {
     pool: BrokerPool,
-    queues: Queues,
+    queues: SqsQueues,
     clock: Clock,
 }
 
@@ -58,12 +58,12 @@ impl Publisher {
         roots: &Arc<RootCertStore>,
         clock: Clock,
     ) -> Result<Self, TargetError> {
-        let egress = Egress::new(policy.private_addresses);
+        let egress = EgressGuard::new(policy.private_addresses);
         let tls = tls::config(roots)?.with_no_client_auth();
         let dialer = Dialer::new(Resolver::new(egress), egress, tls, clock.clone());
         Ok(Self {
             pool: BrokerPool::new(Arc::new(dialer)),
-            queues: Queues::new(client, clock.clone()),
+            queues: SqsQueues::new(client, clock.clone()),
             clock,
         })
     }
@@ -88,8 +88,8 @@ impl Publisher {
         &self,
         definition: &Publish,
         invocation: &Invocation,
-        log: &Log<'_>,
-    ) -> Outcome {
+        log: &AttemptLog<'_>,
+    ) -> AttemptOutcome {
         let limit = TimeLimit::start(&self.clock, invocation.timeout);
         let published = self.publish(definition, invocation, &limit).await;
         let took = limit.elapsed();
@@ -104,13 +104,13 @@ impl Publisher {
                     output.insert("event_id".to_owned(), invocation.idempotency_key.clone().into());
                     output.insert("duration_ms".to_owned(), millis(took).into());
                 }
-                Outcome::Succeeded { output }
+                AttemptOutcome::Succeeded { output }
             }
             Err(failure) => {
                 let output = json!({ "broker": broker, "duration_ms": millis(took) });
                 match failure {
-                    Failure::Step(message) => Outcome::Failed { message, output },
-                    Failure::TimeLimit(message) => Outcome::TimedOut { message, output },
+                    Failure::Step(message) => AttemptOutcome::Failed { message, output },
+                    Failure::TimeLimit(message) => AttemptOutcome::TimedOut { message, output },
                 }
             }
         }

@@ -20,15 +20,15 @@ use super::{definition::Sqs, event::Message, problem::PublishProblem};
 use crate::clock::Clock;
 use call::Queue;
 use entry::BatchEntry;
-use lanes::Lanes;
+use lanes::{Lanes, SqsJob};
 
 /// Sends to queues, over the connections of HTTP requests.
 #[derive(Debug)]
-pub(super) struct Queues {
+pub(super) struct SqsQueues {
     lanes: Arc<Lanes>,
 }
 
-impl Queues {
+impl SqsQueues {
     pub(super) fn new(client: Client, clock: Clock) -> Self {
         Self { lanes: Arc::new(Lanes::new(client, clock)) }
     }
@@ -42,7 +42,8 @@ impl Queues {
     ) -> Result<Value, PublishProblem> {
         let queue = Queue::of(sqs)?;
         let (reply, answer) = oneshot::channel();
-        self.lanes.give(Arc::new(queue), (BatchEntry::of(sqs, message, group), reply));
+        let entry = BatchEntry::of(sqs, message, group);
+        self.lanes.give(Arc::new(queue), SqsJob { entry, reply });
         answer.await.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")))
     }
 }
@@ -58,14 +59,14 @@ mod tests {
 
     use super::*;
     use crate::target::{
-        egress::{Egress, Resolver, for_namespace, namespace},
+        egress::{EgressGuard, Resolver, for_namespace, namespace},
         tls,
     };
 
     #[tokio::test]
     async fn names_are_looked_up_for_the_namespace_of_the_attempt() {
         let (tell, mut told) = mpsc::unbounded_channel();
-        let resolver = Resolver::asking(Egress::new(false), move |_| {
+        let resolver = Resolver::asking(EgressGuard::new(false), move |_| {
             let _ = tell.send(namespace());
             let found: io::Result<Vec<SocketAddr>> = Err(io::Error::other("nobody answers"));
             Box::pin(std::future::ready(found))
@@ -73,7 +74,7 @@ mod tests {
         let tls = tls::config(&Arc::new(RootCertStore::empty())).unwrap().with_no_client_auth();
         let client = Client::builder().tls_backend_preconfigured(tls).no_proxy();
         let client = client.dns_resolver(Arc::new(resolver)).build().unwrap();
-        let queues = Queues::new(client, Clock::system());
+        let queues = SqsQueues::new(client, Clock::system());
         let sqs = json!({
             "queue_url": "https://sqs.test/1/orders", "region": "eu-central-1",
             "access_key_id": "test", "secret_access_key": "sesame",

@@ -3,7 +3,7 @@
 //!
 //! The result is an upper bound: it is never less than the depth of the parser's tree.
 
-use super::tokens::{Kind, TemplatePart, Token};
+use super::tokens::{TemplatePart, TemplateToken, TokenKind};
 
 /// Maximum depth of blocks, brackets and chains of operators together.
 pub(super) const MAX_DEPTH: usize = 100;
@@ -76,7 +76,7 @@ impl Level {
     }
 }
 
-fn depth(tokens: &[Token<'_>]) -> usize {
+fn depth(tokens: &[TemplateToken<'_>]) -> usize {
     let (mut outer, mut level) = (Vec::new(), Level::default());
     let close = |level: Level, outer: Level| {
         let inside = outer.inside.max(level.depth());
@@ -84,26 +84,26 @@ fn depth(tokens: &[Token<'_>]) -> usize {
     };
     for token in tokens {
         match token.kind {
-            Kind::Mark('(' | '[' | '{') => {
+            TokenKind::Mark('(' | '[' | '{') => {
                 outer.push(std::mem::take(&mut level));
                 if outer.len() > MAX_DEPTH {
                     return outer.len();
                 }
             }
-            Kind::Mark(')' | ']' | '}') => {
+            TokenKind::Mark(')' | ']' | '}') => {
                 if let Some(outer) = outer.pop() {
                     level = close(std::mem::take(&mut level), outer);
                 }
             }
-            Kind::Mark(',' | ':') => level.next_element(),
-            Kind::Mark('.' | '|') | Kind::Word("is") => level.behind += 1,
+            TokenKind::Mark(',' | ':') => level.next_element(),
+            TokenKind::Mark('.' | '|') | TokenKind::Word("is") => level.behind += 1,
             // A sign or a negation may precede its operand, or stand between two operands.
-            Kind::Mark('-') | Kind::Word("not") => level.operators += 1,
-            Kind::Mark(_) | Kind::Word("and" | "or" | "in" | "if" | "else") => {
+            TokenKind::Mark('-') | TokenKind::Word("not") => level.operators += 1,
+            TokenKind::Mark(_) | TokenKind::Word("and" | "or" | "in" | "if" | "else") => {
                 level.next_operand();
                 level.operators += 1;
             }
-            Kind::Word(_) | Kind::Text(_) | Kind::Number => {}
+            TokenKind::Word(_) | TokenKind::Text(_) | TokenKind::Number => {}
         }
     }
     while let Some(outer) = outer.pop() {

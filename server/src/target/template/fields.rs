@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::target::{Broker, BrokerConnection, Publish, Secret, Target, TargetError};
+use crate::target::{Broker, BrokerConnection, Publish, SecretText, Target, TargetError};
 
 /// The extent to which a target must be rendered before it can be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,9 +129,9 @@ fn text(field: &str, text: &mut String, with: &mut Replace<'_>) -> Result<(), Ta
     Ok(())
 }
 
-fn secret(field: &str, value: &mut Secret, with: &mut Replace<'_>) -> Result<(), TargetError> {
+fn secret(field: &str, value: &mut SecretText, with: &mut Replace<'_>) -> Result<(), TargetError> {
     if let Some(other) = with(field, value.expose())? {
-        *value = Secret::new(other);
+        *value = SecretText::new(other);
     }
     Ok(())
 }

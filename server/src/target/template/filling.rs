@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{
     Fault, MAX_OUTPUT_BYTES, ParsedTemplate, budget::Budget, budget::MAX_WORK_BYTES, fault, fields,
-    is_template, language_with, printing::Bounded, secrets,
+    is_template, language_with, printing::BoundedOutput, secrets,
 };
 use crate::target::{Invocation, Target, TargetError};
 
@@ -96,7 +96,7 @@ impl Filler {
         let steps = self.budget.steps();
         self.environment.set_fuel(Some(steps));
         let ParsedTemplate { template, .. } = ParsedTemplate::within(&self.environment, text)?;
-        let mut made = Bounded::default();
+        let mut made = BoundedOutput::default();
         let rendered = template.render_captured_to(self.names.clone(), &mut made);
         let used = rendered.as_ref().ok().and_then(|done| done.state().fuel_levels());
         let error = rendered.err();

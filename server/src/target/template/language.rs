@@ -4,7 +4,7 @@
 use super::{
     Fault,
     depth::{MAX_DEPTH, too_deep},
-    tokens::{Kind, TemplatePart, Token, WORDS, parts},
+    tokens::{TemplatePart, TemplateToken, TokenKind, WORDS, parts},
 };
 
 /// Maximum size of one template.
@@ -41,10 +41,10 @@ pub(super) fn judge(source: &str) -> Result<Vec<TemplatePart<'_>>, Fault> {
     for part in &parts {
         statement(part)?;
         let refused = |problem: String| Err(Fault::new(line(part), problem, HELP));
-        if part.tokens.iter().any(|token| token.kind == Kind::Mark('*')) {
+        if part.tokens.iter().any(|token| token.kind == TokenKind::Mark('*')) {
             return refused("there is no multiplication".to_owned());
         }
-        let is_join = |token: &&Token<'_>| matches!(token.kind, Kind::Mark('~' | '+'));
+        let is_join = |token: &&TemplateToken<'_>| matches!(token.kind, TokenKind::Mark('~' | '+'));
         joins += part.tokens.iter().filter(is_join).count();
         if joins > MAX_JOINS {
             return refused(format!("more than {MAX_JOINS} texts are joined by ~ or +"));
@@ -78,14 +78,15 @@ fn statement(part: &TemplatePart<'_>) -> Result<(), Fault> {
     }
 }
 
-fn is_recursive(tokens: &[Token<'_>]) -> bool {
-    let behind_dot = tokens.iter().rev().nth(1).is_some_and(|token| token.kind == Kind::Mark('.'));
-    tokens.last().is_some_and(|token| token.kind == Kind::Word("recursive")) && !behind_dot
+fn is_recursive(tokens: &[TemplateToken<'_>]) -> bool {
+    let behind_dot =
+        tokens.iter().rev().nth(1).is_some_and(|token| token.kind == TokenKind::Mark('.'));
+    tokens.last().is_some_and(|token| token.kind == TokenKind::Word("recursive")) && !behind_dot
 }
 
 /// Whether a loop iterates over a list literal that contains names. From this, nested loops could
 /// build a value that is exponentially larger than the template.
-fn loops_over_names(tokens: &[Token<'_>]) -> bool {
+fn loops_over_names(tokens: &[TemplateToken<'_>]) -> bool {
     /// An open bracket.
     struct Bracket {
         is_list: bool,
@@ -94,15 +95,15 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
     }
     let named: Vec<usize> = names(tokens).collect();
     let mut open: Vec<Bracket> = Vec::new();
-    let list = tokens.iter().position(|token| token.kind == Kind::Word("in")).unwrap_or(0) + 1;
+    let list = tokens.iter().position(|token| token.kind == TokenKind::Word("in")).unwrap_or(0) + 1;
     for (at, token) in tokens.iter().enumerate().skip(list) {
         match token.kind {
-            Kind::Mark(mark @ ('(' | '[' | '{')) => {
+            TokenKind::Mark(mark @ ('(' | '[' | '{')) => {
                 // A bracket directly after a value is a call or an index.
                 let is_behind = match &tokens[at - 1].kind {
-                    Kind::Word(word) => !WORDS.contains(word),
-                    Kind::Text(_) | Kind::Number => true,
-                    Kind::Mark(mark) => matches!(mark, ')' | ']' | '}'),
+                    TokenKind::Word(word) => !WORDS.contains(word),
+                    TokenKind::Text(_) | TokenKind::Number => true,
+                    TokenKind::Mark(mark) => matches!(mark, ')' | ']' | '}'),
                 };
                 open.push(Bracket {
                     is_list: mark == '{' || (mark == '[' && !is_behind),
@@ -110,7 +111,7 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
                     has_names: false,
                 });
             }
-            Kind::Mark(')' | ']' | '}') => {
+            TokenKind::Mark(')' | ']' | '}') => {
                 let closed = open.pop();
                 if closed.as_ref().is_some_and(|closed| closed.is_list && closed.has_names) {
                     return true;
@@ -120,29 +121,29 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
                 }
             }
             // A comma turns a group into a list.
-            Kind::Mark(',') => {
+            TokenKind::Mark(',') => {
                 if let Some(last) = open.last_mut() {
                     last.is_list |= last.is_group;
                 }
             }
-            Kind::Word(_) if named.binary_search(&at).is_ok() => {
+            TokenKind::Word(_) if named.binary_search(&at).is_ok() => {
                 if let Some(last) = open.last_mut() {
                     last.has_names = true;
                 }
             }
-            Kind::Word(_) | Kind::Text(_) | Kind::Number | Kind::Mark(_) => {}
+            TokenKind::Word(_) | TokenKind::Text(_) | TokenKind::Number | TokenKind::Mark(_) => {}
         }
     }
     false
 }
 
 /// The positions of names of values, without members, filters and tests.
-fn names(tokens: &[Token<'_>]) -> impl Iterator<Item = usize> {
+fn names(tokens: &[TemplateToken<'_>]) -> impl Iterator<Item = usize> {
     const FIXED: [&str; 6] = ["true", "True", "false", "False", "none", "None"];
     tokens.iter().enumerate().filter_map(|(at, token)| {
-        let Kind::Word(word) = token.kind else { return None };
+        let TokenKind::Word(word) = token.kind else { return None };
         let before = at.checked_sub(1).map(|at| &tokens[at].kind);
-        let is_member = matches!(before, Some(Kind::Mark('.' | '|') | Kind::Word("is")));
+        let is_member = matches!(before, Some(TokenKind::Mark('.' | '|') | TokenKind::Word("is")));
         (!is_member && !WORDS.contains(&word) && !FIXED.contains(&word)).then_some(at)
     })
 }

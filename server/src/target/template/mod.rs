@@ -47,8 +47,8 @@ use fault::{Fault, fault};
 pub use fields::TemplateUse;
 pub use filling::TemplateNames;
 pub use names::TemplateScope;
+pub use pool::TemplateFailure;
 pub(super) use pool::TemplatePool;
-pub use pool::Unfilled;
 pub(crate) use secrets::{is_filled_from_elsewhere, is_reference};
 
 use super::{Target, TargetError};

@@ -8,7 +8,7 @@ use minijinja::Template;
 
 use super::{
     Fault, filters,
-    tokens::{Kind, TemplatePart, Token, WORDS},
+    tokens::{TemplatePart, TemplateToken, TokenKind, WORDS},
 };
 
 /// The names that the templates of one target can use in addition to the common ones.
@@ -68,8 +68,8 @@ pub(super) fn targets<'a>(part: &TemplatePart<'a>) -> Vec<&'a str> {
         return Vec::new();
     }
     let words = part.tokens.iter().skip(1).filter_map(|token| match token.kind {
-        Kind::Word(word) => Some(word),
-        Kind::Text(_) | Kind::Number | Kind::Mark(_) => None,
+        TokenKind::Word(word) => Some(word),
+        TokenKind::Text(_) | TokenKind::Number | TokenKind::Mark(_) => None,
     });
     words.take_while(|word| *word != "in").chain(["loop"]).collect()
 }
@@ -83,15 +83,15 @@ struct NameChecker<'a> {
 }
 
 impl NameChecker<'_> {
-    fn part(&self, part: &[Token<'_>]) -> Result<(), Fault> {
+    fn part(&self, part: &[TemplateToken<'_>]) -> Result<(), Fault> {
         let before = |at: usize, back: usize| Some(&part.get(at.checked_sub(back)?)?.kind);
-        let says = |at, back, word| before(at, back) == Some(&Kind::Word(word));
+        let says = |at, back, word| before(at, back) == Some(&TokenKind::Word(word));
         for (at, token) in part.iter().enumerate() {
-            let Kind::Word(word) = token.kind else { continue };
+            let TokenKind::Word(word) = token.kind else { continue };
             let is_behind_is = |back| says(at, back, "is") && before(at, back + 1) != DOT;
             if before(at, 1) == DOT {
                 // This name was checked as a member of the name before it.
-            } else if before(at, 1) == Some(&Kind::Mark('|')) {
+            } else if before(at, 1) == Some(&TokenKind::Mark('|')) {
                 one_of(token.line, "filter", word, filters::FILTERS)?;
             } else if (word != "not" && is_behind_is(1)) || (says(at, 1, "not") && is_behind_is(2))
             {
@@ -104,18 +104,24 @@ impl NameChecker<'_> {
     }
 
     /// Checks a name with its members.
-    fn path<'t>(&self, line: usize, root: &'t str, mut rest: &'t [Token<'_>]) -> Result<(), Fault> {
+    fn path<'t>(
+        &self,
+        line: usize,
+        root: &'t str,
+        mut rest: &'t [TemplateToken<'_>],
+    ) -> Result<(), Fault> {
         let mut inside: Vec<&'t str> = Vec::new();
         loop {
             rest = match rest {
-                [dot, Token { kind: Kind::Word(name), .. }, rest @ ..]
+                [dot, TemplateToken { kind: TokenKind::Word(name), .. }, rest @ ..]
                     if Some(&dot.kind) == DOT =>
                 {
                     inside.push(*name);
                     rest
                 }
-                [open, Token { kind: Kind::Text(name), .. }, close, rest @ ..]
-                    if (&open.kind, &close.kind) == (&Kind::Mark('['), &Kind::Mark(']')) =>
+                [open, TemplateToken { kind: TokenKind::Text(name), .. }, close, rest @ ..]
+                    if (&open.kind, &close.kind)
+                        == (&TokenKind::Mark('['), &TokenKind::Mark(']')) =>
                 {
                     inside.push(&**name);
                     rest
@@ -124,7 +130,7 @@ impl NameChecker<'_> {
             };
         }
         let path = || [&[root][..], &inside].concat().join(".");
-        if rest.first().is_some_and(|next| next.kind == Kind::Mark('(')) && root != "loop" {
+        if rest.first().is_some_and(|next| next.kind == TokenKind::Mark('(')) && root != "loop" {
             let problem = format!("there is no function `{}`", path());
             let help = "use a filter instead; docs/workflows.md lists the available ones";
             return Err(Fault::new(line, problem, help));
@@ -170,7 +176,7 @@ impl NameChecker<'_> {
     }
 }
 
-const DOT: Option<&Kind<'static>> = Some(&Kind::Mark('.'));
+const DOT: Option<&TokenKind<'static>> = Some(&TokenKind::Mark('.'));
 
 fn nothing_inside(line: usize, path: &str, name: &str) -> Result<(), Fault> {
     let problem = format!("`{path}`: `{name}` is a plain value, with nothing inside it");

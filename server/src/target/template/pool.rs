@@ -25,7 +25,7 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Why a target was not rendered.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfilled {
+pub enum TemplateFailure {
     /// A template cannot be rendered.
     #[error("{0}")]
     Refused(String),
@@ -65,13 +65,17 @@ impl TemplatePool {
         clock: &Clock,
         target: &Target,
         names: &TemplateNames<'_>,
-    ) -> Result<Target, Unfilled> {
+    ) -> Result<Target, TemplateFailure> {
         let limit = names.invocation.timeout.min(MAX_TIME);
         let work = self.work(target, names);
-        clock.timeout(limit, work).await.unwrap_or(Err(Unfilled::TooLong(limit)))
+        clock.timeout(limit, work).await.unwrap_or(Err(TemplateFailure::TooLong(limit)))
     }
 
-    async fn work(&self, target: &Target, names: &TemplateNames<'_>) -> Result<Target, Unfilled> {
+    async fn work(
+        &self,
+        target: &Target,
+        names: &TemplateNames<'_>,
+    ) -> Result<Target, TemplateFailure> {
         let place = self.places.enter(names.invocation.namespace.clone()).await;
         let stop = Stop(Arc::default());
         let (target, names, stopped) = (target.clone(), names.json(), Arc::clone(&stop.0));
@@ -80,8 +84,8 @@ impl TemplatePool {
             let _place = place;
             filling::filled_in(target, names, stopped)
         });
-        let filled = filled.await.map_err(|_| Unfilled::Defect)?;
-        filled.map_err(|error| Unfilled::Refused(error.to_string()))
+        let filled = filled.await.map_err(|_| TemplateFailure::Defect)?;
+        filled.map_err(|error| TemplateFailure::Refused(error.to_string()))
     }
 }
 
@@ -90,7 +94,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::target::{Http, Invocation, Secret};
+    use crate::target::{Http, Invocation, SecretText};
 
     fn invocation(namespace: &str, timeout: Duration) -> Invocation {
         Invocation {
@@ -116,7 +120,7 @@ mod tests {
     async fn filling_in_ends_with_the_timeout_and_takes_the_places_of_its_namespace_alone() {
         let (pool, clock) = (TemplatePool::default(), Clock::system());
         let mut http = Http::post("https://example.org/");
-        http.headers.insert("X".to_owned(), Secret::new("{{ task }}"));
+        http.headers.insert("X".to_owned(), SecretText::new("{{ task }}"));
         let target = Target::Http(http);
         let fill = async |namespace: &str, timeout| {
             let invocation = invocation(namespace, timeout);
@@ -132,7 +136,7 @@ mod tests {
         let enter = || pool.places.try_enter("busy".to_owned());
         let _held = [(); MAX_OF_NAMESPACE].map(|()| enter().unwrap());
         let short = Duration::from_millis(20);
-        assert_eq!(fill("busy", short).await, Err(Unfilled::TooLong(short)));
+        assert_eq!(fill("busy", short).await, Err(TemplateFailure::TooLong(short)));
         let Ok(Target::Http(filled)) = fill("other", Duration::from_mins(1)).await else {
             panic!("not filled in")
         };

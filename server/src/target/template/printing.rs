@@ -24,7 +24,7 @@ pub(super) fn written(value: &Value, budget: &Budget) -> Result<String, Error> {
 
 /// The JSON of a value.
 pub(super) fn json(value: &Value, budget: &Budget) -> Result<String, Error> {
-    let mut bounded = Bounded::default();
+    let mut bounded = BoundedOutput::default();
     let made = value.serialize(&mut serde_json::Serializer::new(&mut bounded));
     budget.charge(bounded.bytes.len())?;
     if bounded.is_over {
@@ -39,12 +39,12 @@ pub(super) const TOO_LONG: &str = "the text is too long";
 
 /// Accepts at most as many bytes as one template may produce.
 #[derive(Default)]
-pub(super) struct Bounded {
+pub(super) struct BoundedOutput {
     pub(super) bytes: Vec<u8>,
     pub(super) is_over: bool,
 }
 
-impl io::Write for Bounded {
+impl io::Write for BoundedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + bytes.len() > MAX_OUTPUT_BYTES {
             self.is_over = true;

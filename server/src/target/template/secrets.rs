@@ -8,7 +8,7 @@ use minijinja::Template;
 use super::{
     Fault, ParsedTemplate, fields, is_template,
     names::targets,
-    tokens::{Kind, TemplatePart, Token, parts},
+    tokens::{TemplatePart, TemplateToken, TokenKind, parts},
 };
 use crate::target::Target;
 
@@ -42,10 +42,12 @@ const SOURCES: [&str; 3] = [NAME, "context", "tasks"];
 fn roots<'a>(part: &TemplatePart<'a>) -> impl Iterator<Item = &'a str> {
     let mut is_member = false;
     part.tokens.iter().filter_map(move |token| {
-        let was_member = std::mem::replace(&mut is_member, token.kind == Kind::Mark('.'));
+        let was_member = std::mem::replace(&mut is_member, token.kind == TokenKind::Mark('.'));
         match token.kind {
-            Kind::Word(word) if !was_member => Some(word),
-            Kind::Word(_) | Kind::Text(_) | Kind::Number | Kind::Mark(_) => None,
+            TokenKind::Word(word) if !was_member => Some(word),
+            TokenKind::Word(_) | TokenKind::Text(_) | TokenKind::Number | TokenKind::Mark(_) => {
+                None
+            }
         }
     })
 }
@@ -56,7 +58,8 @@ fn is_bare(text: &str, parts: &[TemplatePart<'_>]) -> bool {
     let is_single = text.starts_with("{{")
         && text.find("}}").is_some_and(|end| end + 2 == text.len())
         && !text.contains("{#");
-    let is_own = |token: &Token<'_>| matches!(token.kind, Kind::Text(_) | Kind::Number);
+    let is_own =
+        |token: &TemplateToken<'_>| matches!(token.kind, TokenKind::Text(_) | TokenKind::Number);
     let [only] = parts else { return false };
     is_single && !only.tokens.is_empty() && !only.tokens.iter().any(is_own)
 }
@@ -144,23 +147,25 @@ fn of_text(text: &str) -> BTreeSet<String> {
 /// The names of secrets in an expression: after `secrets.`, or in brackets after `secrets`.
 fn written(part: &TemplatePart<'_>) -> Vec<String> {
     let mut names = Vec::new();
-    let mut rest: &[Token<'_>] = &part.tokens;
+    let mut rest: &[TemplateToken<'_>] = &part.tokens;
     let mut is_member = false;
     while let [first, behind @ ..] = rest {
-        if first.kind == Kind::Word(NAME) && !is_member {
+        if first.kind == TokenKind::Word(NAME) && !is_member {
             match behind {
-                [dot, Token { kind: Kind::Word(name), .. }, ..] if dot.kind == Kind::Mark('.') => {
+                [dot, TemplateToken { kind: TokenKind::Word(name), .. }, ..]
+                    if dot.kind == TokenKind::Mark('.') =>
+                {
                     names.push((*name).to_owned());
                 }
-                [open, Token { kind: Kind::Text(name), .. }, ..]
-                    if open.kind == Kind::Mark('[') =>
+                [open, TemplateToken { kind: TokenKind::Text(name), .. }, ..]
+                    if open.kind == TokenKind::Mark('[') =>
                 {
                     names.push(name.to_string());
                 }
                 _ => {}
             }
         }
-        is_member = first.kind == Kind::Mark('.');
+        is_member = first.kind == TokenKind::Mark('.');
         rest = behind;
     }
     names.retain(|name| !name.is_empty());

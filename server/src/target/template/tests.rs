@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
-use crate::target::{Command, Http, Invocation, Secret};
+use crate::target::{CommandTarget, Http, Invocation, SecretText};
 
 fn invocation() -> Invocation {
     Invocation {
@@ -139,19 +139,19 @@ fn a_small_template_makes_no_large_text_and_takes_no_long_time() {
 #[test]
 fn every_text_that_may_be_a_template_is_filled_in_and_no_other() {
     let mut http = Http::post("https://example.org/{{ context.region | urlencode }}");
-    http.headers.insert("X-Rows".to_owned(), Secret::new("{{ tasks.extract.output.rows }}"));
+    http.headers.insert("X-Rows".to_owned(), SecretText::new("{{ tasks.extract.output.rows }}"));
     http.body = Some(json!({ "a": ["{{ attempt }}", 1, "{{ task }}"], "{{ key }}": true }));
     let Ok(Target::Http(http)) = filled(&Target::Http(http)) else { panic!("not filled in") };
     assert_eq!(http.url, "https://example.org/eu%20west");
     assert_eq!(http.headers["X-Rows"].expose(), "7");
     assert_eq!(http.body, Some(json!({ "a": ["2", 1, "load"], "{{ key }}": true })));
 
-    let command = Command {
+    let command = CommandTarget {
         program: Some("{{ task }}".to_owned()),
         args: vec!["--day={{ scheduled_at[:10] }}".to_owned(), "plain".to_owned()],
-        env: [("REGION".to_owned(), Secret::new("{{ context.region }}"))].into(),
+        env: [("REGION".to_owned(), SecretText::new("{{ context.region }}"))].into(),
         directory: Some("/var/{{ namespace }}".to_owned()),
-        ..Command::default()
+        ..CommandTarget::default()
     };
     let Ok(Target::Command(command)) = filled(&Target::Command(command)) else {
         panic!("not filled in")
@@ -169,7 +169,8 @@ fn a_target_says_whether_it_has_templates() {
     assert_eq!(of("https://example.org/{{ task }}"), TemplateUse::Some { previous_fire: false });
     let asked = TemplateUse::Some { previous_fire: true };
     assert_eq!(of("https://example.org/?since={{ previous_fire }}"), asked);
-    let script = Command { script: Some("echo {{ task }}".to_owned()), ..Command::default() };
+    let script =
+        CommandTarget { script: Some("echo {{ task }}".to_owned()), ..CommandTarget::default() };
     assert_eq!(Target::Command(script).template_use(), TemplateUse::None);
 }
 
@@ -190,7 +191,7 @@ fn a_secret_is_asked_for_by_its_name() {
     assert!(made("{{ secrets.nope }}").unwrap_err().contains("`secrets.nope` is undefined"));
     let names = |body: &str| {
         let mut http = Http::post("https://example.org/{{ secrets.b }}");
-        http.headers.insert("X".to_owned(), Secret::new("{{ secrets.c ~ secrets.b }}"));
+        http.headers.insert("X".to_owned(), SecretText::new("{{ secrets.c ~ secrets.b }}"));
         http.body = Some(json!({ "text": [body] }));
         Target::Http(http).secret_names()
     };

@@ -18,14 +18,16 @@ pub(super) struct TemplatePart<'a> {
     pub(super) is_statement: bool,
     /// The byte offset in the template at which the content starts.
     pub(super) start: usize,
-    pub(super) tokens: Vec<Token<'a>>,
+    pub(super) tokens: Vec<TemplateToken<'a>>,
 }
 
 impl<'a> TemplatePart<'a> {
     /// The first word of a statement.
     pub(super) fn statement(&self) -> Option<&'a str> {
         match self.tokens.first() {
-            Some(Token { kind: Kind::Word(word), .. }) if self.is_statement => Some(word),
+            Some(TemplateToken { kind: TokenKind::Word(word), .. }) if self.is_statement => {
+                Some(word)
+            }
             Some(_) | None => None,
         }
     }
@@ -33,13 +35,13 @@ impl<'a> TemplatePart<'a> {
 
 /// A token of an expression, and the line that it is on.
 #[derive(Clone, Debug)]
-pub(super) struct Token<'a> {
+pub(super) struct TemplateToken<'a> {
     pub(super) line: usize,
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: TokenKind<'a>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind<'a> {
+pub(super) enum TokenKind<'a> {
     Word(&'a str),
     /// A quoted text.
     Text(Cow<'a, str>),
@@ -67,32 +69,32 @@ pub(super) fn parts(source: &str) -> Result<Vec<TemplatePart<'_>>, Fault> {
                 parts.push(std::mem::take(&mut part));
                 continue;
             }
-            Read::Ident(word) => Kind::Word(word),
-            Read::Str(text) => Kind::Text(Cow::Borrowed(text)),
-            Read::String(text) => Kind::Text(Cow::Owned(text.into_string())),
-            Read::Int(_) | Read::Int128(_) | Read::Float(_) => Kind::Number,
-            Read::Plus => Kind::Mark('+'),
-            Read::Minus => Kind::Mark('-'),
-            Read::Mul | Read::Pow => Kind::Mark('*'),
-            Read::Div | Read::FloorDiv => Kind::Mark('/'),
-            Read::Mod => Kind::Mark('%'),
-            Read::Dot => Kind::Mark('.'),
-            Read::Comma => Kind::Mark(','),
-            Read::Colon => Kind::Mark(':'),
-            Read::Tilde => Kind::Mark('~'),
-            Read::Assign | Read::Eq => Kind::Mark('='),
-            Read::Pipe => Kind::Mark('|'),
-            Read::Ne => Kind::Mark('!'),
-            Read::Gt | Read::Gte => Kind::Mark('>'),
-            Read::Lt | Read::Lte => Kind::Mark('<'),
-            Read::BracketOpen => Kind::Mark('['),
-            Read::BracketClose => Kind::Mark(']'),
-            Read::ParenOpen => Kind::Mark('('),
-            Read::ParenClose => Kind::Mark(')'),
-            Read::BraceOpen => Kind::Mark('{'),
-            Read::BraceClose => Kind::Mark('}'),
+            Read::Ident(word) => TokenKind::Word(word),
+            Read::Str(text) => TokenKind::Text(Cow::Borrowed(text)),
+            Read::String(text) => TokenKind::Text(Cow::Owned(text.into_string())),
+            Read::Int(_) | Read::Int128(_) | Read::Float(_) => TokenKind::Number,
+            Read::Plus => TokenKind::Mark('+'),
+            Read::Minus => TokenKind::Mark('-'),
+            Read::Mul | Read::Pow => TokenKind::Mark('*'),
+            Read::Div | Read::FloorDiv => TokenKind::Mark('/'),
+            Read::Mod => TokenKind::Mark('%'),
+            Read::Dot => TokenKind::Mark('.'),
+            Read::Comma => TokenKind::Mark(','),
+            Read::Colon => TokenKind::Mark(':'),
+            Read::Tilde => TokenKind::Mark('~'),
+            Read::Assign | Read::Eq => TokenKind::Mark('='),
+            Read::Pipe => TokenKind::Mark('|'),
+            Read::Ne => TokenKind::Mark('!'),
+            Read::Gt | Read::Gte => TokenKind::Mark('>'),
+            Read::Lt | Read::Lte => TokenKind::Mark('<'),
+            Read::BracketOpen => TokenKind::Mark('['),
+            Read::BracketClose => TokenKind::Mark(']'),
+            Read::ParenOpen => TokenKind::Mark('('),
+            Read::ParenClose => TokenKind::Mark(')'),
+            Read::BraceOpen => TokenKind::Mark('{'),
+            Read::BraceClose => TokenKind::Mark('}'),
         };
-        part.tokens.push(Token { line: usize::from(span.start_line), kind });
+        part.tokens.push(TemplateToken { line: usize::from(span.start_line), kind });
     }
     // The part is not terminated; the parser refuses it after the checks.
     if !part.tokens.is_empty() {

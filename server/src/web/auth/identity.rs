@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     access as people,
-    access::{Elsewhere, Viewer},
+    access::{GroupGrantLimits, Viewer},
     clock::Clock,
     store::{StoreError, users},
     web::{Web, refusal::Refusal},
@@ -38,7 +38,7 @@ const REASON: &str = "carillon-reason";
 
 /// The caller of a request; stored in the request's extensions.
 #[derive(Clone, Debug)]
-pub(in crate::web) struct Asking {
+pub(in crate::web) struct Requester {
     /// The viewer; `None` unless a session or a token identifies one.
     pub(in crate::web) viewer: Option<Viewer>,
     /// How the caller identified themselves.
@@ -47,7 +47,7 @@ pub(in crate::web) struct Asking {
     pub(in crate::web) address: IpAddr,
 }
 
-impl Asking {
+impl Requester {
     /// The key under which the limits for each caller count it. All unauthenticated callers count
     /// as one.
     pub(in crate::web) fn caller(&self) -> Uuid {
@@ -130,7 +130,7 @@ pub(in crate::web) async fn identify(
                 (None, Some(id)) if viewer.is_some() => Credential::Session(id),
                 (None, _) => Credential::None,
             };
-            request.extensions_mut().insert(Asking { viewer, credential, address });
+            request.extensions_mut().insert(Requester { viewer, credential, address });
             next.run(request).await
         }
         Err(refusal) => refusal.into_response(),
@@ -159,7 +159,7 @@ pub(in crate::web) async fn recognize(
     // answered within a second.
     let looked = Clock::system().timeout(PATIENCE, credential.viewer(&web, address)).await;
     let viewer = looked.ok().and_then(Result::ok).flatten();
-    request.extensions_mut().insert(Asking { viewer, credential, address });
+    request.extensions_mut().insert(Requester { viewer, credential, address });
     next.run(request).await
 }
 
@@ -170,7 +170,7 @@ pub(in crate::web) async fn from_token(
     address: IpAddr,
 ) -> Result<Option<Viewer>, Refusal> {
     let Some(hash) = people::token_hash(token) else { return Ok(None) };
-    let elsewhere = Elsewhere::of(&web.config);
+    let elsewhere = GroupGrantLimits::of(&web.config);
     let look = async {
         people::token_holder(&web.store, &web.clock, elsewhere, &hash).await.map_err(Arc::new)
     };
@@ -227,7 +227,7 @@ async fn viewer(
     address: IpAddr,
     session: &Session,
 ) -> Result<Viewer, Refusal> {
-    let (elsewhere, source) = (Elsewhere::of(&web.config), address.to_string());
+    let (elsewhere, source) = (GroupGrantLimits::of(&web.config), address.to_string());
     let viewer = people::user_viewer(&web.store, &web.clock, elsewhere, user.row, source).await;
     let viewer = viewer.map_err(|error| Refusal::internal(&error))?;
     let viewer = Viewer { session: session.id().map(|id| hashed(&id)), ..viewer };

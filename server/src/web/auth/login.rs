@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::json;
 use tower_sessions::Session;
 
-use super::{Asking, browser, device, oidc, session::SignedIn};
+use super::{Requester, browser, device, oidc, session::SignedIn};
 use crate::{
     access as people,
-    access::{Device, Hindrance},
+    access::{Device, GuessRefusal},
     telemetry::SignIn,
     web::{Web, refusal::Refusal, refusals::cut},
 };
@@ -30,7 +30,7 @@ pub(in crate::web) struct Credentials {
 /// Opens a session: 204 and a cookie; or 401, or 429 with the seconds to wait.
 pub(in crate::web) async fn login(
     State(web): State<Web>,
-    Extension(Asking { address, .. }): Extension<Asking>,
+    Extension(Requester { address, .. }): Extension<Requester>,
     session: Session,
     headers: HeaderMap,
     credentials: Result<Json<Credentials>, JsonRejection>,
@@ -94,28 +94,28 @@ async fn count(
     name: &str,
     address: IpAddr,
     device: Option<&Device>,
-) -> Result<CountedBy, Hindrance> {
+) -> Result<CountedBy, GuessRefusal> {
     let hindrance = match web.guesses.attempt(name, address).await {
         Ok(()) => return Ok(CountedBy::Address),
         Err(hindrance) => hindrance,
     };
-    let (Hindrance::Wait(_), Some(device)) = (&hindrance, device) else { return Err(hindrance) };
-    if !device.is_known(&web.store, name).await.map_err(Hindrance::Unknown)? {
+    let (GuessRefusal::Wait(_), Some(device)) = (&hindrance, device) else { return Err(hindrance) };
+    if !device.is_known(&web.store, name).await.map_err(GuessRefusal::Unknown)? {
         return Err(hindrance);
     }
     device.attempt(&web.guesses, name).await.map(|()| CountedBy::Device)
 }
 
 /// The refusal for a caller who may not try now. While guesses cannot be counted, no one may.
-pub(super) fn held_up(web: &Web, hindrance: &Hindrance) -> Refusal {
+pub(super) fn held_up(web: &Web, hindrance: &GuessRefusal) -> Refusal {
     match hindrance {
-        Hindrance::Wait(wait) => {
+        GuessRefusal::Wait(wait) => {
             web.telemetry.metrics().sign_in(SignIn::Limited);
             let seconds = wait.as_secs() + 1;
             let text = format!("too many attempts; wait {seconds} seconds");
             Refusal::too_many(text, seconds)
         }
-        Hindrance::Unknown(error) => Refusal::internal(error),
+        GuessRefusal::Unknown(error) => Refusal::internal(error),
     }
 }
 

@@ -26,7 +26,7 @@ mod session;
 mod session_store;
 
 pub(super) use address::client as client_address;
-pub(super) use identity::{Asking, Credential, identify, reason_in, recognize};
+pub(super) use identity::{Credential, Requester, identify, reason_in, recognize};
 pub(super) use login::{login, logout};
 pub(super) use lookup_cache::LookupCache;
 pub(super) use oidc::{begin, callback, methods};

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tower_sessions::{Expiry, Session};
 
-use super::{Asking, browser, login::held_up, session::SignedIn};
+use super::{Requester, browser, login::held_up, session::SignedIn};
 use crate::{
     access::oidc::{Identity, OidcError, Provider, SignInOutcome, join},
     store::{StoreError, users},
@@ -101,7 +101,7 @@ async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError>
 /// Sends the browser to the provider.
 pub(in crate::web) async fn begin(
     State(web): State<Web>,
-    Extension(Asking { address, .. }): Extension<Asking>,
+    Extension(Requester { address, .. }): Extension<Requester>,
     session: Session,
     wanted: Result<Query<SignInQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
@@ -139,7 +139,7 @@ pub(in crate::web) async fn begin(
 /// Opens a session for a user who returns from the provider.
 pub(in crate::web) async fn callback(
     State(web): State<Web>,
-    Extension(Asking { address, .. }): Extension<Asking>,
+    Extension(Requester { address, .. }): Extension<Requester>,
     session: Session,
     headers: HeaderMap,
     returned: Result<Query<Returned>, QueryRejection>,

@@ -53,7 +53,7 @@ impl CalendarLines {
         match event {
             FeedEvent::Run(schedule, when) => self.run(schedule, *when, link),
             FeedEvent::Pause(schedule, pause) => self.pause(schedule, pause, link),
-            FeedEvent::Maintenance(window) => self.maintenance(window, link),
+            FeedEvent::Window(window) => self.window(window, link),
             FeedEvent::Suppressed(day) => self.suppressed(day, link),
         }
         // The event does not mark its reader as busy.
@@ -102,7 +102,7 @@ impl CalendarLines {
         self.link(link, "schedules", *id);
     }
 
-    fn maintenance(&mut self, window: &FeedWindow, link: Option<&str>) {
+    fn window(&mut self, window: &FeedWindow, link: Option<&str>) {
         let FeedWindow { id, title, ticket, from, until, by, planned_at } = window;
         self.raw(&format!("UID:{id}-maintenance@carillon"));
         self.raw(&format!("DTSTART:{}", instant(*from)));

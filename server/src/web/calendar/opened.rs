@@ -11,7 +11,7 @@ use entity::calendar_feed::Kind;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    access::Elsewhere,
+    access::GroupGrantLimits,
     bulkhead::BulkheadPlace,
     clock::Clock,
     commands::{
@@ -40,7 +40,7 @@ pub(super) async fn opened(
         let text = "too many invalid tokens came from this address; try again later";
         Refusal::too_many(text, wait.as_secs() + 1)
     })?;
-    let elsewhere = Elsewhere::of(&web.config);
+    let elsewhere = GroupGrantLimits::of(&web.config);
     let opened = feeds::open(&web.store, &web.clock, elsewhere, kind, token).await;
     let opened = opened.map_err(|error| Refusal::internal(&error))?;
     let Some(opened) = opened else {

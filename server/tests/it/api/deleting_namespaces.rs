@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use carillon::{
-    access::{Elsewhere, Viewer, token_hash, token_holder},
+    access::{GroupGrantLimits, Viewer, token_hash, token_holder},
     store::{deleted_namespaces, namespaces, secrets},
 };
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ async fn what_is_in_a_deleted_namespace_is_hidden_from_everyone(database: TestDa
     let (read, clock) = (store.read(), desk.clock.clock());
     let id = namespaces::by_name(read, "billing").await.unwrap().unwrap().id;
     let rights = async || {
-        let holder = token_holder(store, &clock, Elsewhere::default(), &hash).await.unwrap();
+        let holder = token_holder(store, &clock, GroupGrantLimits::default(), &hash).await.unwrap();
         holder.and_then(|holder| holder.viewer("test".to_owned()).grants.within(id))
     };
     let named = ["KEY".to_owned()];

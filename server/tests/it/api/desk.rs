@@ -13,7 +13,7 @@ use carillon::{
     engine::{Signals, cluster::Cluster},
     store::{Store, users},
     target::{Executor, Policy},
-    vault::{Key, Vault},
+    vault::{EncryptionKey, Vault},
 };
 use chrono::{DateTime, Utc};
 use entity::{audit_event, user::Role};
@@ -52,7 +52,7 @@ impl Desk {
         policy: Policy,
         store: impl FnOnce(Store) -> Store,
     ) -> Self {
-        let vault = Vault::new(Key::read(&"ab".repeat(32)).unwrap(), None);
+        let vault = Vault::new(EncryptionKey::read(&"ab".repeat(32)).unwrap(), None);
         Self::begin(database, policy, vault, store)
     }
 
@@ -165,7 +165,7 @@ impl Desk {
     pub(crate) async fn person(&self, id: Uuid) -> Viewer {
         let store = &self.database.store;
         let row = users::by_id(store.read(), id).await.unwrap().unwrap();
-        let (clock, elsewhere) = (self.clock.clock(), people::Elsewhere::default());
+        let (clock, elsewhere) = (self.clock.clock(), people::GroupGrantLimits::default());
         people::user_viewer(store, &clock, elsewhere, row, "192.0.2.7".to_owned()).await.unwrap()
     }
 

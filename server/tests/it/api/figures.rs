@@ -9,7 +9,7 @@ use carillon::{
         depths::QueueDepth,
         namespaces,
         reads::feed::end_of_runs,
-        spread::Spread,
+        spread::DurationSpread,
         stats::{NamespaceMinute, UnrunVerdicts},
     },
 };
@@ -86,7 +86,7 @@ fn two_ended() -> Rollup {
         lateness_max_ms: 7,
         ..Counts::default()
     };
-    let (mut durations, mut latenesses) = (Spread::default(), Spread::default());
+    let (mut durations, mut latenesses) = (DurationSpread::default(), DurationSpread::default());
     durations.add(100);
     durations.add(200);
     latenesses.add(7);

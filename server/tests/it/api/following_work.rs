@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use carillon::store::{
     Cursor,
-    alerts::notes::{self, Going, Over},
+    alerts::notes::{self, AlertUpdate, EndedAlert},
     backfills::EndedFire,
     reads::fire_feed::FirePosition,
 };
@@ -235,16 +235,17 @@ async fn a_follower_of_alerts_that_goes_and_comes_back_misses_nothing_and_sees_n
             let tx = store.begin().await.unwrap();
             match number % 4 {
                 0 => {
-                    let going = Going { id, last_at: at, count: 7, run_id: None, detail: None };
+                    let going =
+                        AlertUpdate { id, last_at: at, count: 7, run_id: None, detail: None };
                     notes::go_on(store, &tx, &[going]).await.unwrap();
                 }
                 1 => {
                     let ended_at = Timestamp(at.0 + 90_000);
-                    let over = Over { id, ended_at, tell_at: None };
+                    let over = EndedAlert { id, ended_at, tell_at: None };
                     notes::end(store, &tx, &[over]).await.unwrap();
                 }
                 2 => {
-                    let over = Over { id, ended_at: at, tell_at: None };
+                    let over = EndedAlert { id, ended_at: at, tell_at: None };
                     notes::end(store, &tx, &[over]).await.unwrap();
                 }
                 _ => {

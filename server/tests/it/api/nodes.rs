@@ -4,7 +4,7 @@ use std::sync::{
 };
 
 use carillon::{
-    store::{Cursor, nodes::Joining},
+    store::{Cursor, nodes::JoiningNode},
     target::Policy,
 };
 use futures::{StreamExt, future};
@@ -31,7 +31,7 @@ async fn the_nodes_show_their_roles_and_their_shards(database: TestDatabase) {
         ids.push(id);
         let (roles, tags) = (words(roles), words(&["gpu"]));
         let (name, zone_data) = (name.to_owned(), "2026b".to_owned());
-        let joining = Joining { id, name, roles, tags, zone_data, ..Joining::default() };
+        let joining = JoiningNode { id, name, roles, tags, zone_data, ..JoiningNode::default() };
         store.join(&joining).await.unwrap();
     }
     store.hold_lease_if_free("recovery", ids[0], std::time::Duration::from_secs(60)).await.unwrap();
@@ -69,7 +69,11 @@ async fn the_runs_of_all_nodes_are_counted_once_for_all_followers(database: Test
         let told = future::join_all(followers.iter_mut().map(StreamExt::next));
         let join = async {
             let (id, name) = (Uuid::now_v7(), name.to_owned());
-            desk.database.store.join(&Joining { id, name, ..Joining::default() }).await.unwrap();
+            desk.database
+                .store
+                .join(&JoiningNode { id, name, ..JoiningNode::default() })
+                .await
+                .unwrap();
         };
         for event in tokio::join!(told, join).0 {
             let event = event.unwrap();
@@ -90,7 +94,7 @@ async fn a_node_is_drained_and_taken_into_service_again(database: TestDatabase) 
         let (id, name) = (Uuid::now_v7(), name.to_owned());
         let roles = vec!["scheduler".to_owned(), "worker".to_owned()];
         let process = format!("process {name}");
-        let joining = Joining { id, name, roles, process, ..Joining::default() };
+        let joining = JoiningNode { id, name, roles, process, ..JoiningNode::default() };
         store.join(&joining).await.unwrap();
         ids.push((id, joining));
     }
@@ -123,7 +127,7 @@ async fn a_node_is_drained_and_taken_into_service_again(database: TestDatabase) 
 
     // A process that was declared dead by mistake returns, and its node is still drained.
     let again = Uuid::now_v7();
-    store.join(&Joining { id: again, ..joining }).await.unwrap();
+    store.join(&JoiningNode { id: again, ..joining }).await.unwrap();
     let undrain = "mutation($id: UUID!) { undrainNode(id: $id) { node { state drain { by } } } }";
     let states = "{ serverNodes { name state } }";
     let nodes = desk.ask(states, json!({})).await["serverNodes"].take();

@@ -7,9 +7,9 @@ use std::{
 };
 
 use carillon::{
-    commands::{Call, Commands, Which},
+    commands::{BulkItems, Call, Commands},
     engine::Signals,
-    store::{Edge, Faults, StoreError},
+    store::{FaultPoint, Faults, StoreError},
     target::{Executor, Policy},
 };
 use entity::{audit_event, run, schedule, user::Role};
@@ -189,7 +189,7 @@ async fn an_order_that_changes_what_it_sought_goes_on_where_its_time_was_over(
     }
     let commands = in_a_hurry(&desk);
     let right = viewer(Role::Operator).operator().unwrap();
-    let which = Which {
+    let which = BulkItems {
         namespace: "default".to_owned(),
         search: "state:active".to_owned(),
         expected: Some(3),
@@ -214,8 +214,8 @@ async fn an_order_that_loses_the_database_says_how_many_remain(database: TestDat
     let counted = commits.clone();
     // The first commit stores the request with its matches, the second one triggers the first
     // schedule, and the third one is lost.
-    let edge = move |edge: Edge| {
-        let is_lost = edge == Edge::Committed && counted.fetch_add(1, Ordering::SeqCst) == 2;
+    let edge = move |edge: FaultPoint| {
+        let is_lost = edge == FaultPoint::Committed && counted.fetch_add(1, Ordering::SeqCst) == 2;
         let answer =
             if is_lost { Err(StoreError::Database(DbErr::Custom("lost".into()))) } else { Ok(()) };
         async move { answer }.boxed()
@@ -249,8 +249,8 @@ async fn an_order_for_many_outlives_its_request(database: TestDatabase) {
     let (reached, gate) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(1_000)));
     let (counted, at_it, closed) = (commits.clone(), reached.clone(), gate.clone());
     // The second pause waits until the gate opens.
-    let edge = move |edge: Edge| {
-        let waits = edge == Edge::Commit && counted.fetch_add(1, Ordering::SeqCst) == 2;
+    let edge = move |edge: FaultPoint| {
+        let waits = edge == FaultPoint::Commit && counted.fetch_add(1, Ordering::SeqCst) == 2;
         let (at_it, gate) = (at_it.clone(), closed.clone());
         async move {
             if waits {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use carillon::{
     access as people,
     access::{
-        Elsewhere, Viewer, ViewerKind,
+        GroupGrantLimits, Viewer, ViewerKind,
         oidc::{Identity, SignInOutcome, join},
     },
     config::{GroupGrant, GroupRole},
@@ -58,7 +58,7 @@ async fn namespace(desk: &Desk, name: &str) {
 /// The viewer with that token.
 async fn bearer(desk: &Desk, secret: &str) -> Option<Viewer> {
     let (store, clock) = (&desk.database.store, desk.clock.clock());
-    let elsewhere = Elsewhere::default();
+    let elsewhere = GroupGrantLimits::default();
     let hash = people::token_hash(secret)?;
     let holder = people::token_holder(store, &clock, elsewhere, &hash).await.unwrap()?;
     Some(holder.viewer("192.0.2.9".to_owned()))
@@ -145,7 +145,7 @@ async fn what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider
 ) {
     let desk = Desk::open(database).await;
     let grace = joined(&desk).await;
-    let elsewhere = |issuer| Elsewhere { issuer, lasts: Duration::from_hours(24) };
+    let elsewhere = |issuer| GroupGrantLimits { issuer, lasts: Duration::from_hours(24) };
     let (ours, clock) = (elsewhere(Some("https://id.example.org/")), desk.clock.clock());
     let store = &desk.database.store;
     let who =
@@ -153,7 +153,7 @@ async fn what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider
     let input = json!({ "input": { "name": "ci", "role": "OPERATOR" } });
     let made = desk.send_as(&who, TOKEN, input).await.data.into_json().unwrap();
     let secret = made["createApiToken"]["secret"].as_str().unwrap().to_owned();
-    let roles = async |elsewhere: Elsewhere<'_>| {
+    let roles = async |elsewhere: GroupGrantLimits<'_>| {
         let hash = people::token_hash(&secret).unwrap();
         let holder = people::token_holder(store, &clock, elsewhere, &hash).await.unwrap().unwrap();
         let who = holder.viewer("192.0.2.9".to_owned());

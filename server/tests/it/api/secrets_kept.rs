@@ -8,7 +8,7 @@ use carillon::{
     engine::Signals,
     store::secrets,
     target::{Executor, Policy},
-    vault::{Key, SecretScope, Vault},
+    vault::{EncryptionKey, SecretScope, Vault},
 };
 use entity::{secret, user::Role};
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
@@ -138,7 +138,7 @@ async fn a_rotation_that_was_broken_off_is_called_again(database: TestDatabase) 
     let (store, clock) = (&desk.database.store, desk.clock.clock());
     let home = carillon::store::namespaces::by_name(store.read(), "default");
     let home = home.await.unwrap().unwrap().id;
-    let key = |text: &str| Key::read(&text.repeat(32)).unwrap();
+    let key = |text: &str| EncryptionKey::read(&text.repeat(32)).unwrap();
     let old = Vault::new(key("ab"), None);
     let tx = store.begin().await.unwrap();
     for index in 0..105 {
@@ -190,7 +190,7 @@ async fn of_two_keys_one_seals_the_first_secret(database: TestDatabase) {
         let executor = Arc::new(Executor::new(Policy::default(), clock.clone()).unwrap());
         let cache = Arc::new(timetable::Cache::new(1));
         let of = Commands::new(store.clone(), clock.clone(), cache, executor, Signals::default());
-        of.with_vault(Vault::new(Key::read(&text.repeat(32)).unwrap(), None))
+        of.with_vault(Vault::new(EncryptionKey::read(&text.repeat(32)).unwrap(), None))
     };
     let (one, other) = (commands("ab"), commands("cd"));
     let admin = viewer(Role::Admin).admin().unwrap();

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use carillon::{
     engine::{Engine, EngineSettings, Signals},
     target::{Executor, Policy},
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 use entity::{audit_event, run, task_run, user::Role, workflow_version};
 use sea_orm::{EntityTrait, PaginatorTrait};
@@ -395,7 +395,7 @@ async fn start(desk: &Desk) -> Engine {
         Arc::new(Executor::new(policy, clock.clone()).unwrap()),
         Arc::new(timetable::Cache::new(100)),
         Signals::default(),
-        Metrics::unread(clock),
+        Instruments::unread(clock),
     )
     .await
     .unwrap()

@@ -3,7 +3,7 @@ use std::time::Duration;
 use axum::{Router, routing::get};
 use carillon::{
     clock::Clock,
-    telemetry::Metrics,
+    telemetry::Instruments,
     web::{ConnectionLimits, Front},
 };
 use tokio::{
@@ -24,7 +24,7 @@ async fn server() -> (std::net::SocketAddr, CancellationToken) {
     let large = get(|| async { vec![b'x'; 64 << 20] });
     let router = Router::new().route("/", get(|| async { "hello" })).route("/large", large);
     let clock = Clock::system();
-    let front = Front::new(router, limits, clock.clone(), Metrics::unread(clock));
+    let front = Front::new(router, limits, clock.clone(), Instruments::unread(clock));
     tokio::spawn(front.until(CancellationToken::new(), stop.clone()).serve(listener));
     (address, stop)
 }

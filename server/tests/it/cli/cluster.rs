@@ -1,6 +1,6 @@
 //! Processes that share one database.
 
-use carillon::store::nodes::Joining;
+use carillon::store::nodes::JoiningNode;
 use entity::node::BeatsIn;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ async fn a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_t
     let token = Command::new(&["token", "create", "ci", "--role", "viewer"]).on(&database);
     let token = token.run().done().trim().to_owned();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let old = Joining {
+    let old = JoiningNode {
         id: Uuid::now_v7(),
         name: "old".to_owned(),
         version: "0.0.9".to_owned(),
@@ -120,7 +120,7 @@ async fn a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_t
         roles: words(&["scheduler", "worker"]),
         clock_offset_ms: 6_000,
         beats_in: BeatsIn::Redis,
-        ..Joining::default()
+        ..JoiningNode::default()
     };
     let store = &database.store;
     store.join(&old).await.unwrap();

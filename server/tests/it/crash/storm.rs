@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, path::Path, time:
 
 use carillon::{
     clock::Clock,
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use entity::{lease, node, run};
@@ -77,7 +77,7 @@ impl Storm {
              >>{}",
             witness.display()
         );
-        let command = Command { script: Some(script), ..Command::default() };
+        let command = CommandTarget { script: Some(script), ..CommandTarget::default() };
         world.schedules(SCHEDULES, "@every 365d", task(Target::Command(command))).await;
         Self { world, at: DateTime::UNIX_EPOCH, folder, read: 0 }
     }

@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use carillon::store::{Edge, Faults, Store};
+use carillon::store::{FaultPoint, Faults, Store};
 use entity::{
     Keys,
     calendar::Mode,
@@ -126,7 +126,7 @@ async fn a_claim_obeys_a_calendar_that_changes_while_it_compiles_it(database: Te
     let is_armed = Arc::new(AtomicBool::new(true));
     let armed = is_armed.clone();
     let edge = move |edge| {
-        let is_it = edge == Edge::Begin && has_read.load(Ordering::SeqCst);
+        let is_it = edge == FaultPoint::Begin && has_read.load(Ordering::SeqCst);
         let store = (is_it && armed.swap(false, Ordering::SeqCst)).then(|| sound.clone());
         async move {
             if let Some(store) = store {

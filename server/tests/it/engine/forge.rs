@@ -5,7 +5,7 @@ use std::time::Duration;
 use carillon::{
     clock::ManualClock,
     engine::StepwiseService,
-    store::nodes::{Beat, BeatOutcome, Joining},
+    store::nodes::{Beat, BeatOutcome, JoiningNode},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -97,13 +97,13 @@ pub(crate) async fn idle(
 /// A live node that does nothing.
 pub(crate) async fn node(world: &World) -> Uuid {
     let id = Uuid::now_v7();
-    let joining = Joining {
+    let joining = JoiningNode {
         id,
         name: "other".to_owned(),
         version: "1".to_owned(),
         zone_data: "1".to_owned(),
         capacity: 1,
-        ..Joining::default()
+        ..JoiningNode::default()
     };
     world.database.store.join(&joining).await.unwrap();
     id

@@ -97,7 +97,7 @@ async fn fortnight(database: TestDatabase, zone: Tz, change: DateTime<Utc>) {
     world.settings.stats_interval = LONG;
     world.settings.quotas_interval = LONG;
     world.settings.history_interval = LONG;
-    world.settings.maintenance_interval = LONG;
+    world.settings.windows_interval = LONG;
     let mut schedules = Vec::new();
     for (expressions, gap, overlap) in SCHEDULES {
         let row = world.schedule(expressions[0], noop(), |row| {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use carillon::store::{Edge, Faults, StoreError};
+use carillon::store::{FaultPoint, Faults, StoreError};
 use entity::{
     fire::{self, Reason, Verdict},
     run,
@@ -103,7 +103,7 @@ async fn a_claim_whose_answer_was_lost_is_handed_over_at_the_next_round(database
     let is_armed = Arc::new(AtomicBool::new(false));
     let armed = is_armed.clone();
     let edge = move |edge| {
-        let fails = edge == Edge::Committed && armed.swap(false, Ordering::SeqCst);
+        let fails = edge == FaultPoint::Committed && armed.swap(false, Ordering::SeqCst);
         let lost = DbErr::Conn(RuntimeErr::Internal("the answer was lost".to_owned()));
         ready(if fails { Err(StoreError::Database(lost)) } else { Ok(()) }).boxed()
     };

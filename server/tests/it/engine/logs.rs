@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use carillon::{
     model::{Definition, Task},
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 use entity::{
     run,
@@ -121,7 +121,10 @@ async fn a_page_may_begin_and_end_in_the_middle_of_a_row(database: TestDatabase)
 }
 
 fn shell(script: &str) -> Task {
-    task(Target::Command(Command { script: Some(script.to_owned()), ..Command::default() }))
+    task(Target::Command(CommandTarget {
+        script: Some(script.to_owned()),
+        ..CommandTarget::default()
+    }))
 }
 
 async fn said(world: &World, run: Uuid, most: u64) -> Vec<(Stream, String)> {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use carillon::{
-    store::{Edge, Faults, Store, StoreError},
+    store::{FaultPoint, Faults, Store, StoreError},
     telemetry::{Telemetry, exposition},
 };
 use entity::run;
@@ -55,7 +55,7 @@ pub(super) fn answering(
     let edge = move |edge| {
         let (sound, answer, is_over) = (sound.clone(), answer.clone(), is_over.clone());
         let answered = async move {
-            if edge != Edge::Committed || is_over.load(Ordering::SeqCst) {
+            if edge != FaultPoint::Committed || is_over.load(Ordering::SeqCst) {
                 return Ok(());
             }
             let there = run::Entity::find().filter(run::Column::State.eq(state));
@@ -209,7 +209,7 @@ async fn a_doubt_that_could_not_be_settled_is_settled_by_a_later_round(database:
     let (claims, asks) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (loses, breaks) = (claims.clone(), asks.clone());
     let edge = move |edge| {
-        let is_lost = edge == Edge::Committed && loses.swap(false, Ordering::SeqCst);
+        let is_lost = edge == FaultPoint::Committed && loses.swap(false, Ordering::SeqCst);
         ready(if is_lost { lost() } else { Ok(()) }).boxed()
     };
     let statement = move || {

@@ -19,10 +19,10 @@ use carillon::{
     engine::Signals,
     model::Task,
     store::{
-        Edge, Faults, StoreError,
+        FaultPoint, Faults, StoreError,
         workers::jobs::{JobClaim, JobEnd},
     },
-    target::{Executor, Policy, Target, Worker},
+    target::{Executor, Policy, Target, WorkerTarget},
 };
 use entity::{
     job::{self, State},
@@ -145,7 +145,7 @@ impl Queue {
 
 /// A task for workers that is tried twice.
 fn pulled() -> Task {
-    let target = Target::Worker(Worker {
+    let target = Target::Worker(WorkerTarget {
         queue: "emails".to_owned(),
         task: "send".to_owned(),
         input: None,
@@ -234,7 +234,7 @@ async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: Tes
     let (is_away, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let (away, count) = (is_away.clone(), refused.clone());
     let edge = move |edge| {
-        if edge != Edge::Begin || !away.load(Ordering::SeqCst) {
+        if edge != FaultPoint::Begin || !away.load(Ordering::SeqCst) {
             return ready(Ok(())).boxed();
         }
         count.fetch_add(1, Ordering::SeqCst);

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use carillon::store::{Edge, Faults, StoreError};
+use carillon::store::{FaultPoint, Faults, StoreError};
 use entity::{
     fire::{MadeUpFor, Reason, Verdict},
     schedule::{CatchUp, Overlap},
@@ -290,7 +290,7 @@ async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: Tes
     let is_armed = Arc::new(AtomicBool::new(false));
     let armed = is_armed.clone();
     let edge = move |edge| {
-        let fails = edge == Edge::Committed && armed.swap(false, Ordering::SeqCst);
+        let fails = edge == FaultPoint::Committed && armed.swap(false, Ordering::SeqCst);
         let lost = DbErr::Conn(RuntimeErr::Internal("the answer was lost".to_owned()));
         ready(if fails { Err(StoreError::Database(lost)) } else { Ok(()) }).boxed()
     };

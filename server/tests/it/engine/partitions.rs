@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use carillon::store::retention::{Family, Layout};
+use carillon::store::retention::{Layout, TableFamily};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, fire, run};
 use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
@@ -23,7 +23,7 @@ fn noon() -> DateTime<Utc> {
     at("2026-03-01T12:00:00Z")
 }
 
-async fn layout(world: &World, family: Family) -> Layout {
+async fn layout(world: &World, family: TableFamily) -> Layout {
     let store = &world.database.store;
     store.partitions(store.read(), family).await.unwrap()
 }
@@ -45,7 +45,7 @@ async fn a_week_of_days_is_made_ahead_and_one_more_each_day() {
     let (world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
     let report = world.retain(45).await;
     assert_eq!((report.made, report.dropped, report.postponed), (16, 0, 0), "{report:?}");
-    for family in Family::ALL {
+    for family in TableFamily::ALL {
         let layout = layout(&world, family).await;
         assert_eq!(layout.stretches.len(), 8);
         assert_eq!(Timestamp(layout.beyond).utc(), at("2026-03-09T00:00:00Z"));
@@ -94,7 +94,7 @@ async fn a_day_is_dropped_as_a_whole_when_all_of_it_is_old_enough() {
     assert_eq!((report.fires, report.runs, report.attempts, report.lines), (20, 20, 20, 40));
     assert_eq!((report.dropped, report.chunks), (2, 0), "{report:?}");
     assert_eq!(world.sizes().await, [0, 0, 0, 0]);
-    let days = layout(&world, Family::Runs).await.stretches;
+    let days = layout(&world, TableFamily::Runs).await.stretches;
     assert_eq!(Timestamp(days[0].from).utc(), at("2026-03-03T00:00:00Z"));
 }
 
@@ -157,7 +157,7 @@ async fn a_server_that_was_away_for_months_goes_on() {
     let report = world.retain(45).await;
     assert_eq!((report.runs, report.postponed), (1, 0), "{report:?}");
     assert_eq!(place(&world, late).await, "run_20260309");
-    let days = layout(&world, Family::Runs).await;
+    let days = layout(&world, TableFamily::Runs).await;
     let tomorrow = world.clock.now() + TimeDelta::days(1);
     assert!(days.stretches.iter().any(|day| Timestamp(day.to).utc() > tomorrow));
     assert_eq!(world.sizes().await, [1, 1, 1, 1]);

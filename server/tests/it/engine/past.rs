@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use carillon::{
     engine::maintenance::retention::{self, RemovalPreview, RetentionReport, RoundOptions},
     model::Retention,
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -121,7 +121,7 @@ impl World {
     pub(crate) async fn retain(&self, days: i32) -> RetentionReport {
         let settings = Retention { days, ..Retention::default() };
         let (store, clock) = (&self.database.store, &self.clock);
-        let metrics = Metrics::unread(clock.clone());
+        let metrics = Instruments::unread(clock.clone());
         let (now, manner) = (clock.now(), RoundOptions::default());
         retention::run_once(&settings, store, clock, &metrics, now, manner).await.unwrap()
     }

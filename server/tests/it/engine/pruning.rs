@@ -11,8 +11,8 @@ use carillon::{
     model::Definition,
     store::{
         DatabaseTransaction,
-        live::Since,
-        queue::{Taker, Without},
+        live::RowsSince,
+        queue::{FullHolders, RunTaker},
     },
 };
 use chrono::TimeDelta;
@@ -186,11 +186,11 @@ async fn live_rows_are_searched_from_their_oldest_day_to_the_next() {
     store.refresh_live_days(now).await.unwrap();
     texts.lock().unwrap().clear();
     let tx = store.begin().await.unwrap();
-    let taker = Taker { node: Uuid::nil(), tags: &[], without: &Without::default() };
+    let taker = RunTaker { node: Uuid::nil(), tags: &[], without: &FullHolders::default() };
     store.lock_waiting_runs(&tx, taker, now, 1).await.unwrap();
     store.backlog(&[], now).await.unwrap();
-    store.live_by_schedule(&tx, &[old], now, Since::Margin).await.unwrap();
-    store.buffers_of(&tx, &[old], now, Since::Margin).await.unwrap();
+    store.live_by_schedule(&tx, &[old], now, RowsSince::Margin).await.unwrap();
+    store.buffers_of(&tx, &[old], now, RowsSince::Margin).await.unwrap();
     store.schedules_to_release(now, 1).await.unwrap();
     store.buffer_outlook(now).await.unwrap();
     store.next_due_at(now).await.unwrap();

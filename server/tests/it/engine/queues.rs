@@ -7,7 +7,7 @@ use std::{
 
 use carillon::store::{
     DatabaseTransaction, Dialect,
-    queue::{Taker, WaitingRun, Without},
+    queue::{FullHolders, RunTaker, WaitingRun},
 };
 use entity::{Timestamp, run};
 use sea_orm::{ConnectionTrait, EntityTrait, Statement};
@@ -62,7 +62,7 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
     let store = &world.database.store;
     let (now, taker) = (
         Timestamp::from(world.clock.now()),
-        Taker { node, tags: &[], without: &Without::default() },
+        RunTaker { node, tags: &[], without: &FullHolders::default() },
     );
     let tx = store.begin().await.unwrap();
     let ids = |next: Vec<WaitingRun>| next.into_iter().map(|run| run.id).collect::<Vec<_>>();

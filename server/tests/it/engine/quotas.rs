@@ -14,11 +14,11 @@ use carillon::{
     engine::{Engine, StepwiseService, maintenance::health},
     model::{Quotas, Task},
     store::{
-        Edge, Faults, StoreError,
+        FaultPoint, Faults, StoreError,
         history::{History, WrittenLog},
         reads::{health::HealthScope, within::Within},
     },
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -134,7 +134,7 @@ async fn lines_over_the_quota_are_left_out_with_a_mark(database: TestDatabase) {
     world.settings.quotas = Quotas { log_bytes_a_day: Some(40), ..Quotas::default() };
     let engine = world.engine().await;
     let script = "for n in 1 2 3 4 5 6 7 8 9; do echo 0123456789; done";
-    let command = Command { script: Some(script.to_owned()), ..Command::default() };
+    let command = CommandTarget { script: Some(script.to_owned()), ..CommandTarget::default() };
     let print: Task = task(Target::Command(command));
     let first = world.due_now(print.clone(), |_| {}).await;
     let first = world.settled_run(first.id).await;
@@ -159,7 +159,7 @@ async fn the_last_errors_are_kept_although_a_quota_is_used_up(database: TestData
     world.settings.quotas = Quotas { log_bytes_a_run: Some(1), ..Quotas::default() };
     let engine = world.engine().await;
     let script = "echo working; seq 1000 2000 >&2; echo 'the disk is full' >&2; exit 1";
-    let command = Command { script: Some(script.to_owned()), ..Command::default() };
+    let command = CommandTarget { script: Some(script.to_owned()), ..CommandTarget::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.state, run::State::Failed);
@@ -176,7 +176,7 @@ async fn the_last_errors_are_kept_although_a_quota_is_used_up(database: TestData
 /// A program that prints lines of ten bytes.
 fn printing(lines: usize, exit: i32) -> Task {
     let script = format!("for n in $(seq {lines}); do echo 0123456789; done; exit {exit}");
-    task(Target::Command(Command { script: Some(script), ..Command::default() }))
+    task(Target::Command(CommandTarget { script: Some(script), ..CommandTarget::default() }))
 }
 
 async fn texts(world: &World, run: Uuid) -> Vec<String> {
@@ -282,7 +282,7 @@ async fn output_whose_commit_had_no_answer_counts_once(database: TestDatabase) {
     let edge = move |edge| {
         let (there, over) = (there.clone(), over.clone());
         let answered = async move {
-            if edge != Edge::Committed || over.load(Ordering::SeqCst) {
+            if edge != FaultPoint::Committed || over.load(Ordering::SeqCst) {
                 return Ok(());
             }
             if there.history_of(namespace, 45, day).await.unwrap().log_bytes == 0 {

@@ -13,12 +13,12 @@ use std::{
 use carillon::{
     engine::{Stepwise, StepwiseService},
     store::{
-        Edge, Faults, Store, StoreError,
+        FaultPoint, Faults, Store, StoreError,
         holds::{RunLease, Settlement},
         leases::LeaseState,
         nodes::{Beat, BeatOutcome},
     },
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -153,7 +153,7 @@ fn mortal(store: &Store) -> (Store, Arc<AtomicBool>, Arc<Notify>) {
     let (is_armed, died) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
     let (armed, dies) = (is_armed.clone(), died.clone());
     let edge = move |edge| {
-        if edge == Edge::Committed && armed.load(Ordering::SeqCst) {
+        if edge == FaultPoint::Committed && armed.load(Ordering::SeqCst) {
             dies.notify_one();
             return pending().boxed();
         }
@@ -353,7 +353,7 @@ async fn services_that_may_be_away(
     let is_away = Arc::new(AtomicBool::new(false));
     let away = is_away.clone();
     let edge = move |edge| {
-        let fails = edge == Edge::Begin && away.load(Ordering::SeqCst);
+        let fails = edge == FaultPoint::Begin && away.load(Ordering::SeqCst);
         let lost = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
         ready(if fails { Err(lost) } else { Ok(()) }).boxed()
     };
@@ -443,7 +443,7 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     // The lines are too many for the attempt's settlement.
     let script = format!("seq 9999; echo done > {}", fifo.display());
-    let command = Command { script: Some(script), ..Command::default() };
+    let command = CommandTarget { script: Some(script), ..CommandTarget::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let (node, mut steps, is_away) = services_that_may_be_away(&mut world).await;
     steps.get_mut("planner").unwrap().once(clock.now()).await.unwrap();

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use carillon::store::{Edge, Faults, StoreError};
+use carillon::store::{FaultPoint, Faults, StoreError};
 use chrono::TimeDelta;
 use entity::fire;
 use futures::FutureExt;
@@ -109,7 +109,7 @@ async fn an_error_that_passes_is_no_refusal(database: TestDatabase) {
     let is_armed = Arc::new(AtomicBool::new(false));
     let armed = is_armed.clone();
     let edge = move |edge| {
-        let fails = edge == Edge::Commit && armed.swap(false, Ordering::SeqCst);
+        let fails = edge == FaultPoint::Commit && armed.swap(false, Ordering::SeqCst);
         let lost = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
         ready(if fails { Err(lost) } else { Ok(()) }).boxed()
     };

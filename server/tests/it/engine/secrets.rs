@@ -6,8 +6,8 @@ use std::time::Duration;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use carillon::{
     model::Definition,
-    target::{Command, Secret, Target},
-    vault::{Key, SecretScope, Vault},
+    target::{CommandTarget, SecretText, Target},
+    vault::{EncryptionKey, SecretScope, Vault},
 };
 use entity::{run, secret};
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
@@ -29,7 +29,7 @@ on_both!(
 const VALUE: &str = "p@ss/wörd 7?&";
 
 pub(super) fn vault(key: &str) -> Vault {
-    Vault::new(Key::read(&key.repeat(32)).unwrap(), None)
+    Vault::new(EncryptionKey::read(&key.repeat(32)).unwrap(), None)
 }
 
 async fn keep(world: &World, vault: &Vault, name: &str) {
@@ -63,7 +63,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let mut asked = gate.step("ask", &["tell"]);
     let Target::Http(http) = &mut asked.target else { panic!("a step is a request") };
     http.body = Some(json!({ "password": "{{ secrets.smtp }}" }));
-    http.headers.insert("X-Key".to_owned(), Secret::new("{{ secrets.smtp | urlencode }}"));
+    http.headers.insert("X-Key".to_owned(), SecretText::new("{{ secrets.smtp | urlencode }}"));
     // The task prints its secret in many encodings, and returns it to later tasks.
     let script = r#"
         printf '%s\n' "as it is: $PASS"; printf '%s' "user:$PASS" | base64 -w0; echo
@@ -71,14 +71,14 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
         printf '{"given": "%s", "b64": "%s"}' "$PASS" "$(printf '%s' "$PASS" | base64 -w0)" \
             > "$CARILLON_OUTPUT"
         exit $STATUS"#;
-    let shell = |status: &str| Command {
+    let shell = |status: &str| CommandTarget {
         script: Some(script.to_owned()),
         env: [
-            ("PASS".to_owned(), Secret::new("{{ secrets.smtp }}")),
-            ("STATUS".to_owned(), Secret::new(status)),
+            ("PASS".to_owned(), SecretText::new("{{ secrets.smtp }}")),
+            ("STATUS".to_owned(), SecretText::new(status)),
         ]
         .into(),
-        ..Command::default()
+        ..CommandTarget::default()
     };
     let mut tell = task(Target::Command(shell("0")));
     tell.name = "tell".to_owned();
@@ -121,10 +121,10 @@ async fn an_error_keeps_no_part_of_a_long_secret(database: TestDatabase) {
     keep_value(&world, &world.settings.vault.clone(), "huge", &huge).await;
     let mut runs = Vec::new();
     for name in ["long", "huge"] {
-        let command = Command {
+        let command = CommandTarget {
             script: Some("printf 'refused: %s\\n' \"$KEY\" >&2; exit 3".to_owned()),
-            env: [("KEY".to_owned(), Secret::new(format!("{{{{ secrets.{name} }}}}")))].into(),
-            ..Command::default()
+            env: [("KEY".to_owned(), SecretText::new(format!("{{{{ secrets.{name} }}}}")))].into(),
+            ..CommandTarget::default()
         };
         runs.push(world.due_now(task(Target::Command(command)), |_| {}).await);
     }

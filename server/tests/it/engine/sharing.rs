@@ -8,7 +8,7 @@ use carillon::{
     engine::{Engine, maintenance::health, places::PlaceHolder},
     model::{Definition, Task},
     store::reads::health::HealthScope,
-    target::{Command, Http, Secret, Target},
+    target::{CommandTarget, Http, SecretText, Target},
 };
 use entity::{namespace, run, schedule};
 use sea_orm::{
@@ -206,9 +206,9 @@ async fn runs_of_several_tasks_have_one_share_of_the_places(database: TestDataba
 /// A task that executes the script `text`; `hangs` puts `HANG` into its environment, and then the
 /// script never ends.
 fn script(text: &str, hangs: bool) -> Task {
-    let mut command = Command { script: Some(text.to_owned()), ..Command::default() };
+    let mut command = CommandTarget { script: Some(text.to_owned()), ..CommandTarget::default() };
     if hangs {
-        command.env.insert("HANG".to_owned(), Secret::new("yes"));
+        command.env.insert("HANG".to_owned(), SecretText::new("yes"));
     }
     task(Target::Command(command))
 }

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use carillon::store::{Edge, Faults, Store, schedules};
+use carillon::store::{FaultPoint, Faults, Store, schedules};
 use chrono::TimeDelta;
 use entity::{Keys, calendar, calendar::Mode, schedule};
 use futures::{FutureExt, future::BoxFuture};
@@ -61,7 +61,7 @@ fn interrupted(
     let is_armed = Arc::new(AtomicBool::new(true));
     let other = sound.clone();
     let edge = move |edge| {
-        let is_it = edge == Edge::Begin && is_armed.swap(false, Ordering::SeqCst);
+        let is_it = edge == FaultPoint::Begin && is_armed.swap(false, Ordering::SeqCst);
         let written = is_it.then(|| write(other.clone()));
         async move {
             if let Some(written) = written {

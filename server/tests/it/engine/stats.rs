@@ -15,11 +15,11 @@ use carillon::{
             stats::sum,
             within::Within,
         },
-        spread::Spread,
+        spread::DurationSpread,
         stats::NamespaceMinute,
         workers::awaited::NewJob,
     },
-    target::{Command, Target},
+    target::{CommandTarget, Target},
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, fire, run, run_stat, schedule};
@@ -78,7 +78,8 @@ async fn counted(
 async fn each_run_counts_once_whatever_dies(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
     let schedule = world.schedule("* * * * *", noop(), |_| {}).await.id;
-    let fails = Command { program: Some("/bin/false".to_owned()), ..Command::default() };
+    let fails =
+        CommandTarget { program: Some("/bin/false".to_owned()), ..CommandTarget::default() };
     let failing = world.schedule("*/2 * * * *", task(Target::Command(fails)), |_| {}).await.id;
     for life in 1..=3 {
         let engine = world.engine().await;
@@ -189,7 +190,7 @@ fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (NamespaceMinute, Ro
         duration_max_ms: ms,
         ..Counts::default()
     };
-    let mut durations = Spread::default();
+    let mut durations = DurationSpread::default();
     durations.add(ms);
     let at = NamespaceMinute { namespace_id: world.namespace, minute };
     (at, Rollup { counts, durations, ..Rollup::default() })

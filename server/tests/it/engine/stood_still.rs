@@ -12,7 +12,7 @@ use std::{
 use carillon::{
     clock::ManualClock,
     model::Definition,
-    store::{Edge, Faults, Store},
+    store::{FaultPoint, Faults, Store},
 };
 use entity::{node, run, task_run};
 use futures::{FutureExt, future::BoxFuture};
@@ -148,7 +148,7 @@ async fn goes_on(database: TestDatabase, meanwhile: Meanwhile) {
     let (answer, steps) = (late(&sound, &clock, meanwhile), Arc::new(AtomicBool::new(false)));
     let is_stepping = steps.clone();
     let edge = move |edge| {
-        let is_step = edge == Edge::Committed && is_stepping.swap(false, Ordering::SeqCst);
+        let is_step = edge == FaultPoint::Committed && is_stepping.swap(false, Ordering::SeqCst);
         if is_step { answer() } else { std::future::ready(Ok(())).boxed() }
     };
     world.database.store = sound.clone().with_faults(Faults::new(edge, || None));

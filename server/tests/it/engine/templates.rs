@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use carillon::{
     model::{Definition, Task},
-    target::{Command, Http, Secret, Target},
+    target::{CommandTarget, Http, SecretText, Target},
 };
 use chrono::TimeDelta;
 use entity::{run, task_run::State};
@@ -28,7 +28,7 @@ on_both!(
 );
 
 fn shell(name: &str, script: &str) -> Task {
-    let command = Command { script: Some(script.to_owned()), ..Command::default() };
+    let command = CommandTarget { script: Some(script.to_owned()), ..CommandTarget::default() };
     Task { name: name.to_owned(), ..task(Target::Command(command)) }
 }
 
@@ -77,10 +77,10 @@ async fn a_request_is_rendered_with_the_values_of_the_run(database: TestDatabase
 async fn a_program_reads_the_output_of_another(database: TestDatabase) {
     let world = World::new(database).await;
     let count = shell("count", r#"echo '{"rows": 7, "table": "a b"}' > "$CARILLON_OUTPUT""#);
-    let program = Command {
+    let program = CommandTarget {
         program: Some("/bin/echo".to_owned()),
         args: vec!["{{ tasks.count.output.rows }} in {{ context.table }}".to_owned()],
-        ..Command::default()
+        ..CommandTarget::default()
     };
     let mut tell = Task { name: "tell".to_owned(), ..task(Target::Command(program)) };
     tell.needs = vec!["count".to_owned()];
@@ -155,7 +155,7 @@ async fn what_a_template_fills_in_is_one_header_and_one_place_in_an_address(
     let engine = world.engine().await;
     let mut in_header = gate.task();
     let Target::Http(http) = &mut in_header.target else { panic!("it is a request") };
-    http.headers = [("X-Region".to_owned(), Secret::new("{{ context.region }}"))].into();
+    http.headers = [("X-Region".to_owned(), SecretText::new("{{ context.region }}"))].into();
     for region in ["eu\r\nX-Evil: 1", "eu\nX-Evil: 1", "eu\r\n\r\nGET / HTTP/1.1", "eu\u{7f}"] {
         let context = json!({ "region": region });
         let schedule = world.due_now(in_header.clone(), |row| row.context = context).await;

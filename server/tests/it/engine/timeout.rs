@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::target::{Command, Target};
+use carillon::target::{CommandTarget, Target};
 use entity::{run, task_run};
 
 use super::{
@@ -116,7 +116,7 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     // The lines are too many for the attempt's settlement, so the attempt waits for the service
     // that writes lines, which does not run here.
     let script = format!("seq 9999; echo done > {}", fifo.display());
-    let command = Command { script: Some(script), ..Command::default() };
+    let command = CommandTarget { script: Some(script), ..CommandTarget::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let (node, mut steps) = world.by_hand().await;
     steps.get_mut("planner").unwrap().once(clock.now()).await.unwrap();

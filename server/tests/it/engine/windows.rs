@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use carillon::{
     clock::ManualClock,
-    commands::{AutomaticEnd, Call, Edit, MaintenanceSpec},
+    commands::{AutomaticEnd, Call, Edit, WindowSpec},
     engine::{Stepwise, StepwiseService},
     model::Spec,
     store::maintenance,
@@ -65,8 +65,8 @@ impl Site {
     }
 
     /// A window on the day of the test, for all schedules.
-    pub(super) fn spec(from: &str, to: &str) -> MaintenanceSpec {
-        MaintenanceSpec {
+    pub(super) fn spec(from: &str, to: &str) -> WindowSpec {
+        WindowSpec {
             namespace: "test".to_owned(),
             title: "Database upgrade".to_owned(),
             ticket: Some("OPS-7".to_owned()),
@@ -77,7 +77,7 @@ impl Site {
         }
     }
 
-    pub(super) async fn plan(&mut self, spec: &MaintenanceSpec) -> Uuid {
+    pub(super) async fn plan(&mut self, spec: &WindowSpec) -> Uuid {
         let operator = ada().operator().unwrap();
         let commands = commands(&self.world);
         let saved = commands.plan_maintenance(&operator, spec, None, &Call::once()).await.unwrap();
@@ -85,7 +85,7 @@ impl Site {
         saved.id
     }
 
-    pub(super) async fn change(&self, id: Uuid, spec: &MaintenanceSpec) {
+    pub(super) async fn change(&self, id: Uuid, spec: &WindowSpec) {
         let (operator, commands) = (ada().operator().unwrap(), commands(&self.world));
         let call = Call::once();
         commands.change_maintenance(&operator, id, spec, None, &call).await.unwrap();
@@ -229,7 +229,7 @@ async fn a_window_that_passed_while_no_node_was_there_still_has_its_instants(
 ) {
     let mut site = Site::open(database, "12:20").await;
     let schedule = site.schedule("0 * * * *").await;
-    let latest = MaintenanceSpec { missed: CatchUp::Latest, ..Site::spec("13:00", "15:00") };
+    let latest = WindowSpec { missed: CatchUp::Latest, ..Site::spec("13:00", "15:00") };
     let window = site.plan(&latest).await;
     site.at("16:10").await;
     let expected = [
@@ -299,7 +299,7 @@ async fn a_window_that_is_cancelled_before_it_begins_leaves_no_trace(database: T
 async fn a_window_that_is_cancelled_ends_its_pauses(database: TestDatabase) {
     let mut site = Site::open(database, "12:20").await;
     let schedule = site.schedule("*/30 * * * *").await;
-    let latest = MaintenanceSpec { missed: CatchUp::Latest, ..Site::spec("13:00", "15:00") };
+    let latest = WindowSpec { missed: CatchUp::Latest, ..Site::spec("13:00", "15:00") };
     let window = site.plan(&latest).await;
     site.at("12:30").await;
     site.at("13:00").await;
@@ -442,7 +442,7 @@ async fn marks_follow_the_search_until_the_window_begins(database: TestDatabase)
     let first = site.world.schedule("0 * * * *", noop(), tagged).await;
     let other = site.schedule("0 * * * *").await;
     let search = Some("tag:db".to_owned());
-    let window = site.plan(&MaintenanceSpec { search, ..Site::spec("13:00", "15:00") }).await;
+    let window = site.plan(&WindowSpec { search, ..Site::spec("13:00", "15:00") }).await;
     assert!(site.mark(&first).await.is_some() && site.mark(&other).await.is_none());
     site.clock.set(instant("12:30"));
     let later = site.world.schedule("0 * * * *", noop(), tagged).await;

@@ -1,7 +1,7 @@
 //! Maintenance windows that meet other windows, a person's pause, a change of their search, or the
 //! deletion of their namespace.
 
-use carillon::commands::{AutomaticEnd, Call, MaintenanceSpec};
+use carillon::commands::{AutomaticEnd, Call, WindowSpec};
 use entity::{
     maintenance_window::State,
     schedule::{self, CatchUp},
@@ -96,7 +96,7 @@ async fn a_window_that_is_moved_to_now_releases_those_that_it_no_longer_covers(
     assert_eq!(site.mark(&stranger).await, Some(("13:00".to_owned(), window)));
     site.clock.set(instant("12:40"));
     let search = Some("tag:db".to_owned());
-    site.change(window, &MaintenanceSpec { search, ..Site::spec("12:40", "15:00") }).await;
+    site.change(window, &WindowSpec { search, ..Site::spec("12:40", "15:00") }).await;
     site.go_round("maintenance").await;
     assert_eq!(site.mark(&stranger).await, None);
     let row = site.row(&covered).await;

@@ -12,7 +12,7 @@ use carillon::{
     model::Task,
     store::reads::{health::HealthScope, within::Within},
     target::{Executor, Noop, Policy, Target},
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 use chrono::{DateTime, Utc};
 use entity::{Timestamp, fire, namespace, run, task_run};
@@ -31,7 +31,7 @@ pub(crate) struct World {
     pub(crate) signals: Signals,
     pub(crate) settings: EngineSettings,
     pub(crate) namespace: Uuid,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Instruments,
 }
 
 /// An instant, from RFC 3339.
@@ -97,7 +97,7 @@ impl World {
             recovery_interval: Duration::from_millis(50),
             ..EngineSettings::default()
         };
-        let (signals, metrics) = (Signals::default(), Metrics::unread(clock.clone()));
+        let (signals, metrics) = (Signals::default(), Instruments::unread(clock.clone()));
         Self { database, clock, signals, settings, namespace, metrics }
     }
 

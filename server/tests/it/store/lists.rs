@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use carillon::{
-    search::{List, Search},
+    search::{Search, SearchedList},
     store::{
         PageWindow,
         alerts::skips,
-        reads::{ledger, runs, search::Sought, within::Within},
+        reads::{ledger, runs, search::TimedSearch, within::Within},
     },
 };
 use entity::{Timestamp, run::State};
@@ -28,8 +28,9 @@ async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
     let second = PageWindow { after: Some(Uuid::max()), ..first.clone() };
     let alive = runs::Filter { live: Some(true), ..runs::Filter::default() };
     let queued = runs::Filter { states: Some(vec![State::Queued]), ..runs::Filter::default() };
-    let search = Search::parse(List::Runs, "state:running,retrying trigger:schedule").unwrap();
-    let sought = Sought { search, at: Timestamp(0), in_errors: false };
+    let search =
+        Search::parse(SearchedList::Runs, "state:running,retrying trigger:schedule").unwrap();
+    let sought = TimedSearch { search, at: Timestamp(0), in_errors: false };
     let sought = runs::Filter { search: Some(sought), ..runs::Filter::default() };
     let states = Some(vec![State::TimedOut]);
     let timed_out = runs::Filter { states, ..runs::Filter::default() };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carillon::{
     clock::Clock,
-    target::{Invocation, Outcome, Policy},
+    target::{AttemptOutcome, Invocation, Policy},
 };
 use serde_json::json;
 use tokio::{
@@ -111,8 +111,8 @@ async fn no_answer_of_any_shape_breaks_an_attempt() {
         let work = executor.execute(&sent, &invocation, lines, CancellationToken::new());
         let outcome = Clock::system().timeout(Duration::from_secs(30), work).await;
         let (index, message, output) = match outcome {
-            Ok(Outcome::Succeeded { output }) => (0, String::new(), output),
-            Ok(Outcome::Failed { message, output }) => (1, message, output),
+            Ok(AttemptOutcome::Succeeded { output }) => (0, String::new(), output),
+            Ok(AttemptOutcome::Failed { message, output }) => (1, message, output),
             other => panic!("case {case}: {other:?}"),
         };
         ended[index] += 1;

@@ -1,7 +1,7 @@
 use std::{convert::Infallible, time::Duration};
 
 use axum::{Router, body::Body, routing::post};
-use carillon::target::{Invocation, Outcome, Policy, Stream};
+use carillon::target::{AttemptOutcome, Invocation, Policy, Stream};
 use futures::stream;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -51,7 +51,7 @@ async fn a_receiver_that_does_not_answer_is_a_timeout() {
     let address = serve(Router::new().route("/", post(std::future::pending::<()>))).await;
     let definition = json!({"http": {"url": format!("http://{address}/")}});
     let (outcome, _) = run_with(open(), definition, &brief()).await;
-    let Outcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
     assert_eq!(message, format!("{address} did not answer within 0.1 s"));
 }
 
@@ -63,7 +63,7 @@ async fn an_answer_that_does_not_end_is_a_timeout() {
     // Five seconds are enough for the head of the answer on any machine.
     let patient = Invocation { timeout: Duration::from_secs(5), ..invocation() };
     let (outcome, _) = run_with(open(), definition, &patient).await;
-    let Outcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
     assert_eq!(message, format!("the answer of {address} did not end within 5 s"));
 }
 
@@ -79,7 +79,7 @@ async fn a_stop_ends_a_request_that_is_under_way() {
     let (lines, _received) = mpsc::channel(10);
     let target = target(json!({"http": {"url": format!("http://{address}/")}}));
     let outcome = executor(open()).execute(&target, &invocation(), lines, stop).await;
-    assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+    assert!(matches!(outcome, AttemptOutcome::Cancelled { .. }), "{outcome:?}");
 }
 
 #[tokio::test]

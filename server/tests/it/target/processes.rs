@@ -8,7 +8,7 @@ use std::{path::PathBuf, time::Duration};
 
 use carillon::{
     clock::ManualClock,
-    target::{Executor, Invocation, Line, Outcome, Stream, Target},
+    target::{AttemptOutcome, Executor, Invocation, Line, Stream, Target},
 };
 use chrono::DateTime;
 use nix::{
@@ -27,7 +27,7 @@ struct Attempt {
     clock: ManualClock,
     lines: mpsc::Receiver<Line>,
     stop: CancellationToken,
-    task: JoinHandle<Outcome>,
+    task: JoinHandle<AttemptOutcome>,
     folder: TempDir,
 }
 
@@ -73,7 +73,7 @@ async fn execute(
     clock: ManualClock,
     lines: mpsc::Sender<Line>,
     stop: CancellationToken,
-) -> Outcome {
+) -> AttemptOutcome {
     let executor = Executor::new(open(), clock.clock()).unwrap();
     executor.execute(&target, &patient(), lines, stop).await
 }
@@ -110,7 +110,7 @@ async fn the_time_limit_asks_the_whole_group_to_end() {
         "time limit of 1000000 s passed: SIGTERM sent to the process group"
     );
     let outcome = attempt.task.await.unwrap();
-    let Outcome::TimedOut { message, output } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::TimedOut { message, output } = outcome else { panic!("{outcome:?}") };
     assert_eq!(message, "did not end within 1000000 s, was stopped by SIGTERM");
     assert_eq!(output["signal"], "SIGTERM");
     life.await.unwrap().unwrap();
@@ -125,7 +125,7 @@ async fn a_group_that_ignores_the_request_is_killed_after_the_grace_time() {
     attempt.system().await;
     attempt.clock.advance(patient().kill_grace);
     let outcome = attempt.task.await.unwrap();
-    let Outcome::TimedOut { message, output } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::TimedOut { message, output } = outcome else { panic!("{outcome:?}") };
     assert_eq!(message, "did not end within 1000000 s, ignored SIGTERM for 1000 s and was killed");
     assert_eq!(output["signal"], "SIGKILL");
     life.await.unwrap().unwrap();
@@ -141,7 +141,7 @@ async fn a_stop_lets_the_program_clean_up() {
     said.sort();
     assert_eq!(said, ["cleaning up", "stop requested: SIGTERM sent to the process group"]);
     let outcome = attempt.task.await.unwrap();
-    let Outcome::Cancelled { output } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::Cancelled { output } = outcome else { panic!("{outcome:?}") };
     assert_eq!(output["exit_code"], 0);
 }
 

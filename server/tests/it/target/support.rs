@@ -10,7 +10,7 @@ use axum::{
 };
 use carillon::{
     clock::Clock,
-    target::{Executor, Invocation, Line, Outcome, Policy, Stream, Target},
+    target::{AttemptOutcome, Executor, Invocation, Line, Policy, Stream, Target},
 };
 use chrono::DateTime;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ pub(super) fn invocation() -> Invocation {
 }
 
 /// Executes a definition to its end.
-pub(super) async fn run(policy: Policy, definition: Value) -> (Outcome, Vec<Line>) {
+pub(super) async fn run(policy: Policy, definition: Value) -> (AttemptOutcome, Vec<Line>) {
     run_with(policy, definition, &invocation()).await
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn run_with(
     policy: Policy,
     definition: Value,
     invocation: &Invocation,
-) -> (Outcome, Vec<Line>) {
+) -> (AttemptOutcome, Vec<Line>) {
     let (lines, mut received) = mpsc::channel(1000);
     let outcome = executor(policy)
         .execute(&target(definition), invocation, lines, CancellationToken::new())
@@ -78,14 +78,16 @@ pub(super) fn texts(lines: &[Line], stream: Stream) -> Vec<&str> {
 }
 
 #[track_caller]
-pub(super) fn succeeded(outcome: Outcome) -> Value {
-    let Outcome::Succeeded { output } = outcome else { panic!("it did not succeed: {outcome:?}") };
+pub(super) fn succeeded(outcome: AttemptOutcome) -> Value {
+    let AttemptOutcome::Succeeded { output } = outcome else {
+        panic!("it did not succeed: {outcome:?}")
+    };
     output
 }
 
 #[track_caller]
-pub(super) fn failed(outcome: Outcome) -> (String, Value) {
-    let Outcome::Failed { message, output } = outcome else {
+pub(super) fn failed(outcome: AttemptOutcome) -> (String, Value) {
+    let AttemptOutcome::Failed { message, output } = outcome else {
         panic!("it did not fail: {outcome:?}")
     };
     (message, output)

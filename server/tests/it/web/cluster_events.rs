@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use carillon::store::{Cursor, nodes::Joining};
+use carillon::store::{Cursor, nodes::JoiningNode};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -65,7 +65,7 @@ async fn a_follower_of_nodes_misses_nothing_when_the_socket_drops(database: Test
     let store = &database.store;
     let join = async |name: &str| {
         let (id, roles) = (Uuid::now_v7(), vec!["scheduler".to_owned()]);
-        let joining = Joining { id, name: name.to_owned(), roles, ..Joining::default() };
+        let joining = JoiningNode { id, name: name.to_owned(), roles, ..JoiningNode::default() };
         store.join(&joining).await.unwrap();
         id
     };

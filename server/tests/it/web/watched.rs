@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carillon::store::nodes::Joining;
+use carillon::store::nodes::JoiningNode;
 use reqwest::{StatusCode, header};
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
@@ -87,12 +87,12 @@ async fn only_known_callers_see_the_names_of_nodes(database: TestDatabase) {
     let server = Server::start_with(&database, &["--node-name", "alpha-7"]);
     let member = member_of_shop(&database, &server).await;
     // The other node computes with other zone data.
-    let other = Joining {
+    let other = JoiningNode {
         id: Uuid::now_v7(),
         name: "beta-9".to_owned(),
         zone_data: "1999a".to_owned(),
         roles: vec!["worker".to_owned()],
-        ..Joining::default()
+        ..JoiningNode::default()
     };
     database.store.join(&other).await.unwrap();
     // The other node sends no heartbeats, but counts as alive for as long as the test takes.

@@ -1,6 +1,6 @@
 //! Words whose meaning is known: accounts of machines, and programs.
 
-/// Accounts whose names are not programs.
+/// Names of accounts that are not also names of programs.
 const ACCOUNTS: [&str; 34] = [
     "root",
     "www-data",

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     commands::modules::file::{MisfireEntry, ScheduleEntry, TaskEntry},
     model::Task,
-    target::{Command, Secret, Target},
+    target::{CommandTarget, SecretText, Target},
 };
 
 /// Facts about a crontab file that the file does not state.
@@ -179,7 +179,7 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
     schedule.overlap = Some(Overlap::Allow);
     schedule.misfire = MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() };
     let script = script(command);
-    let mut target = Command { user: user.map(str::to_owned), ..Command::default() };
+    let mut target = CommandTarget { user: user.map(str::to_owned), ..CommandTarget::default() };
     let mut shell = "/bin/sh";
     for (name, value) in &settings.env {
         match &**name {
@@ -195,11 +195,11 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
             )),
             "HOME" => {
                 target.directory = Some(plain(value));
-                target.env.insert(name.clone(), Secret::new(plain(value)));
+                target.env.insert(name.clone(), SecretText::new(plain(value)));
             }
             "LOGNAME" | "USER" => {}
             _ => {
-                target.env.insert(name.clone(), Secret::new(plain(value)));
+                target.env.insert(name.clone(), SecretText::new(plain(value)));
             }
         }
     }

@@ -2,14 +2,14 @@ use serde_json::{Map, Value};
 
 use crate::{
     cli::import::plain::plain,
-    target::{Command, Secret},
+    target::{CommandTarget, SecretText},
 };
 
 /// The command of the first container.
 pub(super) fn command(
     pod: &Map<String, Value>,
     changes: &mut Vec<String>,
-) -> Result<Command, String> {
+) -> Result<CommandTarget, String> {
     let containers = pod.get("containers").and_then(Value::as_array);
     let all: &[Value] = containers.map_or(&[], Vec::as_slice);
     let first = all.first().and_then(Value::as_object).ok_or("it has no container")?;
@@ -35,14 +35,14 @@ pub(super) fn command(
     if all.len() > 1 {
         changes.push(format!("only the first of {} containers is imported", all.len()));
     }
-    let mut target = Command::default();
+    let mut target = CommandTarget::default();
     let env = first.get("env").and_then(Value::as_array);
     for variable in env.into_iter().flatten() {
         let name = variable.get("name").and_then(Value::as_str).unwrap_or_default();
         match variable.get("value") {
             Some(Value::String(value)) => {
                 let value = expanded(value, &target);
-                target.env.insert(name.to_owned(), Secret::new(plain(&value)));
+                target.env.insert(name.to_owned(), SecretText::new(plain(&value)));
             }
             Some(_) | None => changes.push(format!(
                 "the variable {name} is not set: its value comes from elsewhere (valueFrom)"
@@ -81,7 +81,7 @@ pub(super) fn command(
 }
 
 /// Replaces `$(NAME)` with known values; `$$` is a literal dollar.
-fn expanded(text: &str, target: &Command) -> String {
+fn expanded(text: &str, target: &CommandTarget) -> String {
     let (mut made, mut rest) = (String::new(), text);
     while let Some(at) = rest.find('$') {
         made.push_str(&rest[..at]);
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn known_variables_are_filled_in() {
-        let env = [("A".to_owned(), Secret::new("1"))].into();
-        let target = Command { env, ..Command::default() };
+        let env = [("A".to_owned(), SecretText::new("1"))].into();
+        let target = CommandTarget { env, ..CommandTarget::default() };
         assert_eq!(expanded("x$(A)$(B)$$(A)$", &target), "x1$(B)$(A)$");
     }
 }

@@ -4,7 +4,7 @@ use super::super::{
     gathered::Gathered,
     plain::{plain, quoted},
 };
-use crate::target::Command;
+use crate::target::CommandTarget;
 
 /// How long, in seconds, a job may wait for its pod in addition to its own deadline.
 pub(super) const SLACK: i64 = 10 * 60;
@@ -48,7 +48,7 @@ exit $status
 
 impl CronJob<'_> {
     /// The command that creates a job from this CronJob and waits until the job ends.
-    pub(super) fn command(&self, gathered: &mut Gathered) -> Result<Command, String> {
+    pub(super) fn command(&self, gathered: &mut Gathered) -> Result<CommandTarget, String> {
         if !is_name(self.name) || !self.namespace.is_none_or(is_name) {
             return Err("its name or namespace is not valid in Kubernetes".to_owned());
         }
@@ -71,7 +71,7 @@ impl CronJob<'_> {
              logs{}",
             self.namespace.map_or(String::new(), |name| format!(" in {name}"))
         ));
-        Ok(Command { script: Some(plain(&script)), ..Command::default() })
+        Ok(CommandTarget { script: Some(plain(&script)), ..CommandTarget::default() })
     }
 }
 

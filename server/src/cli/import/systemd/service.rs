@@ -7,7 +7,7 @@ use crate::{
     cli::import::{gathered::ImportedWorkflow, plain::plain},
     commands::modules::file::{ScheduleEntry, TaskEntry, WorkflowEntry},
     model::{Definition, Task, When},
-    target::{Command, Secret, Target},
+    target::{CommandTarget, SecretText, Target},
 };
 
 /// Timeout of imported services: the longest that Carillon supports, because a service may run for
@@ -23,11 +23,11 @@ pub(super) fn work(
     schedule: &mut ScheduleEntry,
     changes: &mut Vec<String>,
 ) -> Result<ImportedWorkflow, String> {
-    let usual = Command {
+    let usual = CommandTarget {
         env: environment(service, changes)?,
         directory: directory(service, changes),
         user: user(service, changes),
-        ..Command::default()
+        ..CommandTarget::default()
     };
     let limits = limits(service, changes)?;
     let mut tasks: Vec<Task> = Vec::new();
@@ -63,9 +63,9 @@ pub(super) fn work(
 fn command(
     service: &Unit,
     line: &str,
-    usual: &Command,
+    usual: &CommandTarget,
     changes: &mut Vec<String>,
-) -> Result<(Command, bool), String> {
+) -> Result<(CommandTarget, bool), String> {
     let rest = line.trim_start_matches(['@', '-', ':', '+', '!', '|']);
     let prefix = &line[..line.len() - rest.len()];
     if prefix.contains(['+', '!']) {
@@ -91,7 +91,7 @@ fn command(
     let mut made = made.into_iter();
     let program = made.next().ok_or("there is no program")?;
     let args = made.map(|word| plain(&word)).collect();
-    let command = Command { program: Some(program), args, ..usual.clone() };
+    let command = CommandTarget { program: Some(program), args, ..usual.clone() };
     Ok((command, prefix.contains('-')))
 }
 
@@ -149,7 +149,7 @@ pub(super) fn specified(unit: &Unit, text: &str, changes: &mut Vec<String>) -> S
 /// Substitutes `${NAME}` within a word, and `$NAME` as a whole word, which may become several.
 fn substituted(
     word: &str,
-    env: &BTreeMap<String, Secret>,
+    env: &BTreeMap<String, SecretText>,
     made: &mut Vec<String>,
     changes: &mut Vec<String>,
 ) {
@@ -191,7 +191,7 @@ fn substituted(
 fn environment(
     service: &Unit,
     changes: &mut Vec<String>,
-) -> Result<BTreeMap<String, Secret>, String> {
+) -> Result<BTreeMap<String, SecretText>, String> {
     let mut env = BTreeMap::new();
     for line in service.values("Service", "Environment") {
         let words =
@@ -199,7 +199,7 @@ fn environment(
         for word in words {
             let word = specified(service, &word, changes);
             if let Some((name, value)) = word.split_once('=') {
-                env.insert(name.to_owned(), Secret::new(plain(value)));
+                env.insert(name.to_owned(), SecretText::new(plain(value)));
             }
         }
     }

@@ -19,8 +19,10 @@ use crate::{
         alerts::{names_secret, shown_address, shown_key},
         secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{ChannelConfig, Event, Hidden, Quiet, Receiver, Rule},
-    target::Secret,
+    engine::alerting::alerts::{
+        AlertEvent, ChannelConfig, ChannelSecrets, QuietPeriods, Receiver, Rule,
+    },
+    target::SecretText,
     vault::MASK,
 };
 
@@ -36,15 +38,15 @@ pub(crate) struct ChannelEntry {
     /// to a secret, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`. For
     /// `pagerduty` and `opsgenie` it is that of the service if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    url: Option<Secret>,
+    url: Option<SecretText>,
     /// For `webhook`: the secret that signs messages, such as `{{ secrets.ops_key }}`; not signed
     /// if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    signing_secret: Option<Secret>,
+    signing_secret: Option<SecretText>,
     /// For `pagerduty` the integration key of a service (Events API v2), for `opsgenie` the key of
     /// an API integration, such as `{{ secrets.pagerduty }}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    key: Option<Secret>,
+    key: Option<SecretText>,
     /// For `email`: 1 to 50 addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     to: Vec<String>,
@@ -55,7 +57,7 @@ pub(crate) struct ChannelEntry {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleEntry {
     /// The events to report.
-    on: Vec<Event>,
+    on: Vec<AlertEvent>,
     /// Names of alert channels in the namespace: 1 to 10.
     pub(crate) channels: Vec<String>,
     /// A search (docs/search.md) that selects the schedules whose events are reported; all
@@ -143,9 +145,9 @@ impl ChannelEntry {
     /// The entry that declares a channel, made from the channel's displayable part, so that no key
     /// is needed.
     pub(in super::super) fn of_shown(kind: Kind, shown: &serde_json::Value) -> Self {
-        let text = |key: &str| shown[key].as_str().map(Secret::new);
-        let address = || Some(Secret::new(format!("{}/{MASK}", shown["origin"].as_str()?)));
-        let key = || (shown["signed"] == true).then(|| Secret::new(MASK));
+        let text = |key: &str| shown[key].as_str().map(SecretText::new);
+        let address = || Some(SecretText::new(format!("{}/{MASK}", shown["origin"].as_str()?)));
+        let key = || (shown["signed"] == true).then(|| SecretText::new(MASK));
         let to = shown["to"].as_array().into_iter().flatten();
         Self {
             kind,
@@ -159,10 +161,10 @@ impl ChannelEntry {
     /// The entry with its secrets masked.
     pub(in super::super) fn masked(self) -> Self {
         let receiver = Receiver::of(self.kind);
-        let address = |url: &Secret| receiver.map(|receiver| shown_address(receiver, url));
-        let key = |key: Secret| Secret::new(shown_key(&key));
+        let address = |url: &SecretText| receiver.map(|receiver| shown_address(receiver, url));
+        let key = |key: SecretText| SecretText::new(shown_key(&key));
         Self {
-            url: self.url.as_ref().and_then(address).map(Secret::new),
+            url: self.url.as_ref().and_then(address).map(SecretText::new),
             signing_secret: self.signing_secret.map(key),
             key: self.key.map(key),
             ..self
@@ -172,10 +174,10 @@ impl ChannelEntry {
     /// The secrets that the entry names, in order, each once.
     pub(in super::super) fn secret_names(&self) -> Vec<String> {
         let Some(receiver) = Receiver::of(self.kind) else { return vec![] };
-        let usual = || receiver.usual_url().map(Secret::new);
+        let usual = || receiver.usual_url().map(SecretText::new);
         let Some(url) = self.url.clone().or_else(usual) else { return vec![] };
         let (signing_secret, key) = (self.signing_secret.clone(), self.key.clone());
-        Hidden { url, signing_secret, key }.request(receiver).secret_names()
+        ChannelSecrets { url, signing_secret, key }.request(receiver).secret_names()
     }
 
     /// The input for the channel that the file declares. `there` is the existing channel, if any,
@@ -190,7 +192,7 @@ impl ChannelEntry {
             return Ok(ChannelInput { url, signing_secret, key, to: Some(to) });
         };
         let to = (!to.is_empty()).then_some(to);
-        let usual = || receiver.usual_url().map(Secret::new);
+        let usual = || receiver.usual_url().map(SecretText::new);
         let Some(url) = url.or_else(usual) else {
             let help = "give the address that messages are sent to";
             return Err(BadInput::new("url", "", "is missing", help));
@@ -207,7 +209,7 @@ impl ChannelEntry {
                 key
             }
             // If the file leaves out a value, it is removed.
-            None => (kind == Kind::Webhook).then(|| Secret::new("")),
+            None => (kind == Kind::Webhook).then(|| SecretText::new("")),
         };
         let key = match key {
             Some(key) => {
@@ -225,7 +227,11 @@ impl ChannelEntry {
 }
 
 /// The given value; `None` if it is the mask of the existing one.
-fn said(field: &str, given: Secret, shown: Option<&Secret>) -> Result<Option<Secret>, BadInput> {
+fn said(
+    field: &str,
+    given: SecretText,
+    shown: Option<&SecretText>,
+) -> Result<Option<SecretText>, BadInput> {
     if !given.expose().contains(MASK) {
         return Ok(Some(given));
     }
@@ -239,7 +245,7 @@ fn said(field: &str, given: Secret, shown: Option<&Secret>) -> Result<Option<Sec
 const NAME_IT: &str = "set it as a secret of the namespace ('carillon secret set NAME') and write \
                        {{ secrets.NAME }} in its place";
 
-fn check_address(kind: Kind, url: &Secret) -> Result<(), BadInput> {
+fn check_address(kind: Kind, url: &SecretText) -> Result<(), BadInput> {
     let problem = if masked_url(url.expose()) != url.expose() {
         "has a password, or a value after its question mark, in plain text"
     } else if matches!(kind, Kind::Slack | Kind::Teams) && !names_secret(url) {
@@ -250,7 +256,7 @@ fn check_address(kind: Kind, url: &Secret) -> Result<(), BadInput> {
     Err(BadInput::new("url", "", problem, NAME_IT))
 }
 
-fn check_key(field: &str, key: &Secret) -> Result<(), BadInput> {
+fn check_key(field: &str, key: &SecretText) -> Result<(), BadInput> {
     if is_reference(key.expose()) {
         return Ok(());
     }
@@ -274,7 +280,9 @@ impl RuleEntry {
             slow_after_times: self.slow_after.unwrap_or(Rule::SLOW_AFTER),
             clock_change_days: self.clock_change_days.unwrap_or(Rule::CLOCK_CHANGE_DAYS),
             digest_seconds: seconds(self.digest, Rule::DIGEST),
-            quiet: self.quiet.map(|quiet| Quiet { zone: quiet.zone, windows: quiet.windows }),
+            quiet: self
+                .quiet
+                .map(|quiet| QuietPeriods { zone: quiet.zone, windows: quiet.windows }),
             include_errors: self.include_errors,
         };
         RuleSpec { name: name.to_owned(), enabled: self.enabled, rule }
@@ -321,7 +329,7 @@ mod tests {
     use super::*;
 
     fn entry(kind: Kind, url: &str, key: Option<&str>) -> ChannelEntry {
-        let (url, signing_secret) = (Some(Secret::new(url)), key.map(Secret::new));
+        let (url, signing_secret) = (Some(SecretText::new(url)), key.map(SecretText::new));
         ChannelEntry { kind, url, signing_secret, key: None, to: vec![] }
     }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{scalars::Words, workflow::unless};
-use crate::commands::{BadInput, MaintenanceSpec, PlannedWindow};
+use crate::commands::{BadInput, WindowSpec, PlannedWindow};
 
 /// A planned pause of the schedules that match a search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,8 +33,8 @@ pub(crate) struct MaintenanceEntry {
 
 impl MaintenanceEntry {
     /// The window that the entry declares.
-    pub(in super::super) fn spec(self, title: &str) -> MaintenanceSpec {
-        MaintenanceSpec {
+    pub(in super::super) fn spec(self, title: &str) -> WindowSpec {
+        WindowSpec {
             namespace: String::new(),
             title: title.to_owned(),
             ticket: self.ticket,

@@ -35,7 +35,7 @@ pub(crate) use scalars::Seconds;
 pub(crate) use schedule::{DstEntry, MisfireEntry, ScheduleEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-pub(crate) use single::{Misread, WorkflowText, write_workflow};
+pub(crate) use single::{TextError, WorkflowText, write_workflow};
 pub(crate) use workflow::{TaskEntry, WorkflowEntry};
 
 /// The format of a module's file.

@@ -45,7 +45,7 @@ mod tests {
     use crate::{
         commands::modules::file::{ScheduleEntry, TaskEntry},
         model::Task,
-        target::{Command, Secret, Target},
+        target::{CommandTarget, SecretText, Target},
     };
 
     fn with(texts: &[&str]) -> File {
@@ -53,9 +53,9 @@ mod tests {
         for (index, text) in texts.iter().enumerate() {
             let mut entry = ScheduleEntry::new(vec!["@daily".to_owned()]);
             entry.note = (*text).to_owned();
-            let env = [("VALUE".to_owned(), Secret::new(*text))].into();
+            let env = [("VALUE".to_owned(), SecretText::new(*text))].into();
             let script = Some((*text).to_owned());
-            let command = Command { script, env, ..Command::default() };
+            let command = CommandTarget { script, env, ..CommandTarget::default() };
             entry.task = Some(TaskEntry::of(&Task::new("main", Target::Command(command))));
             entry.context = serde_json::json!({ *text: [text, 1, 1.5, true, { "a": text }] });
             file.schedules.insert(format!("s{index}"), entry);

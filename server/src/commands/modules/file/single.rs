@@ -34,7 +34,7 @@ enum Above {
 
 /// Why a text cannot be read, and the position of the mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Misread {
+pub(crate) struct TextError {
     pub(crate) place: Option<TextPlace>,
     pub(crate) problem: String,
     pub(crate) help: &'static str,
@@ -55,10 +55,10 @@ struct Around {
 
 impl<'a> WorkflowText<'a> {
     /// Reads a text within the limits of a module's file.
-    pub(crate) fn read(text: &'a str) -> Result<Self, Misread> {
+    pub(crate) fn read(text: &'a str) -> Result<Self, TextError> {
         if text.len() > MAX_BYTES {
             let problem = format!("has {} bytes; the limit is {MAX_BYTES}", text.len());
-            return Err(Misread { place: None, problem, help: "shorten it" });
+            return Err(TextError { place: None, problem, help: "shorten it" });
         }
         let error = match serde_saphyr::from_str::<Named>(text) {
             Ok(named) => return Self::only(text, Above::Nothing, named),
@@ -72,7 +72,7 @@ impl<'a> WorkflowText<'a> {
             return Self::only(text, Above::File, around.workflows);
         }
         if keys.contains_key("tasks") {
-            return Err(Misread {
+            return Err(TextError {
                 place: place::find(text, &[Part::Key("tasks")]),
                 problem: "`tasks` is where the workflow's name belongs".to_owned(),
                 help: "write the name and a colon in a line above all keys, and indent them",
@@ -81,7 +81,7 @@ impl<'a> WorkflowText<'a> {
         Err(misread(text, &error))
     }
 
-    fn only(text: &'a str, above: Above, named: Named) -> Result<Self, Misread> {
+    fn only(text: &'a str, above: Above, named: Named) -> Result<Self, TextError> {
         let count = named.len();
         let two: Vec<String> = named.keys().take(2).cloned().collect();
         let mut named = named.into_iter();
@@ -89,12 +89,12 @@ impl<'a> WorkflowText<'a> {
             (Some((name, entry)), None) => {
                 Ok(Self { name, definition: entry.definition(), text, above })
             }
-            (None, _) => Err(Misread {
+            (None, _) => Err(TextError {
                 place: None,
                 problem: "there is no workflow".to_owned(),
                 help: "write its name and a colon, and its keys below, indented",
             }),
-            (Some(_), Some(_)) => Err(Misread {
+            (Some(_), Some(_)) => Err(TextError {
                 // Finds the positions of two names only, because each requires a walk through the
                 // text.
                 place: two.iter().filter_map(|name| place_in(text, above, name, "name")).max(),
@@ -123,10 +123,10 @@ fn place_in(text: &str, above: Above, name: &str, path: &str) -> Option<TextPlac
     place::find(text, &parts)
 }
 
-fn misread(text: &str, error: &serde_saphyr::Error) -> Misread {
+fn misread(text: &str, error: &serde_saphyr::Error) -> TextError {
     let place = error.location();
     let place = place.map(|at| TextPlace { line: at.line(), column: at.column() });
-    Misread { place, problem: error_text::of_yaml(text, error), help: HELP }
+    TextError { place, problem: error_text::of_yaml(text, error), help: HELP }
 }
 
 /// The workflow as a text of this form, with its secrets masked. `None` if the text is larger than

@@ -10,7 +10,7 @@ use super::{CreationContext, RefusedSchedule};
 use crate::{
     access::Editor,
     commands::{
-        BadInput, Call, CommandError, Commands, NewSchedule, Saved,
+        BadInput, Call, CommandError, Commands, NewSchedule, SavedSchedule,
         schedules::foreseen::{ForeseenTiming, PlannedTiming},
         workflows::forms_of,
     },
@@ -28,7 +28,7 @@ impl Commands {
         right: &Editor,
         all: Vec<NewSchedule>,
         call: &Call,
-    ) -> Result<Vec<Saved>, CommandError> {
+    ) -> Result<Vec<SavedSchedule>, CommandError> {
         if all.is_empty() || all.len() > MAX {
             let problem = if all.is_empty() { "is empty" } else { "are too many" };
             let help = format!("give 1 to {MAX}, and the rest in another call");

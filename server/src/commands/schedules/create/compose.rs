@@ -11,10 +11,10 @@ use uuid::Uuid;
 use crate::{
     access::Viewer,
     commands::{
-        CommandError, Commands, Saved, UnsetSecret,
-        audit::Entry,
+        CommandError, Commands, SavedSchedule, UnsetSecret,
+        audit::AuditEntry,
         schedules::{cursor, foreseen::TimingFacts, suppression},
-        workflows::{At, Judgement, Resolved, WorkflowRows},
+        workflows::{DefinitionPlace, Judgement, ResolvedWorkflow, WorkflowRows},
     },
     model::{Definition, Task, spec::Spec},
     random::new_id,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// A schedule that is ready to be written.
-pub(in crate::commands) struct Composed {
+pub(in crate::commands) struct ComposedSchedule {
     /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) namespace: Uuid,
@@ -38,7 +38,7 @@ pub(in crate::commands) struct Composed {
     pub(in crate::commands) work: Option<(Uuid, WorkflowRows)>,
 }
 
-impl Composed {
+impl ComposedSchedule {
     /// The namespace and name of the new workflow for the schedule's own task.
     pub(in crate::commands) fn own_work(&self) -> Option<(Uuid, &str)> {
         self.work.as_ref().map(|_| (self.namespace, &*self.name))
@@ -47,7 +47,7 @@ impl Composed {
 
 /// The identity of a schedule before its rows exist.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::commands) struct Begin {
+pub(in crate::commands) struct NewIdentity {
     pub(in crate::commands) id: Uuid,
     pub(in crate::commands) anchor: DateTime<Utc>,
     now: DateTime<Utc>,
@@ -57,7 +57,7 @@ pub(in crate::commands) struct Begin {
 pub(in crate::commands) struct ScheduleParts<'a> {
     /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
-    pub(in crate::commands) begin: Begin,
+    pub(in crate::commands) begin: NewIdentity,
     pub(in crate::commands) namespace: Uuid,
     pub(in crate::commands) module: Option<&'a str>,
     pub(in crate::commands) paused: bool,
@@ -68,20 +68,20 @@ pub(in crate::commands) struct ScheduleParts<'a> {
 }
 
 /// The workflow that a schedule runs, and the workflow rows to write for it.
-pub(in crate::commands) type OwnWork = (Resolved, Option<WorkflowRows>);
+pub(in crate::commands) type OwnWork = (ResolvedWorkflow, Option<WorkflowRows>);
 
 impl Commands {
     /// The key and the anchor of a schedule that is created now.
-    pub(in crate::commands) fn begin(&self) -> Begin {
+    pub(in crate::commands) fn begin(&self) -> NewIdentity {
         let now = self.clock.now();
-        Begin { id: new_id(now), anchor: now.trunc_subsecs(0), now }
+        NewIdentity { id: new_id(now), anchor: now.trunc_subsecs(0), now }
     }
 
     /// The key and the anchor of a schedule that is created now. Uses those that were chosen
     /// earlier, if any.
-    pub(in crate::commands) fn begin_as(&self, earlier: Option<Begin>) -> Begin {
+    pub(in crate::commands) fn begin_as(&self, earlier: Option<NewIdentity>) -> NewIdentity {
         let begin = self.begin();
-        earlier.map_or(begin, |Begin { id, anchor, .. }| Begin { id, anchor, ..begin })
+        earlier.map_or(begin, |NewIdentity { id, anchor, .. }| NewIdentity { id, anchor, ..begin })
     }
 
     /// A schedule's rows. Everything that it refers to has already been found.
@@ -90,7 +90,7 @@ impl Commands {
         who: &Viewer,
         spec: Spec,
         parts: ScheduleParts<'_>,
-    ) -> Result<(Composed, Saved), CommandError> {
+    ) -> Result<(ComposedSchedule, SavedSchedule), CommandError> {
         let ScheduleParts {
             index,
             begin,
@@ -102,7 +102,7 @@ impl Commands {
             group,
             work,
         } = parts;
-        let (Begin { id, anchor, now }, (resolved, brought)) = (begin, work);
+        let (NewIdentity { id, anchor, now }, (resolved, brought)) = (begin, work);
         if facts.is_silenced {
             return Err(suppression::silenced(&spec.calendars).into());
         }
@@ -135,16 +135,16 @@ impl Commands {
         row.last_fire_at = Set(None);
         row.deleted_at = Set(None);
         cursor::ScheduleCursor::after(&timetable, now).fill(&mut row);
-        let entry = Entry {
+        let entry = AuditEntry {
             action: "schedule.create",
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: &spec.name,
             // The store copies the definition from the history row into the audit entry.
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
-        let composed = Composed {
+        let composed = ComposedSchedule {
             index,
             id,
             namespace,
@@ -156,7 +156,7 @@ impl Commands {
             work: brought.map(|rows| (resolved.id, rows)),
             name: spec.name,
         };
-        Ok((composed, Saved { id, row: None, warnings, unset }))
+        Ok((composed, SavedSchedule { id, row: None, warnings, unset }))
     }
 
     /// The rows of a schedule's own task: a workflow with the schedule's name.
@@ -170,8 +170,9 @@ impl Commands {
         judgement: &Judgement,
     ) -> Result<OwnWork, CommandError> {
         let mut definition = Definition::single(task);
-        let secrets = judgement.pass(At::Task("task"), &mut definition, None)?;
-        self.check_namespace(connection, namespace, At::Task("task"), &definition).await?;
+        let secrets = judgement.pass(DefinitionPlace::Task("task"), &mut definition, None)?;
+        self.check_namespace(connection, namespace, DefinitionPlace::Task("task"), &definition)
+            .await?;
         let (mut made, rows) =
             self.compose_workflow(who, namespace, schedule, &definition, None)?;
         made.unset = secrets.unset(connection, namespace).await?;
@@ -181,7 +182,7 @@ impl Commands {
 
 /// The rows to write, workflows first. Requests that share names lock them in the same order.
 pub(in crate::commands) fn rows_of(
-    mut all: Vec<Composed>,
+    mut all: Vec<ComposedSchedule>,
 ) -> (workflows::NewWorkflowRows, schedules::NewScheduleRows) {
     all.sort_by(|a, b| (&a.name, a.namespace).cmp(&(&b.name, b.namespace)));
     let (mut works, mut news) =

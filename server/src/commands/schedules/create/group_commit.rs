@@ -20,22 +20,22 @@ use entity::schedule::Model;
 use uuid::Uuid;
 
 use super::{
-    Back,
-    compose::{Composed, ScheduleParts, rows_of},
+    ReturnedRows,
+    compose::{ComposedSchedule, ScheduleParts, rows_of},
     usage_of,
 };
 use crate::{
     access::{Editor, Viewer},
     batcher::{Batcher, json_size},
     commands::{
-        BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        BadInput, CommandError, Commands, NewSchedule, SavedSchedule, ScheduleWork,
         schedules::foreseen::TimingFacts,
-        workflows::{Judgement, Resolved},
+        workflows::{Judgement, ResolvedWorkflow},
     },
     engine::cluster::NodeReadiness,
     store::{
         StoreError,
-        expected::{self, Expected, ExpectedWorkflow},
+        expected::{self, ExpectedObjects, ExpectedWorkflow},
         schedules,
         workflows::NamespaceWorkflow,
     },
@@ -49,9 +49,9 @@ pub(in crate::commands) type CreateBatcher = Batcher<QueuedSchedule, CommitAnswe
 
 /// A schedule whose caller is waiting.
 pub(in crate::commands) struct QueuedSchedule {
-    composed: Composed,
+    composed: ComposedSchedule,
     /// The lookups from which the schedule was composed.
-    expected: Expected,
+    expected: ExpectedObjects,
 }
 
 /// The result for one schedule.
@@ -89,14 +89,14 @@ impl Commands {
         right: &Editor,
         new: &NewSchedule,
         judgement: &Judgement,
-    ) -> Result<Saved, NotTogether> {
+    ) -> Result<SavedSchedule, NotTogether> {
         let place = self.place(right, new).await.ok_or(NotTogether::Alone)?;
         let expected = expected_of(new, &place);
         let bytes = json_size(&new.spec.context);
         let composed = self.compose_apart(right.who(), &place, new.clone(), judgement);
         let (composed, saved) = composed.await?;
         match self.write_together(composed, expected, bytes).await {
-            CommitAnswer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
+            CommitAnswer::Row(row) => Ok(SavedSchedule { row: Some(row), ..saved }),
             CommitAnswer::Alone => Err(NotTogether::Alone),
             CommitAnswer::Unavailable => Err(NotTogether::Refused(StoreError::unanswered().into())),
         }
@@ -109,11 +109,11 @@ impl Commands {
             return None;
         }
         let workflow = match work {
-            Work::Workflow(name) => &**name,
+            ScheduleWork::Workflow(name) => &**name,
             // No workflow has an empty name. Whether a workflow has the schedule's name is checked
             // when the schedule is written.
-            Work::Task(_) => "",
-            Work::Past { .. } => return None,
+            ScheduleWork::Task(_) => "",
+            ScheduleWork::Past { .. } => return None,
         };
         // If the namespace or workflow is not found, the transaction for this schedule alone
         // reports why.
@@ -132,7 +132,7 @@ impl Commands {
         place: &NamespaceWorkflow,
         NewSchedule { spec, work, paused, .. }: NewSchedule,
         judgement: &Judgement,
-    ) -> Result<(Composed, Saved), NotTogether> {
+    ) -> Result<(ComposedSchedule, SavedSchedule), NotTogether> {
         self.check_spec(&spec)?;
         if matches!(self.cluster.standing(&self.clock), NodeReadiness::ClockOff(_)) {
             // The transaction for this schedule alone checks again whether the definition is wrong.
@@ -143,16 +143,16 @@ impl Commands {
         let facts = TimingFacts::of(timetable.map_err(BadInput::timing)?, self.clock.now());
         let namespace = place.namespace_id;
         let work = match work {
-            Work::Workflow(name) => {
+            ScheduleWork::Workflow(name) => {
                 let found = place.workflow_id.zip(place.version);
                 let (id, version) = found.ok_or(NotTogether::Alone)?;
-                (Resolved::as_it_is(id, name, version), None)
+                (ResolvedWorkflow::as_it_is(id, name, version), None)
             }
-            Work::Task(task) => {
+            ScheduleWork::Task(task) => {
                 let (read, name) = (self.store.read(), &spec.name);
                 self.own_work(read, who, namespace, name, *task, judgement).await?
             }
-            Work::Past { .. } => return Err(NotTogether::Alone),
+            ScheduleWork::Past { .. } => return Err(NotTogether::Alone),
         };
         let (index, module, calendars, group) = (0, None, None, None);
         let parts = ScheduleParts {
@@ -172,8 +172,8 @@ impl Commands {
     /// The row once it is written, or the reason why it is not.
     async fn write_together(
         &self,
-        composed: Composed,
-        expected: Expected,
+        composed: ComposedSchedule,
+        expected: ExpectedObjects,
         bytes: usize,
     ) -> CommitAnswer {
         let commands = self.clone();
@@ -207,7 +207,7 @@ impl Commands {
             && self.clock.instant().duration_since(begun) >= PATIENCE;
         let made = made.unwrap_or_default();
         if made.is_empty() {
-            for Expected { namespace, workflow, .. } in &expected {
+            for ExpectedObjects { namespace, workflow, .. } in &expected {
                 let workflow = workflow.as_ref().map_or("", |found| &*found.name);
                 self.places.forget(namespace, workflow);
             }
@@ -228,14 +228,14 @@ impl Commands {
     /// Creates all schedules that can be created together.
     async fn make_together(
         &self,
-        mut all: Vec<Composed>,
-        expected: &[Expected],
+        mut all: Vec<ComposedSchedule>,
+        expected: &[ExpectedObjects],
     ) -> Result<Vec<Model>, CommandError> {
         let (store, dialect) = (&self.store, self.store.dialect());
         if all.is_empty() {
             return Ok(Vec::new());
         }
-        let brings_work = |one: &Composed| one.own_work().is_some();
+        let brings_work = |one: &ComposedSchedule| one.own_work().is_some();
         if dialect.is_postgres() && !all.iter().any(brings_work) {
             let Some(admitted) = self.admit_far_from_quotas(&usage_of(&all)).await? else {
                 // Each schedule is then created alone, and its own transaction checks the quota
@@ -251,13 +251,14 @@ impl Commands {
         if !expected::holds(&tx, dialect, expected).await? {
             return Ok(Vec::new());
         }
-        let taken = self.taken_names(&tx, all.iter().filter_map(Composed::own_work)).await?;
+        let taken =
+            self.taken_names(&tx, all.iter().filter_map(ComposedSchedule::own_work)).await?;
         // If the workflow already exists, it is changed, which locks it. The other schedules must
         // not wait for that lock.
         all.retain(|one| {
             one.own_work().is_none_or(|(at, name)| !taken.contains(&(at, name.to_owned())))
         });
-        let made = self.write(&tx, all, Back::Rows).await;
+        let made = self.write(&tx, all, ReturnedRows::Rows).await;
         let made = made.map_err(|refused| *refused.error)?;
         store.commit(tx).await?;
         Ok(made)
@@ -265,15 +266,15 @@ impl Commands {
 }
 
 /// The lookups that a schedule is composed from.
-fn expected_of(new: &NewSchedule, place: &NamespaceWorkflow) -> Expected {
+fn expected_of(new: &NewSchedule, place: &NamespaceWorkflow) -> ExpectedObjects {
     let workflow = match &new.work {
-        Work::Workflow(name) => place
+        ScheduleWork::Workflow(name) => place
             .workflow_id
             .zip(place.version)
             .map(|(id, version)| ExpectedWorkflow { id, name: name.clone(), version }),
-        Work::Task(_) | Work::Past { .. } => None,
+        ScheduleWork::Task(_) | ScheduleWork::Past { .. } => None,
     };
-    Expected {
+    ExpectedObjects {
         zone_data: timetable::zone_data().version,
         namespace: new.namespace.clone(),
         namespace_id: place.namespace_id,

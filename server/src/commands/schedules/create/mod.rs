@@ -23,15 +23,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use entity::schedule::Model;
 use uuid::Uuid;
 
-pub(in crate::commands) use self::compose::Begin;
-use self::compose::{Composed, OwnWork, ScheduleParts, rows_of};
+pub(in crate::commands) use self::compose::NewIdentity;
+use self::compose::{ComposedSchedule, OwnWork, ScheduleParts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
-        BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        BadInput, CommandError, Commands, NewSchedule, SavedSchedule, ScheduleWork,
         error::schedule_name_taken,
         schedules::foreseen::ForeseenTiming,
-        workflows::{self, Judgement, Resolved},
+        workflows::{self, Judgement, ResolvedWorkflow},
     },
     store::{DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows as rows},
 };
@@ -51,13 +51,13 @@ pub(in crate::commands) struct CreationContext<'a> {
 /// The objects that a request has looked up so far.
 #[derive(Default)]
 pub(in crate::commands) struct ResolvedNames {
-    workflows: HashMap<(Uuid, String), Resolved>,
+    workflows: HashMap<(Uuid, String), ResolvedWorkflow>,
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
 
 /// What to return about the written schedules.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::commands) enum Back {
+pub(in crate::commands) enum ReturnedRows {
     Nothing,
     Rows,
 }
@@ -87,7 +87,7 @@ impl Commands {
         judgement: &Judgement,
         timing: Option<&ForeseenTiming>,
         module: Option<&str>,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<SavedSchedule, CommandError> {
         let (judged, timings) = (std::slice::from_ref(judgement), [timing]);
         let site = CreationContext { tx, who, judged, timings: &timings, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
@@ -100,10 +100,10 @@ impl Commands {
         &self,
         site: CreationContext<'_>,
         all: Vec<(Uuid, NewSchedule)>,
-    ) -> Result<Vec<Saved>, RefusedSchedule> {
+    ) -> Result<Vec<SavedSchedule>, RefusedSchedule> {
         let right_zones = self.has_right_zones(site.tx).await;
         right_zones.map_err(|error| RefusedSchedule::at(0, error))?;
-        let own = all.iter().filter(|(_, new)| matches!(new.work, Work::Task(_)));
+        let own = all.iter().filter(|(_, new)| matches!(new.work, ScheduleWork::Task(_)));
         let names = own.map(|(namespace, new)| (*namespace, &*new.spec.name));
         let taken = self.taken_names(site.tx, names).await;
         let taken = taken.map_err(|error| RefusedSchedule::at(0, error))?;
@@ -114,18 +114,18 @@ impl Commands {
         for (index, (namespace, new)) in all.into_iter().enumerate() {
             let key = (namespace, new.spec.name.clone());
             let is_taken = taken.contains(&key);
-            if is_taken && matches!(new.work, Work::Task(_)) {
+            if is_taken && matches!(new.work, ScheduleWork::Task(_)) {
                 // The owner of the existing workflow is read from the tables, so the earlier rows
                 // must be written first.
                 let before = std::mem::take(&mut waiting);
-                self.write(site.tx, before, Back::Nothing).await?;
+                self.write(site.tx, before, ReturnedRows::Nothing).await?;
             }
             let composed = self.compose(site, namespace, index, new, is_taken, &mut known).await;
             let (composed, one) = composed.map_err(|error| RefusedSchedule::at(index, error))?;
             waiting.push(composed);
             saved.push(one);
         }
-        self.write(site.tx, waiting, Back::Nothing).await?;
+        self.write(site.tx, waiting, ReturnedRows::Nothing).await?;
         Ok(saved)
     }
 
@@ -172,7 +172,7 @@ impl Commands {
         new: NewSchedule,
         is_taken: bool,
         known: &mut ResolvedNames,
-    ) -> Result<(Composed, Saved), CommandError> {
+    ) -> Result<(ComposedSchedule, SavedSchedule), CommandError> {
         let CreationContext { tx, who, module, judged, timings } = site;
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
@@ -206,32 +206,32 @@ impl Commands {
         CreationContext { tx, who, .. }: CreationContext<'_>,
         namespace: Uuid,
         schedule: &str,
-        work: Work,
+        work: ScheduleWork,
         judgement: &Judgement,
         is_taken: bool,
         known: &mut ResolvedNames,
     ) -> Result<OwnWork, CommandError> {
         let task = match work {
-            Work::Task(task) if !is_taken => task,
-            Work::Workflow(name) => {
+            ScheduleWork::Task(task) if !is_taken => task,
+            ScheduleWork::Workflow(name) => {
                 let key = (namespace, name);
                 if let Some(found) = known.workflows.get(&key) {
                     return Ok((found.clone(), None));
                 }
-                let named = Work::Workflow(key.1.clone());
+                let named = ScheduleWork::Workflow(key.1.clone());
                 let found = self.resolve(tx, who, namespace, schedule, None, named, judgement);
                 let found = found.await?;
                 known.workflows.insert(key, found.clone());
                 return Ok((found, None));
             }
-            work @ (Work::Task(_) | Work::Past { .. }) => {
+            work @ (ScheduleWork::Task(_) | ScheduleWork::Past { .. }) => {
                 let found = self.resolve(tx, who, namespace, schedule, None, work, judgement);
                 let found = found.await?;
                 return Ok((found, None));
             }
         };
         let own = self.own_work(tx, who, namespace, schedule, *task, judgement).await?;
-        let there = Resolved { change: None, unset: vec![], ..own.0.clone() };
+        let there = ResolvedWorkflow { change: None, unset: vec![], ..own.0.clone() };
         known.workflows.insert((namespace, schedule.to_owned()), there);
         Ok(own)
     }
@@ -257,8 +257,8 @@ impl Commands {
     pub(in crate::commands) async fn write(
         &self,
         tx: &DatabaseTransaction,
-        all: Vec<Composed>,
-        back: Back,
+        all: Vec<ComposedSchedule>,
+        back: ReturnedRows,
     ) -> Result<Vec<Model>, RefusedSchedule> {
         if all.is_empty() {
             return Ok(Vec::new());
@@ -281,11 +281,11 @@ impl Commands {
             all_are_there(&brought, &written.map_err(failed)?, workflows::name_taken)?;
         }
         let (written, made) = match back {
-            Back::Nothing => {
+            ReturnedRows::Nothing => {
                 let written = schedules::insert_if_names_free(tx, dialect, news).await;
                 (written.map_err(failed)?, Vec::new())
             }
-            Back::Rows => {
+            ReturnedRows::Rows => {
                 let made = schedules::insert_and_return_if_names_free(tx, dialect, news).await;
                 let made = made.map_err(failed)?;
                 (made.iter().map(|row| row.id).collect(), made)
@@ -297,7 +297,7 @@ impl Commands {
 }
 
 /// The usage that the schedules add to their namespaces.
-pub(in crate::commands) fn usage_of(all: &[Composed]) -> BTreeMap<Uuid, Usage> {
+pub(in crate::commands) fn usage_of(all: &[ComposedSchedule]) -> BTreeMap<Uuid, Usage> {
     let mut usage: BTreeMap<Uuid, Usage> = BTreeMap::new();
     for one in all {
         let of_namespace = usage.entry(one.namespace).or_default();

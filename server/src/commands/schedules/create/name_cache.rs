@@ -1,7 +1,8 @@
 //! Caches the namespaces and workflows of names.
 //!
 //! An entry may be outdated. So callers state their assumptions when they write, and nothing is
-//! written if the assumptions no longer hold ([`Expected`](crate::store::expected::Expected)).
+//! written if the assumptions no longer hold: see
+//! [`ExpectedObjects`](crate::store::expected::ExpectedObjects).
 
 use std::{
     collections::HashMap,

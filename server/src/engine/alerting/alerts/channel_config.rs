@@ -5,22 +5,22 @@ use serde_json::{Value, json};
 
 use super::form::ChannelCall;
 use crate::{
-    target::{Http, Secret, Target},
+    target::{Http, SecretText, Target},
     vault::{self, SecretScope, Vault, VaultError},
 };
 
 /// The secret part of a channel's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hidden {
+pub struct ChannelSecrets {
     /// The receiver's URL. Anyone who knows it may write to the receiver.
     /// After the host, the URL may contain references to secrets.
-    pub url: Secret,
+    pub url: SecretText,
     /// The key of the Standard Webhooks signature, or a reference to the secret that contains it.
-    pub signing_secret: Option<Secret>,
+    pub signing_secret: Option<SecretText>,
     /// The key that identifies the sender to PagerDuty and Opsgenie,
     /// or a reference to the secret that contains it.
     #[serde(default)]
-    pub key: Option<Secret>,
+    pub key: Option<SecretText>,
 }
 
 /// Receivers of messages sent by HTTP, each with a format of its own.
@@ -81,7 +81,7 @@ impl Receiver {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelConfig {
     /// HTTP requests to this receiver.
-    Request(Receiver, Hidden),
+    Request(Receiver, ChannelSecrets),
     /// Mail to these addresses.
     Email(Vec<String>),
 }
@@ -135,7 +135,7 @@ fn recipients(shown: &Value) -> Result<Vec<String>, serde_json::Error> {
     serde_json::from_value(shown["to"].clone())
 }
 
-impl Hidden {
+impl ChannelSecrets {
     /// The request without a message. References to secrets are not replaced yet:
     /// a message contains text by others, in which no secret must be filled in.
     /// The request follows no redirects, because its signature is meant for this URL only.
@@ -145,11 +145,11 @@ impl Hidden {
             signing_secret: self.signing_secret.clone(),
             ..Http::post(self.url.expose())
         };
-        let key = self.key.as_ref().map(Secret::expose).unwrap_or_default();
+        let key = self.key.as_ref().map(SecretText::expose).unwrap_or_default();
         match receiver {
             Receiver::Pagerduty => http.body = Some(json!({ "routing_key": key })),
             Receiver::Opsgenie => {
-                let value = Secret::new(format!("GenieKey {key}"));
+                let value = SecretText::new(format!("GenieKey {key}"));
                 http.headers.insert("authorization".to_owned(), value);
             }
             Receiver::Webhook | Receiver::Slack | Receiver::Teams => {}

@@ -11,7 +11,7 @@ use crate::{
         Store, StoreError,
         alerts::{
             channels,
-            sendings::{self, Sending},
+            sendings::{self, AttemptedMessage},
         },
         namespaces,
     },
@@ -49,7 +49,7 @@ impl Checkup {
             let found = namespaces::by_ids(store.read(), ids).await?;
             names.extend(found.into_iter().map(|row| (row.id, row.name)));
         }
-        let mut last: HashMap<Uuid, Vec<Sending>> = HashMap::new();
+        let mut last: HashMap<Uuid, Vec<AttemptedMessage>> = HashMap::new();
         for sending in sendings::last(store, Self::MAX).await? {
             last.entry(sending.channel_id).or_default().push(sending);
         }

@@ -35,7 +35,7 @@ pub(super) struct ClockWalk {
 
 /// A schedule and the clock change that affects it.
 #[derive(Clone, Debug)]
-pub(super) struct Touched {
+pub(super) struct AffectedSchedule {
     pub(super) schedule_id: Uuid,
     pub(super) namespace_id: Uuid,
     pub(super) change: ClockChange,
@@ -63,7 +63,7 @@ impl FailurePass<'_> {
         let after = walk.after.unwrap_or(Uuid::nil());
         let page = standing::enabled(store, &namespaces, after, PAGE).await?;
         let until = self.now + TimeDelta::try_days(days).unwrap_or_default();
-        let touched: Vec<Touched> =
+        let touched: Vec<AffectedSchedule> =
             page.iter().filter_map(|row| self.touched(row, until)).collect();
         let scopes = self.scopes(touched.iter().map(|t| (t.namespace_id, t.schedule_id))).await?;
         let mut new = judge::clock_changes(&touched, self.rules, &scopes, self.now);
@@ -81,10 +81,10 @@ impl FailurePass<'_> {
         Ok(())
     }
 
-    fn touched(&self, row: &schedule::Model, until: DateTime<Utc>) -> Option<Touched> {
+    fn touched(&self, row: &schedule::Model, until: DateTime<Utc>) -> Option<AffectedSchedule> {
         let definition = Spec::of(row).timing.definition(row.id, row.anchor_at.utc());
         let timetable = self.core.timings.timetable(&definition).ok()?;
         let change = timetable.clock_change(self.now, until)?;
-        Some(Touched { schedule_id: row.id, namespace_id: row.namespace_id, change })
+        Some(AffectedSchedule { schedule_id: row.id, namespace_id: row.namespace_id, change })
     }
 }

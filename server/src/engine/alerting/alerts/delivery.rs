@@ -34,13 +34,13 @@ pub(super) enum DeliveryFate {
 
 /// The outcome of a finished attempt, and its error.
 #[derive(Debug)]
-pub(super) struct Tried {
+pub(super) struct DeliveryAttempt {
     pub(super) fate: DeliveryFate,
     pub(super) error: Option<String>,
     pub(super) progress: Option<Value>,
 }
 
-impl Tried {
+impl DeliveryAttempt {
     pub(super) fn failed(error: String) -> Self {
         Self { fate: DeliveryFate::Failed, error: Some(error), progress: None }
     }

@@ -10,17 +10,17 @@ use entity::{
 use uuid::Uuid;
 
 use super::{
-    Event,
-    clocks::Touched,
+    AlertEvent,
+    clocks::AffectedSchedule,
     row::{begun, happened},
-    rule::{Active, Rule},
-    scope::Scopes,
+    rule::{ActiveRule, Rule},
+    scope::RuleScopes,
     slow::UsualDurations,
     words::duration,
 };
 use crate::store::alerts::{
     feeds::{BadRun, LostFire, LostNode},
-    notes::Going,
+    notes::AlertUpdate,
     skips::SkippingSchedule,
     standing::{LongRun, StalledSchedule},
 };
@@ -32,7 +32,7 @@ const MAX_DETAIL: usize = 500;
 #[derive(Debug, Default)]
 pub(super) struct AlertPlan {
     pub(super) new: Vec<Model>,
-    pub(super) going: Vec<Going>,
+    pub(super) going: Vec<AlertUpdate>,
 }
 
 impl AlertPlan {
@@ -43,8 +43,8 @@ impl AlertPlan {
 
 /// The facts needed to judge failed runs.
 pub(super) struct FailureFacts<'a> {
-    pub(super) rules: &'a [Active],
-    pub(super) scopes: &'a Scopes,
+    pub(super) rules: &'a [ActiveRule],
+    pub(super) scopes: &'a RuleScopes,
     /// How many runs of each schedule have failed in a row so far, by the schedule's id.
     pub(super) streaks: &'a HashMap<Uuid, i64>,
     /// The open alerts of these schedules.
@@ -55,7 +55,7 @@ pub(super) struct FailureFacts<'a> {
 /// Judges failures as transitions: the first failure opens an alert, and later ones extend it.
 pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
     let mut plan = AlertPlan::default();
-    let mut going: HashMap<Uuid, Going> = HashMap::new();
+    let mut going: HashMap<Uuid, AlertUpdate> = HashMap::new();
     for active in facts.rules {
         let mut known: HashMap<(Kind, Uuid), AlertRef<'_>> = HashMap::new();
         for alert in facts.open.iter().filter(|alert| alert.rule_id == active.row.id) {
@@ -80,7 +80,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
                 let detail = detail.flatten();
                 match known.get(&(kind, run.schedule_id)) {
                     Some(AlertRef::Row(alert)) => {
-                        let going = going.entry(alert.id).or_insert_with(|| Going {
+                        let going = going.entry(alert.id).or_insert_with(|| AlertUpdate {
                             id: alert.id,
                             last_at: alert.last_at,
                             count: streak,
@@ -130,8 +130,8 @@ enum AlertRef<'a> {
 /// Alerts about runs that started late: one for each run.
 pub(super) fn late(
     runs: &[BadRun],
-    rules: &[Active],
-    scopes: &Scopes,
+    rules: &[ActiveRule],
+    scopes: &RuleScopes,
     now: DateTime<Utc>,
 ) -> Vec<Model> {
     each(rules, Kind::Late, runs, |active, run| {
@@ -153,8 +153,8 @@ pub(super) fn late(
 /// Alerts about fires that were not run.
 pub(super) fn missed(
     fires: &[LostFire],
-    rules: &[Active],
-    scopes: &Scopes,
+    rules: &[ActiveRule],
+    scopes: &RuleScopes,
     now: DateTime<Utc>,
 ) -> Vec<Model> {
     each(rules, Kind::Missed, fires, |active, fire| {
@@ -176,8 +176,8 @@ pub(super) fn missed(
 /// Open alerts go on with the schedule's later skipped fires, however few these are.
 pub(super) fn skipped(
     skipping: &[SkippingSchedule],
-    rules: &[Active],
-    scopes: &Scopes,
+    rules: &[ActiveRule],
+    scopes: &RuleScopes,
     open: &[Model],
     now: DateTime<Utc>,
 ) -> AlertPlan {
@@ -191,7 +191,7 @@ pub(super) fn skipped(
         let detail = Some(reasons.join(", "));
         if let Some(alert) = known.get(&(active.row.id, one.schedule_id)) {
             if one.last_at > alert.last_at {
-                going.push(Going {
+                going.push(AlertUpdate {
                     id: alert.id,
                     last_at: one.last_at,
                     count: one.count.max(alert.count),
@@ -223,7 +223,7 @@ pub(super) fn skipped(
 }
 
 /// Alerts about nodes that were lost. A node that is back by now was only restarted.
-pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) -> Vec<Model> {
+pub(super) fn nodes(nodes: &[LostNode], rules: &[ActiveRule], now: DateTime<Utc>) -> Vec<Model> {
     each(rules, Kind::NodeLost, nodes, |active, node| {
         let is_told = !node.is_back && node.ended_at >= active.row.since;
         is_told.then(|| Model {
@@ -236,8 +236,8 @@ pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) ->
 /// Alerts about waiting work that no node takes, unless the rule has already recorded it.
 pub(super) fn stalled(
     waiting: &[StalledSchedule],
-    rules: &[Active],
-    scopes: &Scopes,
+    rules: &[ActiveRule],
+    scopes: &RuleScopes,
     open: &[Model],
     now: DateTime<Utc>,
 ) -> Vec<Model> {
@@ -270,8 +270,8 @@ pub(super) fn stalled(
 pub(super) fn slow(
     runs: &[LongRun],
     usual: &UsualDurations,
-    rules: &[Active],
-    scopes: &Scopes,
+    rules: &[ActiveRule],
+    scopes: &RuleScopes,
     now: DateTime<Utc>,
 ) -> Vec<Model> {
     each(rules, Kind::Slow, runs, |active, run| {
@@ -298,9 +298,9 @@ pub(super) fn slow(
 
 /// Alerts about schedules that a clock change affects: one for each schedule and change.
 pub(super) fn clock_changes(
-    touched: &[Touched],
-    rules: &[Active],
-    scopes: &Scopes,
+    touched: &[AffectedSchedule],
+    rules: &[ActiveRule],
+    scopes: &RuleScopes,
     now: DateTime<Utc>,
 ) -> Vec<Model> {
     each(rules, Kind::ClockChange, touched, |active, one| {
@@ -324,10 +324,10 @@ pub(super) fn clock_changes(
 }
 
 fn each<T>(
-    rules: &[Active],
+    rules: &[ActiveRule],
     kind: Kind,
     things: &[T],
-    mut alert: impl FnMut(&Active, &T) -> Option<Model>,
+    mut alert: impl FnMut(&ActiveRule, &T) -> Option<Model>,
 ) -> Vec<Model> {
     let mut all = Vec::new();
     for active in rules.iter().filter(|active| active.rule.notes(kind)) {
@@ -342,7 +342,7 @@ pub(super) fn recovery(
     rule: Option<&Rule>,
     now: DateTime<Utc>,
 ) -> Option<Timestamp> {
-    let rule = rule.filter(|rule| rule.tells(Event::Recovered))?;
+    let rule = rule.filter(|rule| rule.tells(AlertEvent::Recovered))?;
     // If a schedule has both a failure alert and a losing alert, only one recovery is reported.
     let is_second = alert.kind == Kind::Losing && rule.notes(Kind::Failed);
     (alert.told_at.is_some() && !is_second).then(|| now.into())

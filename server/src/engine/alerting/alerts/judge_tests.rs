@@ -2,7 +2,7 @@ use entity::alert_rule;
 use serde_json::json;
 
 use super::*;
-use crate::model::Usual;
+use crate::model::UsualDuration;
 
 const HOME: Uuid = Uuid::from_u128(1);
 const SCHEDULE: Uuid = Uuid::from_u128(2);
@@ -11,7 +11,7 @@ fn noon() -> DateTime<Utc> {
     "2026-03-01T12:00:00Z".parse().unwrap()
 }
 
-fn active(on: &[Event]) -> Active {
+fn active(on: &[AlertEvent]) -> ActiveRule {
     let rule = Rule {
         on: on.to_vec(),
         search: String::new(),
@@ -42,7 +42,7 @@ fn active(on: &[Event]) -> Active {
         created_at: Timestamp(0),
         updated_at: Timestamp(0),
     };
-    Active { row, rule, search: None }
+    ActiveRule { row, rule, search: None }
 }
 
 fn failed(run: u128, minute: i64) -> BadRun {
@@ -59,9 +59,9 @@ fn failed(run: u128, minute: i64) -> BadRun {
     }
 }
 
-fn judged(rule: &Active, runs: &[BadRun], streak: i64, open: &[Model]) -> AlertPlan {
+fn judged(rule: &ActiveRule, runs: &[BadRun], streak: i64, open: &[Model]) -> AlertPlan {
     let rules = [rule.clone()];
-    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let scopes = RuleScopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let streaks = HashMap::from([(SCHEDULE, streak)]);
     let now = noon();
     failures(runs, &FailureFacts { rules: &rules, scopes: &scopes, streaks: &streaks, open, now })
@@ -69,7 +69,7 @@ fn judged(rule: &Active, runs: &[BadRun], streak: i64, open: &[Model]) -> AlertP
 
 #[test]
 fn the_first_failure_begins_an_alert_and_later_ones_extend_it() {
-    let rule = active(&[Event::Failed, Event::Losing, Event::Recovered]);
+    let rule = active(&[AlertEvent::Failed, AlertEvent::Losing, AlertEvent::Recovered]);
     let plan = judged(&rule, &[failed(11, 0), failed(12, 1)], 2, &[]);
     assert_eq!((plan.new.len(), plan.going.len()), (1, 0), "{plan:?}");
     let alert = &plan.new[0];
@@ -85,7 +85,7 @@ fn the_first_failure_begins_an_alert_and_later_ones_extend_it() {
 
 #[test]
 fn a_run_of_an_older_fire_that_fails_later_is_not_the_latest() {
-    let rule = active(&[Event::Failed]);
+    let rule = active(&[AlertEvent::Failed]);
     let open = judged(&rule, &[failed(12, 0)], 1, &[]).new;
     let plan = judged(&rule, &[failed(11, 5)], 2, &open);
     let going = &plan.going[0];
@@ -98,10 +98,10 @@ fn a_run_of_an_older_fire_that_fails_later_is_not_the_latest() {
 
 #[test]
 fn a_rule_knows_only_its_own() {
-    let rule = active(&[Event::Failed]);
+    let rule = active(&[AlertEvent::Failed]);
     let mut foreign = failed(11, 0);
     foreign.namespace_id = Uuid::from_u128(99);
-    let mut old = active(&[Event::Failed]);
+    let mut old = active(&[AlertEvent::Failed]);
     old.row.since = Timestamp(noon().timestamp_millis() + 1);
     let mut unknown = failed(12, 0);
     unknown.schedule_id = Uuid::from_u128(98);
@@ -111,7 +111,7 @@ fn a_rule_knows_only_its_own() {
 
 #[test]
 fn a_recovery_is_reported_once_and_only_for_reported_alerts() {
-    let both = active(&[Event::Failed, Event::Losing, Event::Recovered]);
+    let both = active(&[AlertEvent::Failed, AlertEvent::Losing, AlertEvent::Recovered]);
     let plan = judged(&both, &[failed(11, 0)], 3, &[]);
     let told = |kind: Kind| {
         let alert = plan.new.iter().find(|alert| alert.kind == kind).unwrap().clone();
@@ -120,18 +120,20 @@ fn a_recovery_is_reported_once_and_only_for_reported_alerts() {
     assert_eq!(recovery(&plan.new[0], Some(&both.rule), noon()), None, "nobody knows of it");
     assert!(recovery(&told(Kind::Failed), Some(&both.rule), noon()).is_some());
     assert!(recovery(&told(Kind::Losing), Some(&both.rule), noon()).is_none());
-    let losing = active(&[Event::Losing, Event::Recovered]);
+    let losing = active(&[AlertEvent::Losing, AlertEvent::Recovered]);
     assert!(recovery(&told(Kind::Losing), Some(&losing.rule), noon()).is_some());
-    assert!(recovery(&told(Kind::Failed), Some(&active(&[Event::Failed]).rule), noon()).is_none());
+    assert!(
+        recovery(&told(Kind::Failed), Some(&active(&[AlertEvent::Failed]).rule), noon()).is_none()
+    );
     // A rule that reports only recoveries records failures, but does not report them.
-    let alone = judged(&active(&[Event::Recovered]), &[failed(11, 0)], 1, &[]);
+    let alone = judged(&active(&[AlertEvent::Recovered]), &[failed(11, 0)], 1, &[]);
     assert_eq!((alone.new[0].tell_at, alone.new[0].told_at.is_some()), (None, true));
 }
 
 #[test]
 fn a_run_is_late_by_the_rules_own_measure() {
-    let rules = [active(&[Event::Late])];
-    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let rules = [active(&[AlertEvent::Late])];
+    let scopes = RuleScopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let mut run = failed(11, 0);
     for (seconds, told) in [(299, 0), (300, 1)] {
         run.started_at = Some(Timestamp(run.due_at.0 + seconds * 1_000));
@@ -141,10 +143,10 @@ fn a_run_is_late_by_the_rules_own_measure() {
 
 #[test]
 fn a_run_is_slow_by_the_rules_measure_and_beyond_nearly_all_before_it() {
-    let rules = [active(&[Event::Slow])];
-    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let rules = [active(&[AlertEvent::Slow])];
+    let scopes = RuleScopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let slow_after = |durations: Vec<i64>, minutes: i64| {
-        let usual = UsualDurations::known(SCHEDULE, Usual::of(durations).unwrap());
+        let usual = UsualDurations::known(SCHEDULE, UsualDuration::of(durations).unwrap());
         let started_at = Timestamp(noon().timestamp_millis() - minutes * 60_000);
         let run = LongRun {
             id: Uuid::from_u128(11),
@@ -179,8 +181,8 @@ fn skipping(count: i64, minute: i64) -> SkippingSchedule {
 
 #[test]
 fn skipped_fires_begin_an_alert_at_the_rules_number_and_later_ones_extend_it() {
-    let rules = [active(&[Event::Skipped])];
-    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let rules = [active(&[AlertEvent::Skipped])];
+    let scopes = RuleScopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let judged =
         |one: SkippingSchedule, open: &[Model]| skipped(&[one], &rules, &scopes, open, noon());
     assert!(judged(skipping(2, 0), &[]).is_empty());

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::{
     judge::{self, AlertPlan, FailureFacts},
-    rule::Active,
-    scope::{Scopes, by_namespace},
+    rule::ActiveRule,
+    scope::{RuleScopes, by_namespace},
 };
 use crate::{
     engine::{EngineError, cluster::LeaseTerm, core::Core},
@@ -67,7 +67,7 @@ impl ScanStart {
 pub(super) struct FailurePass<'a> {
     pub(super) core: &'a Core,
     pub(super) lease: &'a LeaseTerm,
-    pub(super) rules: &'a [Active],
+    pub(super) rules: &'a [ActiveRule],
     pub(super) now: DateTime<Utc>,
     /// Number of alerts opened in this pass.
     pub(super) noted: usize,
@@ -198,9 +198,9 @@ impl FailurePass<'_> {
     pub(super) async fn scopes(
         &self,
         schedules: impl Iterator<Item = (Uuid, Uuid)>,
-    ) -> Result<Scopes, EngineError> {
+    ) -> Result<RuleScopes, EngineError> {
         let by = by_namespace(schedules);
-        Ok(Scopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
+        Ok(RuleScopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
     }
 
     /// Writes the alerts and the new cursor in one transaction.

@@ -7,7 +7,7 @@ use entity::{alert_rule, notification, notification::State};
 use sea_orm::{IntoActiveModel, Set};
 use uuid::Uuid;
 
-use super::{look::FailurePass, rule::Active, words};
+use super::{look::FailurePass, rule::ActiveRule, words};
 use crate::{
     engine::EngineError,
     random::new_id,
@@ -31,7 +31,7 @@ impl FailurePass<'_> {
         if ripe.is_empty() {
             return Ok((0, 0));
         }
-        let rules: HashMap<Uuid, &Active> =
+        let rules: HashMap<Uuid, &ActiveRule> =
             self.rules.iter().map(|active| (active.row.id, active)).collect();
         let (mut told, mut messages) = (0, 0);
         for ripe in ripe {
@@ -51,7 +51,11 @@ impl FailurePass<'_> {
         Ok((told, messages))
     }
 
-    async fn tell_of(&self, active: &Active, ripe: ToTell) -> Result<(u64, usize), EngineError> {
+    async fn tell_of(
+        &self,
+        active: &ActiveRule,
+        ripe: ToTell,
+    ) -> Result<(u64, usize), EngineError> {
         let (store, rule) = (&self.core.store, &active.rule);
         let is_muted =
             |row: &alert_rule::Model| row.muted_until.is_some_and(|until| until.utc() > self.now);

@@ -53,12 +53,12 @@ mod words;
 
 pub(crate) use self::words::test_body;
 pub use self::{
-    channel_config::{ChannelConfig, Hidden, Receiver},
+    channel_config::{ChannelConfig, ChannelSecrets, Receiver},
     checkup::Checkup,
     notification_sender::NotificationSenderReport,
-    preview::{Foretold, RulePreview},
-    quiet_hours::Quiet,
-    rule::{Event, MAX_LOSING, Rule, RuleError},
+    preview::{ForetoldMessage, RulePreview},
+    quiet_hours::QuietPeriods,
+    rule::{AlertEvent, MAX_LOSING, Rule, RuleError},
     service::AlertsReport,
 };
-pub(in crate::engine) use self::{notification_sender::NotificationSender, service::Alerts};
+pub(in crate::engine) use self::{notification_sender::NotificationSender, service::AlertRecorder};

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    channel_config::{ChannelConfig, Hidden, Receiver, carrying},
-    delivery::{DeliveryFate, DeliveryProgress, Tried, pause},
+    channel_config::{ChannelConfig, ChannelSecrets, Receiver, carrying},
+    delivery::{DeliveryAttempt, DeliveryFate, DeliveryProgress, pause},
     form::{self, ChannelCall},
 };
 use crate::{
@@ -26,7 +26,9 @@ use crate::{
         channels,
         outbox::{self, DeliveryOutcome},
     },
-    target::{Blame, Invocation, Letter, MailError, Mailer, Outcome, Target, TemplateNames},
+    target::{
+        AttemptOutcome, Invocation, Letter, MailError, MailFault, Mailer, Target, TemplateNames,
+    },
     vault::{Mask, SecretNamespace, VaultError},
 };
 
@@ -90,14 +92,14 @@ impl NotificationSender {
     ) -> DeliveryOutcome {
         let way = channel.map(|channel| ChannelConfig::read(channel, &self.core.settings.vault));
         let tried = match way {
-            None => Tried::refused("its channel was deleted"),
-            Some(Err(error)) => Tried::locked(&error),
+            None => DeliveryAttempt::refused("its channel was deleted"),
+            Some(Err(error)) => DeliveryAttempt::locked(&error),
             Some(Ok(ChannelConfig::Request(receiver, hidden))) => {
                 self.requests(message, receiver, &hidden).await
             }
             Some(Ok(ChannelConfig::Email(to))) => self.mail(message, &to).await,
         };
-        let Tried { fate, error, progress } = tried;
+        let DeliveryAttempt { fate, error, progress } = tried;
         let state = match fate {
             DeliveryFate::Arrived => State::Sent,
             DeliveryFate::Refused => State::Dead,
@@ -130,9 +132,11 @@ impl NotificationSender {
     }
 
     /// Sends a mail to the recipients who have neither received nor refused it.
-    async fn mail(&self, message: &Model, to: &[String]) -> Tried {
+    async fn mail(&self, message: &Model, to: &[String]) -> DeliveryAttempt {
         let Some(mailer) = self.core.executor.mailer() else {
-            return Tried::failed("this server sends no mail: smtp.host is not set".to_owned());
+            return DeliveryAttempt::failed(
+                "this server sends no mail: smtp.host is not set".to_owned(),
+            );
         };
         let mut progress = DeliveryProgress::of(message);
         let had = progress.delivered.len();
@@ -142,8 +146,8 @@ impl NotificationSender {
             None if progress.delivered.is_empty() => DeliveryFate::Refused,
             None => DeliveryFate::Arrived,
             Some(_) if is_further => DeliveryFate::Partly,
-            Some(MailError { blame: Blame::Server, .. }) => DeliveryFate::Failed,
-            Some(MailError { blame: Blame::Recipient | Blame::Refused, .. }) => {
+            Some(MailError { blame: MailFault::Server, .. }) => DeliveryFate::Failed,
+            Some(MailError { blame: MailFault::Recipient | MailFault::Refused, .. }) => {
                 DeliveryFate::Delayed
             }
         };
@@ -151,7 +155,7 @@ impl NotificationSender {
         let said: Vec<String> =
             failed.map(|failed| failed.text).into_iter().chain(refused).collect();
         let error = (!said.is_empty()).then(|| said.join("; "));
-        Tried { fate, error, progress: Some(json!(progress)) }
+        DeliveryAttempt { fate, error, progress: Some(json!(progress)) }
     }
 
     /// Sends a mail to one recipient after another, until the mail server itself fails.
@@ -163,7 +167,7 @@ impl NotificationSender {
         mailer: &Mailer,
         progress: &mut DeliveryProgress,
     ) -> Option<MailError> {
-        let slow = |text: String| MailError { text, blame: Blame::Server };
+        let slow = |text: String| MailError { text, blame: MailFault::Server };
         let (text, begun) = (form::plain(&message.body), self.core.clock.instant());
         let mut failed = None;
         for recipient in progress.waiting(to, message.attempts) {
@@ -179,14 +183,14 @@ impl NotificationSender {
             };
             match self.core.clock.timeout(PATIENCE, mailer.send(&letter)).await {
                 Ok(Ok(())) => progress.delivered.push(recipient.clone()),
-                Ok(Err(MailError { text, blame: Blame::Refused })) => {
+                Ok(Err(MailError { text, blame: MailFault::Refused })) => {
                     progress.refused.insert(recipient.clone(), text);
                 }
-                Ok(Err(MailError { text, blame: blame @ Blame::Recipient })) => {
+                Ok(Err(MailError { text, blame: blame @ MailFault::Recipient })) => {
                     let text = format!("{recipient}: {text}");
                     failed.get_or_insert(MailError { text, blame });
                 }
-                Ok(Err(error @ MailError { blame: Blame::Server, .. })) => return Some(error),
+                Ok(Err(error @ MailError { blame: MailFault::Server, .. })) => return Some(error),
                 Err(_) => {
                     return Some(slow(format!("the mail server did not end within {PATIENCE:?}")));
                 }
@@ -197,7 +201,12 @@ impl NotificationSender {
 
     /// Sends the requests of a message that the receiver has not accepted yet, one after another,
     /// until one fails or time runs out.
-    async fn requests(&self, message: &Model, receiver: Receiver, hidden: &Hidden) -> Tried {
+    async fn requests(
+        &self,
+        message: &Model,
+        receiver: Receiver,
+        hidden: &ChannelSecrets,
+    ) -> DeliveryAttempt {
         let calls = form::calls(receiver, message);
         let request = hidden.request(receiver);
         let secrets = match self.opened(message, &request).await {
@@ -219,9 +228,9 @@ impl NotificationSender {
             let fate =
                 if progress.requests > had { DeliveryFate::Partly } else { DeliveryFate::Failed };
             let progress = (calls.len() > 1).then(|| json!(progress));
-            return Tried { fate, error: Some(error), progress };
+            return DeliveryAttempt { fate, error: Some(error), progress };
         }
-        Tried { fate: DeliveryFate::Arrived, error: None, progress: None }
+        DeliveryAttempt { fate: DeliveryFate::Arrived, error: None, progress: None }
     }
 
     /// Sends a request with the same client, and through the same guard, as the request of a
@@ -265,9 +274,11 @@ impl NotificationSender {
         let stop = CancellationToken::new();
         let outcome = self.core.executor.execute(&target, &invocation, lines, stop).await;
         match Mask::of(secrets.values()).outcome(outcome) {
-            Outcome::Succeeded { .. } => Ok(()),
-            Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } => Err(message),
-            Outcome::Cancelled { .. } => Err("it was stopped".to_owned()),
+            AttemptOutcome::Succeeded { .. } => Ok(()),
+            AttemptOutcome::Failed { message, .. } | AttemptOutcome::TimedOut { message, .. } => {
+                Err(message)
+            }
+            AttemptOutcome::Cancelled { .. } => Err("it was stopped".to_owned()),
         }
     }
 
@@ -277,17 +288,17 @@ impl NotificationSender {
         &self,
         message: &Model,
         request: &Target,
-    ) -> Result<BTreeMap<String, SecretString>, Tried> {
+    ) -> Result<BTreeMap<String, SecretString>, DeliveryAttempt> {
         let (core, names) = (&self.core, request.secret_names());
         let whose = SecretNamespace::Namespace(message.namespace_id);
         let opening = core.settings.vault.opened(&core.store, &core.clock, whose, &names);
         match core.clock.timeout(PATIENCE, opening).await {
             Ok(Ok(secrets)) => Ok(secrets),
             Ok(Err(error @ VaultError::Store(_))) => {
-                Err(Tried::failed(format!("failed to {error}")))
+                Err(DeliveryAttempt::failed(format!("failed to {error}")))
             }
-            Ok(Err(error)) => Err(Tried::locked(&error)),
-            Err(_) => Err(Tried::failed("failed to read its secrets in time".to_owned())),
+            Ok(Err(error)) => Err(DeliveryAttempt::locked(&error)),
+            Err(_) => Err(DeliveryAttempt::failed("failed to read its secrets in time".to_owned())),
         }
     }
 }

@@ -4,12 +4,12 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    replay::{self, Past},
-    rule::{Active, Event, Rule},
-    scope::{Scopes, by_namespace},
+    replay::{self, PastEvents},
+    rule::{ActiveRule, AlertEvent, Rule},
+    scope::{RuleScopes, by_namespace},
 };
 use crate::{
-    search::{List, Search},
+    search::{Search, SearchedList},
     store::{Store, StoreError, alerts::past},
 };
 
@@ -21,7 +21,7 @@ pub struct RulePreview {
     /// The end of the period.
     pub to: DateTime<Utc>,
     /// The messages to each channel, oldest first: at most 200.
-    pub messages: Vec<Foretold>,
+    pub messages: Vec<ForetoldMessage>,
     /// Number of alerts that the rule would have recorded.
     pub alerts: usize,
     /// Whether more rows exist than were read, or more messages than are listed.
@@ -30,7 +30,7 @@ pub struct RulePreview {
 
 /// A message that the rule would have sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foretold {
+pub struct ForetoldMessage {
     /// When the message would have been sent.
     pub at: DateTime<Utc>,
     /// The message's subject: one line.
@@ -59,18 +59,19 @@ impl RulePreview {
         let from = now - TimeDelta::try_days(days).unwrap_or_default();
         let since = from.into();
         let tells = |event| rule.tells(event);
-        let fails = tells(Event::Failed) || tells(Event::Losing) || tells(Event::Recovered);
-        let mut past = Past::default();
+        let fails =
+            tells(AlertEvent::Failed) || tells(AlertEvent::Losing) || tells(AlertEvent::Recovered);
+        let mut past = PastEvents::default();
         if fails {
             past.failures = past::failures(store, namespace, since, MAX_ROWS + 1).await?;
         }
-        if tells(Event::Late) {
+        if tells(AlertEvent::Late) {
             past.late = past::late(store, namespace, since, MAX_ROWS + 1).await?;
         }
-        if tells(Event::Missed) {
+        if tells(AlertEvent::Missed) {
             past.missed = past::missed(store, namespace, since, MAX_ROWS + 1).await?;
         }
-        if tells(Event::Skipped) {
+        if tells(AlertEvent::Skipped) {
             past.skipped = past::skipped(store, namespace, since, MAX_ROWS + 1).await?;
         }
         let is_over = |rows: usize| u64::try_from(rows).is_ok_and(|rows| rows > MAX_ROWS);
@@ -82,7 +83,8 @@ impl RulePreview {
         let skips = past.skipped.iter().map(|skip| (skip.namespace_id, skip.schedule_id));
         let by = by_namespace(schedules.chain(fires).chain(skips));
         let active = active(namespace, rule, from);
-        let scopes = Scopes::read(store, std::slice::from_ref(&active), &by, now.into()).await?;
+        let scopes =
+            RuleScopes::read(store, std::slice::from_ref(&active), &by, now.into()).await?;
         let alerts = replay::alerts(&active, &scopes, &past);
         let count = alerts.len();
         let silence = active.rule.quiet.as_ref().and_then(|quiet| quiet.silence(from).ok());
@@ -95,7 +97,7 @@ impl RulePreview {
 }
 
 /// The rule as if it had existed for the whole period.
-fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> Active {
+fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> ActiveRule {
     let row = alert_rule::Model {
         id: Uuid::nil(),
         namespace_id,
@@ -111,7 +113,7 @@ fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> Active {
         created_at: since.into(),
         updated_at: since.into(),
     };
-    let search = Search::parse(List::Schedules, &rule.search).ok();
+    let search = Search::parse(SearchedList::Schedules, &rule.search).ok();
     let search = search.filter(|search| !search.terms.is_empty());
-    Active { row, rule, search }
+    ActiveRule { row, rule, search }
 }

@@ -12,14 +12,14 @@ use timetable::{
 /// Quiet hours: local times on the wall clock of a zone.
 /// In a night with a clock change, they are longer or shorter by the change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quiet {
+pub struct QuietPeriods {
     /// The IANA name of the zone.
     pub zone: String,
     /// The times of the day that are quiet.
     pub windows: Vec<TimeWindow>,
 }
 
-impl Quiet {
+impl QuietPeriods {
     /// Whether `now` is in the quiet hours. The calculator that suppresses fires decides this, so
     /// quiet hours mean the same as equal windows of a calendar.
     ///
@@ -76,10 +76,10 @@ impl Silence {
 mod tests {
     use super::*;
 
-    fn night() -> Quiet {
+    fn night() -> QuietPeriods {
         let (from, to) = ("22:00".to_owned(), "06:00".to_owned());
         let window = TimeWindow { from, to, weekdays: vec![] };
-        Quiet { zone: "Europe/Berlin".to_owned(), windows: vec![window] }
+        QuietPeriods { zone: "Europe/Berlin".to_owned(), windows: vec![window] }
     }
 
     fn is_quiet(at: &str) -> bool {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_zone_or_a_window_that_there_is_not_is_refused() {
-        let nowhere = Quiet { zone: "Europe/Atlantis".to_owned(), ..night() };
+        let nowhere = QuietPeriods { zone: "Europe/Atlantis".to_owned(), ..night() };
         assert_eq!(nowhere.is_at(DateTime::UNIX_EPOCH).unwrap_err().field, "zone");
         let mut odd = night();
         odd.windows[0].to = "25:00".to_owned();

@@ -13,8 +13,8 @@ use super::{
 use crate::{
     engine::EngineError,
     store::alerts::{
-        notes::{self, Over},
-        standing::{self, Mended},
+        notes::{self, EndedAlert},
+        standing::{self, AlertRecovery},
     },
 };
 
@@ -44,7 +44,7 @@ impl FailurePass<'_> {
     }
 
     /// The open alerts whose schedules have recovered or were deleted.
-    pub(super) fn mended(&self, open: &[Model], mended: Vec<Mended>) -> Vec<Over> {
+    pub(super) fn mended(&self, open: &[Model], mended: Vec<AlertRecovery>) -> Vec<EndedAlert> {
         let by_id: HashMap<Uuid, &Model> = open.iter().map(|alert| (alert.id, alert)).collect();
         let mut over = Vec::new();
         for mended in mended {
@@ -53,10 +53,10 @@ impl FailurePass<'_> {
                 let tell_at = recovery(alert, self.rule(alert.rule_id), self.now);
                 // The run that succeeded may have ended before the alert began.
                 let ended_at = at.max(alert.began_at);
-                over.push(Over { id: alert.id, ended_at, tell_at });
+                over.push(EndedAlert { id: alert.id, ended_at, tell_at });
             } else if !mended.lives {
                 // A deleted schedule has not recovered, so no recovery is reported.
-                over.push(Over { id: alert.id, ended_at: self.now.into(), tell_at: None });
+                over.push(EndedAlert { id: alert.id, ended_at: self.now.into(), tell_at: None });
             }
         }
         over
@@ -74,8 +74,12 @@ impl FailurePass<'_> {
     }
 
     /// The open alerts for which `is_over` holds, as alerts that end now.
-    pub(super) fn recovered(&self, open: &[Model], is_over: impl Fn(&Model) -> bool) -> Vec<Over> {
-        let end = |alert: &Model| Over {
+    pub(super) fn recovered(
+        &self,
+        open: &[Model],
+        is_over: impl Fn(&Model) -> bool,
+    ) -> Vec<EndedAlert> {
+        let end = |alert: &Model| EndedAlert {
             id: alert.id,
             ended_at: self.now.into(),
             tell_at: recovery(alert, self.rule(alert.rule_id), self.now),
@@ -88,7 +92,7 @@ impl FailurePass<'_> {
     }
 
     /// Closes alerts, in transactions of at most `MAX_WRITTEN`. Returns the number of closed alerts.
-    pub(super) async fn end(&self, over: &[Over]) -> Result<usize, EngineError> {
+    pub(super) async fn end(&self, over: &[EndedAlert]) -> Result<usize, EngineError> {
         let store = &self.core.store;
         let mut ended = 0;
         for over in over.chunks(MAX_WRITTEN) {

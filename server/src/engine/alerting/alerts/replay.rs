@@ -15,10 +15,10 @@ use uuid::Uuid;
 
 use super::{
     judge::{self, FailureFacts, recovery},
-    preview::Foretold,
+    preview::ForetoldMessage,
     quiet_hours::Silence,
-    rule::Active,
-    scope::Scopes,
+    rule::ActiveRule,
+    scope::RuleScopes,
     skips::WITHIN,
     words,
 };
@@ -31,7 +31,7 @@ use crate::store::alerts::{
 
 /// The recorded events of the period.
 #[derive(Debug, Default)]
-pub(super) struct Past {
+pub(super) struct PastEvents {
     pub(super) failures: Vec<PastFailure>,
     pub(super) late: Vec<BadRun>,
     pub(super) missed: Vec<LostFire>,
@@ -40,14 +40,14 @@ pub(super) struct Past {
 
 /// An alert that the rule would have recorded.
 #[derive(Clone, Debug)]
-pub(super) struct Noted {
+pub(super) struct RecordedAlert {
     /// The latest state of the alert, open or over.
     alert: Model,
     /// How the count of failures or of skipped fires grew: the time and the new count of each step.
     grew: Vec<(Timestamp, i64)>,
 }
 
-impl Noted {
+impl RecordedAlert {
     fn happened(alert: Model) -> Self {
         Self { alert, grew: vec![] }
     }
@@ -62,11 +62,15 @@ impl Noted {
 }
 
 /// The alerts that the rule would have recorded, including closed ones.
-pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted> {
+pub(super) fn alerts(
+    active: &ActiveRule,
+    scopes: &RuleScopes,
+    past: &PastEvents,
+) -> Vec<RecordedAlert> {
     let mut all = failures(active, scopes, &past.failures);
     all.extend(skipped(active, scopes, &past.skipped));
     // An alert that ended within its grace period is not reported.
-    all.retain(|Noted { alert, .. }| {
+    all.retain(|RecordedAlert { alert, .. }| {
         let graced = alert.tell_at.filter(|at| *at > alert.began_at);
         graced.is_none_or(|at| alert.ended_at.is_none_or(|ended| ended >= at))
     });
@@ -74,25 +78,25 @@ pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted
     for run in &past.late {
         let at = run.started_at.unwrap_or(run.due_at).utc();
         let late = judge::late(std::slice::from_ref(run), rules, scopes, at);
-        all.extend(late.into_iter().map(Noted::happened));
+        all.extend(late.into_iter().map(RecordedAlert::happened));
     }
     for fire in &past.missed {
         let at = fire.decided_at.utc();
         let missed = judge::missed(std::slice::from_ref(fire), rules, scopes, at);
-        all.extend(missed.into_iter().map(Noted::happened));
+        all.extend(missed.into_iter().map(RecordedAlert::happened));
     }
     all
 }
 
 /// Groups failures into streaks: failures that are ended by the same success form one streak.
-fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted> {
+fn failures(active: &ActiveRule, scopes: &RuleScopes, past: &[PastFailure]) -> Vec<RecordedAlert> {
     let rules = std::slice::from_ref(active);
     let mut streaks: BTreeMap<(Uuid, Option<Timestamp>), Vec<&BadRun>> = BTreeMap::new();
     for failure in past {
         let streak = (failure.run.schedule_id, failure.mended_at);
         streaks.entry(streak).or_default().push(&failure.run);
     }
-    let mut all: Vec<Noted> = Vec::new();
+    let mut all: Vec<RecordedAlert> = Vec::new();
     for ((schedule, mended_at), mut runs) in streaks {
         runs.sort_unstable_by_key(|run| (run.finished_at, run.id));
         let (mut open, mut length): (Vec<Model>, i64) = (Vec::new(), 0);
@@ -115,22 +119,22 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
         for mut alert in open {
             // The run that succeeded may have ended before the alert began.
             alert.ended_at = mended_at.map(|at| at.max(alert.began_at));
-            all.push(Noted { alert, grew: grew.clone() });
+            all.push(RecordedAlert { alert, grew: grew.clone() });
         }
     }
     all
 }
 
 /// Counts the skipped fires of each schedule within an hour, at each of them.
-fn skipped(active: &Active, scopes: &Scopes, past: &[PastSkip]) -> Vec<Noted> {
+fn skipped(active: &ActiveRule, scopes: &RuleScopes, past: &[PastSkip]) -> Vec<RecordedAlert> {
     let rules = std::slice::from_ref(active);
     let mut schedules: BTreeMap<Uuid, Vec<&PastSkip>> = BTreeMap::new();
     for skip in past {
         schedules.entry(skip.schedule_id).or_default().push(skip);
     }
-    let mut all: Vec<Noted> = Vec::new();
+    let mut all: Vec<RecordedAlert> = Vec::new();
     for skips in schedules.into_values() {
-        let mut open: Option<Noted> = None;
+        let mut open: Option<RecordedAlert> = None;
         let mut within: VecDeque<&PastSkip> = VecDeque::new();
         let (mut count, mut reasons): (i64, BTreeMap<&str, i64>) = (0, BTreeMap::new());
         for skip in skips {
@@ -157,14 +161,14 @@ fn skipped(active: &Active, scopes: &Scopes, past: &[PastSkip]) -> Vec<Noted> {
             let known: Vec<Model> = open.iter().map(|noted| noted.alert.clone()).collect();
             let plan = judge::skipped(&[skipping], rules, scopes, &known, now);
             for going in plan.going {
-                if let Some(Noted { alert, grew }) = &mut open {
+                if let Some(RecordedAlert { alert, grew }) = &mut open {
                     (alert.last_at, alert.count) = (going.last_at, going.count);
                     grew.push((going.last_at, going.count));
                 }
             }
             for alert in plan.new {
                 let grew = vec![(now.into(), alert.count)];
-                open = Some(Noted { alert, grew });
+                open = Some(RecordedAlert { alert, grew });
             }
             if skip.resumed_at.is_some()
                 && let Some(mut noted) = open.take()
@@ -181,16 +185,16 @@ fn skipped(active: &Active, scopes: &Scopes, past: &[PastSkip]) -> Vec<Noted> {
 /// The messages about these alerts that would have been sent
 /// until `now`: at most `limit`, oldest first.
 pub(super) fn told(
-    active: &Active,
+    active: &ActiveRule,
     namespace: &str,
-    mut noted: Vec<Noted>,
+    mut noted: Vec<RecordedAlert>,
     silence: Option<&Silence>,
     now: DateTime<Utc>,
     limit: usize,
-) -> Vec<Foretold> {
+) -> Vec<ForetoldMessage> {
     let digest = active.rule.digest_seconds.saturating_mul(1_000);
     let recovers = |alert: &Model| recovery(alert, Some(&active.rule), now).and(alert.ended_at);
-    let ripe = |(index, Noted { alert, .. }): (usize, &Noted)| {
+    let ripe = |(index, RecordedAlert { alert, .. }): (usize, &RecordedAlert)| {
         let at = alert.tell_at.or_else(|| recovers(alert))?;
         Some(Reverse((at, index)))
     };
@@ -230,7 +234,7 @@ pub(super) fn told(
     messages
 }
 
-fn message(place: &words::MessageOrigin, said: &[Model], at: DateTime<Utc>) -> Foretold {
+fn message(place: &words::MessageOrigin, said: &[Model], at: DateTime<Utc>) -> ForetoldMessage {
     let mut counts: Vec<PendingAlerts> = Vec::new();
     for alert in said {
         let (kind, was_told): (Kind, bool) = (alert.kind, alert.told_at.is_some());
@@ -240,5 +244,5 @@ fn message(place: &words::MessageOrigin, said: &[Model], at: DateTime<Utc>) -> F
         }
     }
     let (subject, _) = words::message(place, said, &counts);
-    Foretold { at, subject, alerts: said.len() }
+    ForetoldMessage { at, subject, alerts: said.len() }
 }

@@ -7,13 +7,13 @@ use entity::{
 };
 use uuid::Uuid;
 
-use super::rule::{Active, event_of};
+use super::rule::{ActiveRule, event_of};
 use crate::{random::new_id, store::alerts::notes::word};
 
 /// An alert about a lasting condition.
 /// It is sent once the condition has lasted for the grace period.
 pub(super) fn begun(
-    active: &Active,
+    active: &ActiveRule,
     kind: Kind,
     key: Uuid,
     began: Timestamp,
@@ -33,7 +33,7 @@ pub(super) fn begun(
 
 /// An alert about a momentary event, which has no grace period.
 pub(super) fn happened(
-    active: &Active,
+    active: &ActiveRule,
     kind: Kind,
     key: Uuid,
     began: Timestamp,

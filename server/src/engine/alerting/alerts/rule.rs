@@ -4,16 +4,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Quiet;
+use super::QuietPeriods;
 use crate::{
-    search::{List, Search, SearchError},
+    search::{Search, SearchError, SearchedList},
     store::alerts::standing::LONGEST_STREAK,
 };
 
 /// The events that a rule can report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {
+#[schemars(rename = "Event")]
+pub enum AlertEvent {
     /// A schedule's runs have begun to fail.
     Failed,
     /// An alert that was reported is over.
@@ -44,7 +45,7 @@ pub const MAX_LOSING: i64 = LONGEST_STREAK;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// The events that the rule reports.
-    pub on: Vec<Event>,
+    pub on: Vec<AlertEvent>,
     /// The schedules that the rule covers, in the search language; empty for all schedules.
     pub search: String,
     /// The channels to which the rule sends messages.
@@ -70,7 +71,7 @@ pub struct Rule {
     /// the first pending one joins the same message.
     pub digest_seconds: i64,
     /// The hours during which the rule sends no messages.
-    pub quiet: Option<Quiet>,
+    pub quiet: Option<QuietPeriods>,
     /// Whether messages contain the error texts of failed runs.
     pub include_errors: bool,
 }
@@ -125,12 +126,12 @@ impl Rule {
     /// Parses a stored rule and its search; the search is `None` for all schedules.
     pub fn read(definition: Value) -> Result<(Self, Option<Search>), RuleError> {
         let rule: Self = serde_json::from_value(definition)?;
-        let search = Search::parse(List::Schedules, &rule.search)?;
+        let search = Search::parse(SearchedList::Schedules, &rule.search)?;
         Ok((rule, (!search.terms.is_empty()).then_some(search)))
     }
 
     /// Whether the rule reports an event.
-    pub fn tells(&self, event: Event) -> bool {
+    pub fn tells(&self, event: AlertEvent) -> bool {
         self.on.contains(&event)
     }
 
@@ -144,8 +145,8 @@ impl Rule {
     pub(super) fn notes(&self, kind: Kind) -> bool {
         match kind {
             Kind::Failed => {
-                let is_alone = !self.tells(Event::Losing) && self.tells(Event::Recovered);
-                self.tells(Event::Failed) || is_alone
+                let is_alone = !self.tells(AlertEvent::Losing) && self.tells(AlertEvent::Recovered);
+                self.tells(AlertEvent::Failed) || is_alone
             }
             Kind::Losing
             | Kind::Missed
@@ -160,30 +161,30 @@ impl Rule {
 }
 
 /// The event that is reported when an alert of this kind begins.
-pub(super) fn event_of(kind: Kind) -> Event {
+pub(super) fn event_of(kind: Kind) -> AlertEvent {
     match kind {
-        Kind::Failed => Event::Failed,
-        Kind::Losing => Event::Losing,
-        Kind::Missed => Event::Missed,
-        Kind::Skipped => Event::Skipped,
-        Kind::Late => Event::Late,
-        Kind::Stalled => Event::Stalled,
-        Kind::Slow => Event::Slow,
-        Kind::ClockChange => Event::ClockChange,
-        Kind::NodeLost => Event::NodeLost,
+        Kind::Failed => AlertEvent::Failed,
+        Kind::Losing => AlertEvent::Losing,
+        Kind::Missed => AlertEvent::Missed,
+        Kind::Skipped => AlertEvent::Skipped,
+        Kind::Late => AlertEvent::Late,
+        Kind::Stalled => AlertEvent::Stalled,
+        Kind::Slow => AlertEvent::Slow,
+        Kind::ClockChange => AlertEvent::ClockChange,
+        Kind::NodeLost => AlertEvent::NodeLost,
     }
 }
 
 /// An enabled rule, read from its row.
 #[derive(Clone, Debug)]
-pub(super) struct Active {
+pub(super) struct ActiveRule {
     pub(super) row: alert_rule::Model,
     pub(super) rule: Rule,
     /// The rule's search; `None` for all schedules.
     pub(super) search: Option<Search>,
 }
 
-impl Active {
+impl ActiveRule {
     /// Parses the rules.
     /// Skips those that this version cannot read because a newer Carillon wrote them.
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {

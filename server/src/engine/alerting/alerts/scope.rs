@@ -3,23 +3,23 @@ use std::collections::{HashMap, HashSet};
 use entity::Timestamp;
 use uuid::Uuid;
 
-use super::rule::Active;
-use crate::store::{Store, StoreError, alerts::standing, reads::search::Sought};
+use super::rule::ActiveRule;
+use crate::store::{Store, StoreError, alerts::standing, reads::search::TimedSearch};
 
 /// The schedules that each rule covers, with their names.
 #[derive(Debug, Default)]
-pub(super) struct Scopes {
+pub(super) struct RuleScopes {
     /// The index of each rule's scope; rules with the same search share a scope.
     of: HashMap<Uuid, usize>,
     found: Vec<HashMap<Uuid, String>>,
 }
 
-impl Scopes {
+impl RuleScopes {
     /// Finds which of `schedules` (by namespace) each rule covers.
     /// Each distinct search runs only once.
     pub(super) async fn read(
         store: &Store,
-        rules: &[Active],
+        rules: &[ActiveRule],
         schedules: &HashMap<Uuid, HashSet<Uuid>>,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
@@ -33,7 +33,7 @@ impl Scopes {
                 Some(place) => *place,
                 None => {
                     let ids: Vec<Uuid> = ids.iter().copied().collect();
-                    let sought = active.search.clone().map(|search| Sought {
+                    let sought = active.search.clone().map(|search| TimedSearch {
                         search,
                         at: now,
                         in_errors: false,
@@ -56,7 +56,7 @@ impl Scopes {
     }
 
     #[cfg(test)]
-    pub(super) fn of_all(rules: &[Active], schedules: &[(Uuid, &str)]) -> Self {
+    pub(super) fn of_all(rules: &[ActiveRule], schedules: &[(Uuid, &str)]) -> Self {
         let named = schedules.iter().map(|(id, name)| (*id, (*name).to_owned()));
         Self {
             of: rules.iter().map(|active| (active.row.id, 0)).collect(),

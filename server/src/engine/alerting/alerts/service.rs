@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{
     clocks::ClockWalk,
     look::{FailurePass, ScanStart},
-    rule::Active,
+    rule::ActiveRule,
     skips::SkipCount,
     slow::UsualDurations,
 };
@@ -16,7 +16,7 @@ use crate::{
 
 /// The service that records failures and creates messages about them.
 #[derive(Debug)]
-pub(in crate::engine) struct Alerts {
+pub(in crate::engine) struct AlertRecorder {
     core: Arc<Core>,
     /// When older fires that were not run were last read again.
     looked_back: Option<DateTime<Utc>>,
@@ -48,7 +48,7 @@ const LEASE: &str = "alerts";
 /// The interval at which older fires that were not run are read again.
 const LOOKS_BACK: TimeDelta = TimeDelta::minutes(1);
 
-impl Alerts {
+impl AlertRecorder {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
         Self {
             core,
@@ -61,14 +61,14 @@ impl Alerts {
     }
 }
 
-impl Service for Alerts {
+impl Service for AlertRecorder {
     type Report = AlertsReport;
     const NAME: &'static str = "alerts";
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<AlertsReport, EngineError> {
         let core = &self.core;
         // Without rules there is nothing to read, so this node takes no lease.
-        let rules = Active::read(rules::enabled(core.store.read()).await?);
+        let rules = ActiveRule::read(rules::enabled(core.store.read()).await?);
         let lease =
             if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
         let Some(lease) = lease else {

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     engine::EngineError,
     store::alerts::{
-        notes::{self, Over},
+        notes::{self, EndedAlert},
         skips,
     },
 };
@@ -86,7 +86,11 @@ impl FailurePass<'_> {
         let mut over = self.mended(&open, skips::resumed(store, &asked).await?);
         // These schedules may not have recovered, so no recovery is reported.
         let ended_at = self.now.into();
-        over.extend(dropped.iter().map(|alert| Over { id: alert.id, ended_at, tell_at: None }));
+        over.extend(dropped.iter().map(|alert| EndedAlert {
+            id: alert.id,
+            ended_at,
+            tell_at: None,
+        }));
         self.end(&over).await
     }
 }

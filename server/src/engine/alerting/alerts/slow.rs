@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{judge, look::FailurePass};
 use crate::{
     engine::EngineError,
-    model::Usual,
+    model::UsualDuration,
     store::{
         alerts::{
             notes,
@@ -32,16 +32,16 @@ const HOLDS: TimeDelta = TimeDelta::minutes(5);
 /// The usual durations of runs, for the schedules that recently needed them.
 #[derive(Debug, Default)]
 pub(super) struct UsualDurations {
-    of: HashMap<Uuid, (DateTime<Utc>, Option<Usual>)>,
+    of: HashMap<Uuid, (DateTime<Utc>, Option<UsualDuration>)>,
 }
 
 impl UsualDurations {
-    pub(super) fn of(&self, schedule: Uuid) -> Option<&Usual> {
+    pub(super) fn of(&self, schedule: Uuid) -> Option<&UsualDuration> {
         self.of.get(&schedule).and_then(|(_, usual)| usual.as_ref())
     }
 
     #[cfg(test)]
-    pub(super) fn known(schedule: Uuid, usual: Usual) -> Self {
+    pub(super) fn known(schedule: Uuid, usual: UsualDuration) -> Self {
         Self { of: HashMap::from([(schedule, (DateTime::<Utc>::MAX_UTC, Some(usual)))]) }
     }
 }
@@ -86,7 +86,8 @@ impl FailurePass<'_> {
             let mut figures =
                 schedule_stats::of_schedules(store, ids, from, now.into(), RUNS).await?;
             for id in ids {
-                let found = figures.remove(id).and_then(|figures| Usual::of(figures.successes));
+                let found =
+                    figures.remove(id).and_then(|figures| UsualDuration::of(figures.successes));
                 usual.of.insert(*id, (now, found));
             }
         }

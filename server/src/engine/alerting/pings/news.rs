@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     model::Ping,
-    store::pings::{Changed, ReportedEvent},
+    store::pings::{ChangedRun, ReportedEvent},
 };
 
 /// Events that are older than this are not reported: a watchdog takes each call as current.
@@ -23,7 +23,7 @@ pub(super) fn is_fresh(happened_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
 }
 
 /// The calls that a batch of the feed requires: the latest one of each schedule.
-pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<ReportedEvent> {
+pub(super) fn news(runs: &[ChangedRun], now: DateTime<Utc>) -> Vec<ReportedEvent> {
     let mut last: HashMap<Uuid, ReportedEvent> = HashMap::new();
     for run in runs {
         if let Some(news) = of_run(run).filter(|news| is_fresh(news.happened_at.utc(), now)) {
@@ -35,7 +35,7 @@ pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<ReportedEvent> {
     all
 }
 
-fn of_run(run: &Changed) -> Option<ReportedEvent> {
+fn of_run(run: &ChangedRun) -> Option<ReportedEvent> {
     let (event, at) = match run.state {
         State::Running => (Event::Start, run.started_at),
         State::Succeeded => (Event::Success, run.finished_at),
@@ -57,8 +57,8 @@ mod tests {
 
     use super::*;
 
-    fn run(schedule: u128, id: u128, state: State) -> Changed {
-        Changed {
+    fn run(schedule: u128, id: u128, state: State) -> ChangedRun {
+        ChangedRun {
             id: Uuid::from_u128(id),
             schedule_id: Some(Uuid::from_u128(schedule)),
             state,
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    fn told(runs: &[Changed], now: DateTime<Utc>) -> Vec<(u128, Event, u128)> {
+    fn told(runs: &[ChangedRun], now: DateTime<Utc>) -> Vec<(u128, Event, u128)> {
         let news = news(runs, now).into_iter();
         news.map(|n| (n.schedule_id.as_u128(), n.event, n.run_id.as_u128())).collect()
     }
@@ -85,8 +85,8 @@ mod tests {
             run(2, 20, State::Running),
             // The ping of this schedule has no URL for failures.
             run(2, 20, State::Failed),
-            Changed { trigger: Trigger::Backfill, ..run(3, 30, State::Succeeded) },
-            Changed { ping: None, ..run(4, 40, State::Succeeded) },
+            ChangedRun { trigger: Trigger::Backfill, ..run(3, 30, State::Succeeded) },
+            ChangedRun { ping: None, ..run(4, 40, State::Succeeded) },
             run(5, 50, State::Cancelled),
         ];
         assert_eq!(told(&runs, now), [(1, Event::Success, 10), (2, Event::Start, 20)]);

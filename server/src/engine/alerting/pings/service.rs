@@ -27,7 +27,7 @@ use crate::{
         Cursor,
         pings::{self, DuePing, PingOutcome, PingTurn},
     },
-    target::{Invocation, Outcome, Secret, TemplateNames},
+    target::{AttemptOutcome, Invocation, SecretText, TemplateNames},
     vault::SecretNamespace,
 };
 
@@ -213,7 +213,7 @@ impl Pings {
 
     /// Sends a request with the same client, and through the same guard, as the request of a
     /// target.
-    async fn send(&self, due: &DuePing, attempt: i32, address: &Secret) -> Result<(), String> {
+    async fn send(&self, due: &DuePing, attempt: i32, address: &SecretText) -> Result<(), String> {
         let core = &self.core;
         let invocation = Invocation {
             run_id: due.run_id,
@@ -253,9 +253,11 @@ impl Pings {
         let (lines, _) = mpsc::channel(1);
         let stop = CancellationToken::new();
         match core.executor.execute(&target, &invocation, lines, stop).await {
-            Outcome::Succeeded { .. } => Ok(()),
-            Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } => Err(message),
-            Outcome::Cancelled { .. } => Err("it was stopped".to_owned()),
+            AttemptOutcome::Succeeded { .. } => Ok(()),
+            AttemptOutcome::Failed { message, .. } | AttemptOutcome::TimedOut { message, .. } => {
+                Err(message)
+            }
+            AttemptOutcome::Cancelled { .. } => Err("it was stopped".to_owned()),
         }
     }
 }

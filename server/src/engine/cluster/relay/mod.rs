@@ -26,7 +26,7 @@ use crate::{
     clock::Clock,
     engine::{
         core::Core,
-        signals::{Kinds, SignalKind},
+        signals::{SignalKind, SignalKinds},
     },
     random,
     store::{Store, StoreError, calls::Wire},
@@ -102,7 +102,7 @@ async fn carry(
     let mut pace = RelayPace::default();
     // This node may also have missed calls, and the other nodes may not know that it exists.
     for kind in SignalKind::ALL {
-        pace.add(Kinds::of(kind));
+        pace.add(SignalKinds::of(kind));
     }
     loop {
         let wait = pace.wait(clock.instant()).unwrap_or(BEAT);
@@ -112,7 +112,7 @@ async fn carry(
             changed = written.changed() => {
                 // This wait cannot fail, because the store holds the sender.
                 changed.ok();
-                pace.add(Kinds::of(SignalKind::Followers));
+                pace.add(SignalKinds::of(SignalKind::Followers));
             }
             () = stop.cancelled() => {}
             () = clock.sleep(wait) => {
@@ -153,7 +153,7 @@ fn rouse(core: &Core, kind: SignalKind) {
         | SignalKind::Dispatcher
         | SignalKind::Canceller
         | SignalKind::Backfill
-        | SignalKind::Maintenance
+        | SignalKind::Windows
         | SignalKind::Pulse => {
             core.signals.wake_here(kind);
         }

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use crate::engine::signals::{Kinds, SignalKind};
+use crate::engine::signals::{SignalKind, SignalKinds};
 
 /// Minimum time between two calls that wake the same service.
 /// Wake-ups in between are combined into one call.
@@ -9,13 +9,13 @@ const GAP: Duration = Duration::from_millis(200);
 /// Decides when to send which wake-up to the other nodes.
 #[derive(Debug, Default)]
 pub(super) struct RelayPace {
-    waiting: Kinds,
+    waiting: SignalKinds,
     last: [Option<Instant>; SignalKind::ALL.len()],
 }
 
 impl RelayPace {
     /// Adds wake-ups to send.
-    pub(super) fn add(&mut self, kinds: Kinds) {
+    pub(super) fn add(&mut self, kinds: SignalKinds) {
         self.waiting = self.waiting.with(kinds);
     }
 
@@ -25,10 +25,10 @@ impl RelayPace {
     }
 
     /// Takes the wake-ups that are due at `now`. They count as sent.
-    pub(super) fn take(&mut self, now: Instant) -> Kinds {
-        let mut due = Kinds::default();
+    pub(super) fn take(&mut self, now: Instant) -> SignalKinds {
+        let mut due = SignalKinds::default();
         for kind in self.waiting.iter().filter(|kind| self.left(*kind, now).is_zero()) {
-            due = due.with(Kinds::of(kind));
+            due = due.with(SignalKinds::of(kind));
         }
         for kind in due.iter() {
             self.last[kind as usize] = Some(now);
@@ -38,7 +38,7 @@ impl RelayPace {
     }
 
     /// Takes all remaining wake-ups, when the relay ends.
-    pub(super) fn take_all(&mut self) -> Kinds {
+    pub(super) fn take_all(&mut self) -> SignalKinds {
         std::mem::take(&mut self.waiting)
     }
 
@@ -68,11 +68,11 @@ mod tests {
     fn the_first_call_goes_at_once_and_the_next_ones_in_one() {
         let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
         let mut pace = RelayPace::default();
-        pace.add(Kinds::of(SignalKind::Dispatcher));
+        pace.add(SignalKinds::of(SignalKind::Dispatcher));
         assert_eq!(told(&mut pace, &clock), [SignalKind::Dispatcher]);
         for _ in 0..100 {
             clock.pass(MILLISECOND);
-            pace.add(Kinds::of(SignalKind::Dispatcher));
+            pace.add(SignalKinds::of(SignalKind::Dispatcher));
             assert_eq!(told(&mut pace, &clock), []);
         }
         let wait = pace.wait(clock.clock().instant()).unwrap();
@@ -86,10 +86,12 @@ mod tests {
     fn a_busy_kind_delays_no_other() {
         let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
         let mut pace = RelayPace::default();
-        pace.add(Kinds::of(SignalKind::Followers));
+        pace.add(SignalKinds::of(SignalKind::Followers));
         assert_eq!(told(&mut pace, &clock), [SignalKind::Followers]);
         clock.pass(MILLISECOND);
-        pace.add(Kinds::of(SignalKind::Followers).with(Kinds::of(SignalKind::Canceller)));
+        pace.add(
+            SignalKinds::of(SignalKind::Followers).with(SignalKinds::of(SignalKind::Canceller)),
+        );
         assert_eq!(told(&mut pace, &clock), [SignalKind::Canceller]);
         assert!(!pace.is_idle());
     }
@@ -101,7 +103,9 @@ mod tests {
         let mut calls = 0;
         for _ in 0..1_000 {
             clock.pass(MILLISECOND);
-            pace.add(Kinds::of(SignalKind::Planner).with(Kinds::of(SignalKind::Followers)));
+            pace.add(
+                SignalKinds::of(SignalKind::Planner).with(SignalKinds::of(SignalKind::Followers)),
+            );
             calls += usize::from(!told(&mut pace, &clock).is_empty());
         }
         assert_eq!(calls, 5);

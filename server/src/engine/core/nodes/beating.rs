@@ -13,13 +13,13 @@ use std::time::Duration;
 use entity::{Timestamp, node::BeatsIn};
 use uuid::Uuid;
 
-use super::{handle::Cluster, ring::Share};
+use super::{handle::Cluster, ring::ClaimTurns};
 use crate::{
     beacon::{Beacon, FireClaim},
     store::{
         DatabaseLink, Store, StoreError,
-        nodes::{Beat, BeatOutcome, Living},
-        silence::{DOUBTED_AFTER, Doubt},
+        nodes::{Beat, BeatOutcome, LivingNode},
+        silence::{DOUBTED_AFTER, NodeDoubt},
     },
 };
 
@@ -58,7 +58,7 @@ impl Cluster {
 
     /// Whether the row must be written now: at the next heartbeat it would be older than the
     /// expiry, or its time is in the future because the database's clock was set back.
-    fn is_to_be_written(&self, own: &Living) -> bool {
+    fn is_to_be_written(&self, own: &LivingNode) -> bool {
         let settings = self.settings();
         own.row_age() + settings.heartbeat_interval > settings.heartbeat_expiry
             || !ahead(own).is_zero()
@@ -67,7 +67,10 @@ impl Cluster {
     /// The lives that have not ended, each with its latest known heartbeat from either source.
     /// The heartbeat service calls this; it has its own
     /// connection and does not wait for that of readers.
-    pub(in crate::engine) async fn living(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
+    pub(in crate::engine) async fn living(
+        &self,
+        store: &Store,
+    ) -> Result<Vec<LivingNode>, StoreError> {
         self.living_by(store, &store.heartbeats()).await
     }
 
@@ -76,7 +79,7 @@ impl Cluster {
         &self,
         store: &Store,
         link: &DatabaseLink,
-    ) -> Result<Vec<Living>, StoreError> {
+    ) -> Result<Vec<LivingNode>, StoreError> {
         let mut living = store.living_nodes_by(link).await?;
         if let Some(beacon) = self.beacon() {
             for member in &mut living {
@@ -88,7 +91,10 @@ impl Cluster {
 
     /// The lives that have not ended, after one read
     /// of Redis, for a node that sends no heartbeats yet.
-    pub(in crate::engine) async fn listen(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
+    pub(in crate::engine) async fn listen(
+        &self,
+        store: &Store,
+    ) -> Result<Vec<LivingNode>, StoreError> {
         if let Some(beacon) = self.beacon() {
             beacon.listen(&lives(&store.living_nodes_by(&store.heartbeats()).await?)).await;
         }
@@ -98,9 +104,9 @@ impl Cluster {
     /// The nodes that are asked to write a heartbeat to the database:
     /// those that have been silent for part of the expiry, those that have long written no row,
     /// and those whose silence cannot be measured.
-    pub(crate) fn doubtful(&self, own: Uuid, living: &[Living]) -> Vec<Doubt> {
+    pub(crate) fn doubtful(&self, own: Uuid, living: &[LivingNode]) -> Vec<NodeDoubt> {
         let (after, long) = (self.doubted_after(), self.settings().heartbeat_expiry * 2);
-        let is_doubtful = |member: &&Living| {
+        let is_doubtful = |member: &&LivingNode| {
             member.node.id != own
                 && member.node.beats_in == BeatsIn::Redis
                 && member.node.doubted_at.is_none()
@@ -108,11 +114,11 @@ impl Cluster {
         };
         // Silence in Redis proves nothing for a time in which this node could not read Redis.
         let listened = self.beacon().map_or(Duration::ZERO, Beacon::listened);
-        let heard = |member: &Living| match member.beat {
+        let heard = |member: &LivingNode| match member.beat {
             Some(_) => member.silence.min(after).min(listened),
             None => Duration::ZERO,
         };
-        let doubt = |member: &Living| Doubt { node: member.node.id, heard: heard(member) };
+        let doubt = |member: &LivingNode| NodeDoubt { node: member.node.id, heard: heard(member) };
         living.iter().filter(is_doubtful).map(doubt).collect()
     }
 
@@ -136,7 +142,7 @@ impl Cluster {
 
     /// Whether nodes use locks to decide which of them may claim a due fire first.
     /// A node that claims alone has no `share` and uses no locks.
-    pub(in crate::engine) fn has_locks(&self, share: Option<&Share>) -> bool {
+    pub(in crate::engine) fn has_locks(&self, share: Option<&ClaimTurns>) -> bool {
         self.beacon().is_some() && self.has_others() && share.is_some()
     }
 
@@ -157,17 +163,17 @@ impl Cluster {
 }
 
 /// How far in the future the row was written, after the database's clock was stepped back.
-fn ahead(member: &Living) -> Duration {
+fn ahead(member: &LivingNode) -> Duration {
     let ahead = member.written_at.0.saturating_sub(member.read_at.0);
     Duration::from_millis(u64::try_from(ahead).unwrap_or(0))
 }
 
-fn lives(living: &[Living]) -> Vec<Uuid> {
+fn lives(living: &[LivingNode]) -> Vec<Uuid> {
     living.iter().map(|member| member.node.id).collect()
 }
 
 /// Applies a heartbeat from Redis, if it is more recent than the node's row.
-fn hear(beacon: &Beacon, member: &mut Living) {
+fn hear(beacon: &Beacon, member: &mut LivingNode) {
     let Some(voice) = beacon.heard(member.node.id) else { return };
     member.beat = Some(voice.heartbeat.beat);
     // If the row's time is in the future, the row does not show how long the node has been silent,

@@ -6,7 +6,7 @@ use sea_orm::ConnectionTrait;
 use super::{
     handle::{Cluster, NodeReadiness},
     issues::describe,
-    offset::Reading,
+    offset::ClockReading,
 };
 use crate::{
     clock::Clock,
@@ -97,7 +97,7 @@ impl Comparison<'_> {
     /// Returns whether this shows that this node's clock has become right or wrong.
     pub(crate) fn note(self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
         let (offset, turned) =
-            self.cluster.note(self.clock, Reading::of(self.clock, asked, database));
+            self.cluster.note(self.clock, ClockReading::of(self.clock, asked, database));
         match turned {
             Some(true) => {
                 tracing::info!("the clock is right again: this node schedules");

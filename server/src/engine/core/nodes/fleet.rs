@@ -7,7 +7,7 @@ use entity::Strings;
 use uuid::Uuid;
 
 use super::offset::is_right;
-use crate::{config::NodeRole, store::nodes::Living};
+use crate::{config::NodeRole, store::nodes::LivingNode};
 
 /// If a node uses this much more of its capacity than
 /// another, it lets the other node take runs first.
@@ -17,7 +17,7 @@ const CLEARLY: f64 = 0.25;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fleet {
     /// The nodes that have sent a heartbeat within the expiry.
-    pub members: Vec<Living>,
+    pub members: Vec<LivingNode>,
 }
 
 /// Whether a node with `tags` has all the tags that a run asks for.
@@ -25,27 +25,27 @@ pub fn places(tags: &[String], asked: &[String]) -> bool {
     asked.iter().all(|tag| tags.contains(tag))
 }
 
-fn has(member: &Living, role: NodeRole) -> bool {
+fn has(member: &LivingNode, role: NodeRole) -> bool {
     member.node.roles.0.iter().any(|word| word == role.word())
 }
 
 /// Whether the node accepts new work.
-fn takes_on(member: &Living) -> bool {
+fn takes_on(member: &LivingNode) -> bool {
     member.node.draining_at.is_none() && member.node.drained_at.is_none()
 }
 
 /// Whether the node may schedule: by its role, its clock, and because it accepts new work.
-fn schedules(member: &Living) -> bool {
+fn schedules(member: &LivingNode) -> bool {
     has(member, NodeRole::Scheduler) && takes_on(member) && has_right_clock(member)
 }
 
-fn has_right_clock(member: &Living) -> bool {
+fn has_right_clock(member: &LivingNode) -> bool {
     is_right(TimeDelta::milliseconds(member.node.clock_offset_ms))
 }
 
 impl Fleet {
     /// The fleet of the nodes in `living` whose last heartbeat arrived within `expiry`.
-    pub fn of(living: Vec<Living>, expiry: Duration) -> Self {
+    pub fn of(living: Vec<LivingNode>, expiry: Duration) -> Self {
         let members = living.into_iter().filter(|member| member.silence <= expiry);
         Self { members: members.collect() }
     }
@@ -58,7 +58,7 @@ impl Fleet {
     /// The newest zone data of all nodes that may schedule and have not been silent for longer than
     /// `suspect`. All nodes schedule by this release.
     pub fn zone_data(&self, suspect: Duration) -> Option<&str> {
-        let heard = |member: &&Living| schedules(member) && member.silence <= suspect;
+        let heard = |member: &&LivingNode| schedules(member) && member.silence <= suspect;
         let mut all = self.members.iter().filter(heard);
         let newest = &*all.next()?.node.zone_data;
         Some(all.fold(newest, |newest, member| {
@@ -69,16 +69,16 @@ impl Fleet {
 
     /// The nodes that claim fires.
     /// Only nodes silent for at most `suspect` decide which zone data counts.
-    fn claiming(&self, suspect: Duration) -> impl Iterator<Item = &Living> {
+    fn claiming(&self, suspect: Duration) -> impl Iterator<Item = &LivingNode> {
         let newest = self.zone_data(suspect).unwrap_or_default();
         let is_older =
-            move |member: &Living| timetable::is_later_release(newest, &member.node.zone_data);
+            move |member: &LivingNode| timetable::is_later_release(newest, &member.node.zone_data);
         self.members.iter().filter(move |member| schedules(member) && !is_older(member))
     }
 
     /// The nodes that take runs.
-    pub fn workers(&self) -> impl Iterator<Item = &Living> {
-        let works = |member: &&Living| has(member, NodeRole::Worker) && has_right_clock(member);
+    pub fn workers(&self) -> impl Iterator<Item = &LivingNode> {
+        let works = |member: &&LivingNode| has(member, NodeRole::Worker) && has_right_clock(member);
         self.members.iter().filter(works).filter(|member| takes_on(member))
     }
 
@@ -102,8 +102,9 @@ impl Fleet {
     /// by their last heartbeats. Heartbeats older than `suspect` are ignored.
     /// A burst of runs that ends before the next heartbeat is not noticed, which does no harm.
     pub fn emptier_than(&self, own: Uuid, suspect: Duration) -> Vec<Strings> {
-        let share =
-            |member: &Living| f64::from(member.node.held) / f64::from(member.node.capacity.max(1));
+        let share = |member: &LivingNode| {
+            f64::from(member.node.held) / f64::from(member.node.capacity.max(1))
+        };
         let Some(mine) = self.members.iter().find(|member| member.node.id == own) else {
             return Vec::new();
         };
@@ -121,7 +122,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A node with all roles and no runs.
-    pub(crate) fn member(name: &str) -> Living {
+    pub(crate) fn member(name: &str) -> LivingNode {
         let words = |words: &[&str]| Strings(words.iter().map(|word| (*word).to_owned()).collect());
         let node = node::Model {
             id: Uuid::from_u128(name.bytes().map(u128::from).sum()),
@@ -150,14 +151,14 @@ pub(crate) mod tests {
             changed: 0,
         };
         let (written_at, read_at) = (Timestamp(0), Timestamp(0));
-        Living { node, silence: Duration::ZERO, beat: None, written_at, read_at }
+        LivingNode { node, silence: Duration::ZERO, beat: None, written_at, read_at }
     }
 
-    fn fleet(members: impl IntoIterator<Item = Living>) -> Fleet {
+    fn fleet(members: impl IntoIterator<Item = LivingNode>) -> Fleet {
         Fleet { members: members.into_iter().collect() }
     }
 
-    fn changed(name: &str, change: impl FnOnce(&mut Living)) -> Living {
+    fn changed(name: &str, change: impl FnOnce(&mut LivingNode)) -> LivingNode {
         let mut member = member(name);
         change(&mut member);
         member

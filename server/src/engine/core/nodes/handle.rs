@@ -15,10 +15,10 @@ use uuid::Uuid;
 use super::{
     fleet::{Fleet, places},
     issues::Issue,
-    offset::{Reading, is_right},
-    ring::Share,
-    steps::Steps,
-    terms::Terms,
+    offset::{ClockReading, is_right},
+    ring::ClaimTurns,
+    steps::ClockSteps,
+    terms::SeenTerms,
     witness::HeartbeatObserver,
 };
 use crate::{
@@ -27,9 +27,9 @@ use crate::{
     engine::{EngineSettings, places::Places, quotas::Meter},
     store::{
         Store, StoreError,
-        leases::Theirs,
-        nodes::Living,
-        silence::{Doubt, SilentNode},
+        leases::ForeignLease,
+        nodes::LivingNode,
+        silence::{NodeDoubt, SilentNode},
     },
     target::{BrokerReport, Executor},
 };
@@ -45,10 +45,10 @@ struct Inner {
     settings: EngineSettings,
     executor: Option<Arc<Executor>>,
     seen: RwLock<FleetView>,
-    reading: Mutex<Option<Reading>>,
-    steps: Mutex<Steps>,
+    reading: Mutex<Option<ClockReading>>,
+    steps: Mutex<ClockSteps>,
     witness: Mutex<HeartbeatObserver>,
-    terms: Mutex<Terms>,
+    terms: Mutex<SeenTerms>,
     refused: Mutex<Vec<Uuid>>,
     places: Places,
     meter: Meter,
@@ -63,9 +63,9 @@ struct FleetView {
     /// The tags of each node that has clearly more room for runs than this node.
     emptier: Vec<Strings>,
     /// In which shards this node may claim, and when; `None` if it is alone.
-    share: Option<Arc<Share>>,
+    share: Option<Arc<ClaimTurns>>,
     /// The nodes that are asked to write a heartbeat to the database.
-    doubtful: Vec<Doubt>,
+    doubtful: Vec<NodeDoubt>,
     /// Whether another node schedules by newer zone data.
     has_old_zones: bool,
     /// Whether an operator has drained this node.
@@ -153,7 +153,7 @@ impl Cluster {
     pub(in crate::engine) fn note(
         &self,
         clock: &Clock,
-        reading: Reading,
+        reading: ClockReading,
     ) -> (TimeDelta, Option<bool>) {
         let mut last = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let was_right = last.is_none_or(|last| is_right(last.offset()));
@@ -188,11 +188,11 @@ impl Cluster {
     /// How far this node's clock was ahead at the last comparison.
     pub(crate) fn offset(&self) -> TimeDelta {
         let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        reading.as_ref().map_or(TimeDelta::zero(), Reading::offset)
+        reading.as_ref().map_or(TimeDelta::zero(), ClockReading::offset)
     }
 
     /// Records the heartbeats in the rows of the other nodes.
-    pub(crate) fn watch(&self, living: &[Living], now: Instant) {
+    pub(crate) fn watch(&self, living: &[LivingNode], now: Instant) {
         self.witness().look(living, now);
     }
 
@@ -229,16 +229,16 @@ impl Cluster {
     }
 
     /// Records another node's lease term.
-    pub(crate) fn note_term(&self, name: &'static str, theirs: Theirs, now: Instant) {
+    pub(crate) fn note_term(&self, name: &'static str, theirs: ForeignLease, now: Instant) {
         self.terms().look(name, theirs, now);
     }
 
     /// The lease term of another node, if it is over by this node's monotonic clock.
-    pub(crate) fn term_over(&self, name: &str, now: Instant) -> Option<Theirs> {
+    pub(crate) fn term_over(&self, name: &str, now: Instant) -> Option<ForeignLease> {
         self.terms().over(name, now)
     }
 
-    fn terms(&self) -> MutexGuard<'_, Terms> {
+    fn terms(&self) -> MutexGuard<'_, SeenTerms> {
         self.inner.terms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -247,17 +247,17 @@ impl Cluster {
     }
 
     /// Records which nodes are alive. Returns whether this node's share of the shards has changed.
-    pub(crate) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
+    pub(crate) fn see(&self, own: Uuid, living: Vec<LivingNode>) -> bool {
         let settings = &self.inner.settings;
         let doubtful = self.doubtful(own, &living);
         let is_drained =
-            |member: &Living| member.node.id == own && member.node.drained_at.is_some();
+            |member: &LivingNode| member.node.id == own && member.node.drained_at.is_some();
         let is_drained = living.iter().any(is_drained);
         let fleet = Fleet::of(living, settings.heartbeat_expiry);
         let emptier = fleet.emptier_than(own, self.suspect_after());
         let ring = fleet.ring(self.suspect_after());
         let own_name = &settings.node_name;
-        let now = Share::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
+        let now = ClaimTurns::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
         let zone_data = timetable::zone_data().version;
         let newest = fleet.zone_data(self.suspect_after());
         let has_old_zones =
@@ -298,12 +298,12 @@ impl Cluster {
     }
 
     /// The nodes that this node doubts, as of the last heartbeat.
-    pub(crate) fn to_doubt(&self) -> Vec<Doubt> {
+    pub(crate) fn to_doubt(&self) -> Vec<NodeDoubt> {
         self.seen_now().doubtful.clone()
     }
 
     /// The shards in which this node may claim; `None` if it is alone and may claim in all.
-    pub(crate) fn share(&self) -> Option<Arc<Share>> {
+    pub(crate) fn share(&self) -> Option<Arc<ClaimTurns>> {
         self.seen_now().share.clone()
     }
 

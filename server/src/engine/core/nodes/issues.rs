@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use entity::node::BeatsIn;
 
 use super::{fleet::Fleet, handle::NodeReadiness, offset::is_right};
-use crate::store::{nodes::Living, reads::placement::WaitingCount};
+use crate::store::{nodes::LivingNode, reads::placement::WaitingCount};
 
 /// The result of a health check: its name, the value found, and the problem, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,14 +79,14 @@ pub fn issues(
 /// Checks that all nodes that use Redis can reach it. Other nodes report their problem in their
 /// rows; `own` is the answering node's Redis address and current problem.
 pub fn redis(fleet: &Fleet, name: &str, own: Option<(&str, Option<String>)>) -> Option<Issue> {
-    let is_own = |member: &&Living| member.node.name == name;
+    let is_own = |member: &&LivingNode| member.node.name == name;
     let others = fleet.members.iter().filter(|member| !is_own(member));
     let mut others = others.filter(|member| member.node.beats_in == BeatsIn::Redis).peekable();
     if own.is_none() && others.peek().is_none() {
         return None;
     }
     let said =
-        |member: &Living| Some((member.node.name.clone(), member.node.redis_problem.clone()?));
+        |member: &LivingNode| Some((member.node.name.clone(), member.node.redis_problem.clone()?));
     let of_others = others.filter_map(said);
     let own = own.and_then(|(_, problem)| Some((name.to_owned(), problem?)));
     let problems: Vec<_> = own.into_iter().chain(of_others).collect();
@@ -108,7 +108,7 @@ pub fn redis(fleet: &Fleet, name: &str, own: Option<(&str, Option<String>)>) -> 
     Some(Issue::new("redis", value, problem).or(bare).about(names))
 }
 
-fn backend(member: &Living) -> &str {
+fn backend(member: &LivingNode) -> &str {
     match member.node.beats_in {
         BeatsIn::Database => "database",
         BeatsIn::Redis => "redis",
@@ -126,7 +126,7 @@ const BACKENDS: &str = "settings of cluster.backend: give all of them the same";
 const VERSIONS: &str = "versions of Carillon: install the same on all";
 
 fn clocks(fleet: &Fleet) -> Issue {
-    let offset = |member: &Living| TimeDelta::milliseconds(member.node.clock_offset_ms);
+    let offset = |member: &LivingNode| TimeDelta::milliseconds(member.node.clock_offset_ms);
     let most = fleet.members.iter().map(|member| member.node.clock_offset_ms.abs()).max();
     let wrong = fleet.members.iter().filter(|member| !is_right(offset(member)));
     let names = wrong.clone().map(|member| member.node.name.as_str());
@@ -150,7 +150,7 @@ pub(crate) fn describe(offset: TimeDelta) -> String {
     format!("{seconds} s {side} the database's")
 }
 
-fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&Living) -> &str, what: &str) -> Issue {
+fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&LivingNode) -> &str, what: &str) -> Issue {
     let mut by_value: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     // The differences of a node that is leaving no longer matter.
     for member in fleet.members.iter().filter(|member| member.node.draining_at.is_none()) {
@@ -252,7 +252,7 @@ mod tests {
         all.into_iter().filter_map(|issue| issue.problem).collect()
     }
 
-    fn fleet(change: impl FnOnce(&mut Living)) -> Fleet {
+    fn fleet(change: impl FnOnce(&mut LivingNode)) -> Fleet {
         let mut other = member("b");
         change(&mut other);
         Fleet { members: vec![member("a"), other] }

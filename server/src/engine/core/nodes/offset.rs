@@ -11,7 +11,7 @@ use crate::{clock::Clock, store::claims::MAX_OFFSET_MS};
 /// Both clocks, read at about the same moment, and the bounds of how far
 /// the wall clock was ahead of the database's.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Reading {
+pub(in crate::engine) struct ClockReading {
     wall: DateTime<Utc>,
     monotonic: Instant,
     low: TimeDelta,
@@ -24,7 +24,7 @@ const ROUNDING: TimeDelta = TimeDelta::milliseconds(1);
 /// While a clock is slewed, two clocks drift apart by at most one part in this many.
 const DRIFT: i32 = 1_000;
 
-impl Reading {
+impl ClockReading {
     /// The reading from a query that was sent at `asked` by the wall clock and has just been
     /// answered. The database read its clock at some moment in between.
     pub(in crate::engine) fn of(
@@ -95,9 +95,9 @@ mod tests {
         DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
     }
 
-    fn read(asked: i64, database: i64, answered: i64) -> Reading {
+    fn read(asked: i64, database: i64, answered: i64) -> ClockReading {
         let clock = ManualClock::new(at(answered));
-        Reading::of(&clock.clock(), at(asked), at(database))
+        ClockReading::of(&clock.clock(), at(asked), at(database))
     }
 
     #[test]
@@ -111,24 +111,24 @@ mod tests {
     #[test]
     fn a_slow_answer_does_not_undo_a_correction() {
         let clock = ManualClock::new(at(4));
-        let quick = Reading::of(&clock.clock(), at(4), at(0));
+        let quick = ClockReading::of(&clock.clock(), at(4), at(0));
         let ms = TimeDelta::milliseconds;
         assert_eq!(quick.correction(TimeDelta::zero()), ms(4_000));
         assert_eq!(quick.correction(ms(4_001)), ms(4_001), "what is rounded contradicts nothing");
         clock.pass(std::time::Duration::from_secs(10));
-        let slow = Reading::of(&clock.clock(), at(4), at(9)).narrowed_by(Some(quick));
+        let slow = ClockReading::of(&clock.clock(), at(4), at(9)).narrowed_by(Some(quick));
         assert_eq!(slow.correction(ms(4_000)), ms(4_000));
         assert!(slow.offset() >= ms(3_980), "{slow:?}");
         // An operator has corrected the clock, so the earlier reading is obsolete.
         clock.set(at(10));
-        let right = Reading::of(&clock.clock(), at(10), at(10)).narrowed_by(Some(slow));
+        let right = ClockReading::of(&clock.clock(), at(10), at(10)).narrowed_by(Some(slow));
         assert_eq!((right.offset(), right.correction(ms(4_000))), (TimeDelta::zero(), ms(0)));
     }
 
     #[test]
     fn a_step_is_seen_without_asking() {
         let clock = ManualClock::new(at(0));
-        let reading = Reading::of(&clock.clock(), at(0), at(0));
+        let reading = ClockReading::of(&clock.clock(), at(0), at(0));
         let estimate = || reading.estimate(clock.now(), clock.clock().instant());
         clock.pass(std::time::Duration::from_secs(60));
         assert_eq!(estimate(), TimeDelta::zero());

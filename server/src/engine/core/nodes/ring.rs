@@ -37,14 +37,14 @@ fn score(name: &str, shard: u8) -> u64 {
 
 /// When this node, one of several, may claim the fires of each shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
+pub(crate) struct ClaimTurns {
     /// One digit for each shard; see [`ShardTurns`].
     turns: String,
     /// The delay from the first owner's turn to the second owner's, and from that to the others'.
     after: TimeDelta,
 }
 
-impl Share {
+impl ClaimTurns {
     /// The share of the node `own` among the nodes in `names`;
     /// `None` if it is alone and may claim everything.
     pub(crate) fn of(own: &str, names: &[&str], after: Duration) -> Option<Self> {
@@ -166,9 +166,9 @@ mod tests {
         fn every_shard_is_somebodys_to_claim_at_once_and_anothers_next(names in names()) {
             let all = borrowed(&names);
             prop_assume!(all.len() > 1);
-            let shares: Vec<Share> = all
+            let shares: Vec<ClaimTurns> = all
                 .iter()
-                .map(|own| Share::of(own, &all, Duration::from_secs(1)).unwrap())
+                .map(|own| ClaimTurns::of(own, &all, Duration::from_secs(1)).unwrap())
                 .collect();
             for shard in 0..SHARDS {
                 let turn = |digit| {
@@ -199,14 +199,14 @@ mod tests {
 
     #[test]
     fn a_node_that_is_alone_asks_for_no_shard() {
-        assert_eq!(Share::of("a", &["a"], Duration::from_secs(1)), None);
-        assert_eq!(Share::of("a", &[], Duration::from_secs(1)), None);
+        assert_eq!(ClaimTurns::of("a", &["a"], Duration::from_secs(1)), None);
+        assert_eq!(ClaimTurns::of("a", &[], Duration::from_secs(1)), None);
     }
 
     /// A share in which this node is the first owner of shard 0, the second
     /// owner of shard 1, and no owner of shard 2.
-    fn share() -> Share {
-        Share { turns: "123".to_owned(), after: TimeDelta::seconds(1) }
+    fn share() -> ClaimTurns {
+        ClaimTurns { turns: "123".to_owned(), after: TimeDelta::seconds(1) }
     }
 
     fn ahead(shard: u8, at: i64) -> CursorAhead {

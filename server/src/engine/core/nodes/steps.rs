@@ -18,14 +18,14 @@ const TOLD_FOR: Duration = Duration::from_secs(300);
 
 /// The readings of both clocks at the last check.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
+pub(crate) struct ClockSteps {
     last: Option<(DateTime<Utc>, Instant)>,
     /// The latest time at which this node may have fired.
     furthest: Option<DateTime<Utc>>,
     step: Option<(TimeDelta, Instant)>,
 }
 
-impl Steps {
+impl ClockSteps {
     /// Checks the clocks. Returns how far the wall clock was stepped since
     /// the last check; `None` if it was not stepped.
     pub(crate) fn look(&mut self, wall: DateTime<Utc>, monotonic: Instant) -> Option<TimeDelta> {
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_back_is_wrong_until_it_shows_again_what_it_had_shown() {
         let (start, wall) = (Clock::system().instant(), DateTime::<Utc>::UNIX_EPOCH);
-        let mut steps = Steps::default();
+        let mut steps = ClockSteps::default();
         let mut look = |seconds: u64, step: i64| {
             let monotonic = start + Duration::from_secs(seconds);
             let now = wall + TimeDelta::seconds(seconds.cast_signed() + step);
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_slewed_is_not_stepped() {
         let (start, wall) = (Clock::system().instant(), DateTime::<Utc>::UNIX_EPOCH);
-        let mut steps = Steps::default();
+        let mut steps = ClockSteps::default();
         for look in 0..1_000 {
             let slewed = TimeDelta::milliseconds(i64::from(look) * 501);
             let stepped = steps.look(wall + slewed, start + Duration::from_millis(500) * look);

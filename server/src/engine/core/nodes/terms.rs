@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, time::Instant};
 
-use crate::store::leases::Theirs;
+use crate::store::leases::ForeignLease;
 
 /// The lease terms of other nodes, as this node saw them first.
 ///
@@ -14,20 +14,20 @@ use crate::store::leases::Theirs;
 /// for the time that was left when it was first seen, whatever the database's clock did.
 /// If its holder is alive after all, its writes name an outdated epoch.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
+pub(crate) struct SeenTerms {
     seen: HashMap<&'static str, SeenTerm>,
 }
 
 /// A term, and the moment from which this node treats it as over.
 #[derive(Clone, Copy, Debug)]
 struct SeenTerm {
-    theirs: Theirs,
+    theirs: ForeignLease,
     ends: Instant,
 }
 
-impl Terms {
+impl SeenTerms {
     /// Records the term of a lease that another node holds.
-    pub(crate) fn look(&mut self, name: &'static str, theirs: Theirs, now: Instant) {
+    pub(crate) fn look(&mut self, name: &'static str, theirs: ForeignLease, now: Instant) {
         if !self.seen.get(name).is_some_and(|seen| seen.theirs.is_still(&theirs)) {
             // A term of centuries cannot end while this process runs, so it is not tracked.
             let Some(ends) = now.checked_add(theirs.left) else { return };
@@ -36,7 +36,7 @@ impl Terms {
     }
 
     /// Returns the recorded term if it is over.
-    pub(crate) fn over(&self, name: &str, now: Instant) -> Option<Theirs> {
+    pub(crate) fn over(&self, name: &str, now: Instant) -> Option<ForeignLease> {
         self.seen.get(name).filter(|seen| now > seen.ends).map(|seen| seen.theirs)
     }
 }
@@ -50,14 +50,14 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
 
-    fn theirs(epoch: i64, until: i64, left: u64) -> Theirs {
-        Theirs { epoch, until_at: Timestamp(until), left: Duration::from_secs(left) }
+    fn theirs(epoch: i64, until: i64, left: u64) -> ForeignLease {
+        ForeignLease { epoch, until_at: Timestamp(until), left: Duration::from_secs(left) }
     }
 
     #[test]
     fn a_term_that_nobody_renews_is_over_however_the_databases_clock_went() {
         let (start, second) = (Clock::system().instant(), Duration::from_secs(1));
-        let mut terms = Terms::default();
+        let mut terms = SeenTerms::default();
         assert_eq!(terms.over("bells", start), None);
         terms.look("bells", theirs(1, 15, 10), start);
         // The clock was stepped back by an hour.
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_term_that_is_renewed_is_another_one() {
         let (start, second) = (Clock::system().instant(), Duration::from_secs(1));
-        let mut terms = Terms::default();
+        let mut terms = SeenTerms::default();
         terms.look("bells", theirs(1, 15, 10), start);
         terms.look("bells", theirs(1, 20, 10), start + 5 * second);
         assert_eq!(terms.over("bells", start + 15 * second), None);

@@ -9,7 +9,7 @@ use std::{
 use entity::Timestamp;
 use uuid::Uuid;
 
-use crate::store::{nodes::Living, silence::SilentNode};
+use crate::store::{nodes::LivingNode, silence::SilentNode};
 
 /// The heartbeats of live nodes, as this node saw them in the nodes' rows.
 ///
@@ -37,7 +37,7 @@ struct SeenHeartbeat {
 
 impl HeartbeatObserver {
     /// Records the rows of all live nodes.
-    pub(crate) fn look(&mut self, living: &[Living], now: Instant) {
+    pub(crate) fn look(&mut self, living: &[LivingNode], now: Instant) {
         // A heartbeat that is new since the last check is no older than that check,
         // whatever the database's clock shows.
         // Only the database's clock can tell the age of a heartbeat from before the first check.
@@ -82,9 +82,9 @@ mod tests {
 
     const EXPIRY: Duration = Duration::from_secs(30);
 
-    fn beaten_at(written: i64, read: i64) -> Living {
+    fn beaten_at(written: i64, read: i64) -> LivingNode {
         let (written_at, read_at) = (Timestamp(written * 1_000), Timestamp(read * 1_000));
-        Living { written_at, read_at, ..member("a") }
+        LivingNode { written_at, read_at, ..member("a") }
     }
 
     #[test]

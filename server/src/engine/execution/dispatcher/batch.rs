@@ -12,11 +12,11 @@ use crate::{
     engine::{
         EngineError,
         core::Core,
-        execution::attempt::{self, Attempt, Times},
+        execution::attempt::{self, Attempt, RunInstants},
         places::{Claim, HeldPlace, NoPlace},
     },
     model::definition::{CompiledDefinition, Task},
-    store::{DatabaseTransaction, holds::RunLease, queue::WaitingRun, runs::Take},
+    store::{DatabaseTransaction, holds::RunLease, queue::WaitingRun, runs::TakenRun},
     target::Invocation,
 };
 
@@ -26,7 +26,7 @@ pub(super) struct DispatchBatch {
     /// Runs that start on this node.
     placed: Vec<PlacedRun>,
     /// For each run of `placed`, how this node takes it.
-    takes: Vec<Take>,
+    takes: Vec<TakenRun>,
     /// Runs whose definition cannot be read, each with the reason.
     failed: Vec<(Uuid, String)>,
     /// Runs that have waited beyond their deadline.
@@ -90,7 +90,7 @@ impl DispatchBatch {
             };
             let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
             let (attempt, epoch) = (run.attempt + 1, run.epoch + 1);
-            batch.takes.push(Take { run_id: run.id, task, attempt, epoch, hard_limit });
+            batch.takes.push(TakenRun { run_id: run.id, task, attempt, epoch, hard_limit });
             batch.placed.push(PlacedRun { run, known, place });
         }
         Ok(batch)
@@ -143,7 +143,7 @@ impl DispatchBatch {
                 continue;
             }
             let max_attempts = run.max_attempts;
-            let times = Times {
+            let times = RunInstants {
                 by_fire: run.trigger == run::Trigger::Schedule,
                 stands_for: run.scheduled_at.utc(),
                 started_at: run.started_at.map_or(begun.now, |at| at.utc()),
@@ -155,7 +155,7 @@ impl DispatchBatch {
     }
 }
 
-fn hold(take: &Take, node_id: Uuid) -> RunLease {
+fn hold(take: &TakenRun, node_id: Uuid) -> RunLease {
     RunLease { run_id: take.run_id, attempt: take.attempt, node_id, epoch: take.epoch }
 }
 

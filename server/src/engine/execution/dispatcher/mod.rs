@@ -21,13 +21,13 @@ use crate::{
     engine::{
         EngineError,
         core::Core,
-        places::{PlaceHolder, Room},
+        places::{FreePlaces, PlaceHolder},
         service::Service,
     },
     store::{
         DatabaseTransaction,
         holds::RunLease,
-        queue::{Taker, WaitingRun, Without},
+        queue::{FullHolders, RunTaker, WaitingRun},
     },
 };
 
@@ -112,7 +112,7 @@ impl Dispatcher {
 
     /// Decides which runs to read next.
     fn look(&self, batch: usize) -> Result<QueueScan, RoundEnd> {
-        let Room { free, is_held_back, of_held_back, full } = self.core.places.room();
+        let FreePlaces { free, is_held_back, of_held_back, full } = self.core.places.room();
         if free == 0 {
             return Err(RoundEnd::Full);
         }
@@ -216,7 +216,7 @@ impl Dispatcher {
         let node = core.node_id().await;
         let tx = core.store.begin().await?;
         let without = without(&look.full);
-        let taker = Taker { node, tags: &core.settings.tags.0, without: &without };
+        let taker = RunTaker { node, tags: &core.settings.tags.0, without: &without };
         let waiting =
             core.store.lock_waiting_runs(&tx, taker, now.into(), look.limit as u64).await?;
         let mut looked = QueueScanOutcome { read: waiting.len(), ..QueueScanOutcome::default() };
@@ -328,8 +328,8 @@ impl Service for Dispatcher {
 }
 
 /// The query condition that leaves out the runs of holders without a share.
-fn without(full: &[PlaceHolder]) -> Without {
-    let mut without = Without::default();
+fn without(full: &[PlaceHolder]) -> FullHolders {
+    let mut without = FullHolders::default();
     for holder in full {
         match holder {
             PlaceHolder::Origin(origin) => without.origins.push(origin.to_string()),

@@ -8,7 +8,7 @@ use crate::model::definition::{Definition, Graph, When};
 
 /// Why the run must not continue on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Halt {
+pub(super) enum HaltReason {
     /// A user or a service requested that the run be cancelled.
     Cancelled,
     /// The node is shutting down, and another node may continue the run.
@@ -17,7 +17,7 @@ pub(super) enum Halt {
 
 /// The facts on which the plan depends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Situation<'a> {
+pub(super) struct FlowFacts<'a> {
     pub(super) definition: &'a Definition,
     pub(super) graph: &'a Graph,
     /// The state of each task, in the definition's order.
@@ -25,7 +25,7 @@ pub(super) struct Situation<'a> {
     pub(super) now: DateTime<Utc>,
     /// The time by which the whole run must have ended.
     pub(super) deadline: Option<DateTime<Utc>>,
-    pub(super) halt: Option<Halt>,
+    pub(super) halt: Option<HaltReason>,
     /// Number of tasks that this node may execute at once: at least one.
     pub(super) room: usize,
 }
@@ -66,13 +66,13 @@ enum Bearing {
 }
 
 /// Decides what happens next.
-pub(super) fn plan(situation: &Situation<'_>) -> FlowPlan {
+pub(super) fn plan(situation: &FlowFacts<'_>) -> FlowPlan {
     let mut standings = situation.standings.to_vec();
     let working = standings.iter().filter(|standing| **standing == TaskProgress::Working).count();
     let over = situation.deadline.is_some_and(|deadline| situation.now >= deadline);
     let halted = situation.halt.is_some() || over;
     let mut skip = Vec::new();
-    if situation.halt != Some(Halt::Cancelled) {
+    if situation.halt != Some(HaltReason::Cancelled) {
         skip = skipped(situation, &mut standings);
     }
     let ready = if halted { Vec::new() } else { ready(situation, &standings) };
@@ -85,13 +85,13 @@ pub(super) fn plan(situation: &Situation<'_>) -> FlowPlan {
 }
 
 /// Number of tasks that may be in progress at once.
-fn limit(situation: &Situation<'_>) -> usize {
+fn limit(situation: &FlowFacts<'_>) -> usize {
     let most = usize::try_from(situation.definition.max_parallel).unwrap_or(1);
     situation.room.min(most).max(1)
 }
 
 fn next(
-    situation: &Situation<'_>,
+    situation: &FlowFacts<'_>,
     standings: &[TaskProgress],
     at_work: usize,
     over: bool,
@@ -115,7 +115,7 @@ fn next(
     };
     let settled = (!standings.iter().any(open)).then(|| settled(situation.definition, standings));
     let succeeded = NextStep::Settle { state: run::State::Succeeded, error: None };
-    if situation.halt == Some(Halt::Cancelled) && settled.as_ref() != Some(&succeeded) {
+    if situation.halt == Some(HaltReason::Cancelled) && settled.as_ref() != Some(&succeeded) {
         return NextStep::Settle { state: run::State::Cancelled, error: None };
     }
     if let Some(settled) = settled {
@@ -125,7 +125,7 @@ fn next(
         let error = out_of_time(situation.definition.timeout_ms.unwrap_or_default());
         return NextStep::Settle { state: run::State::TimedOut, error: Some(error) };
     }
-    if situation.halt == Some(Halt::Released) {
+    if situation.halt == Some(HaltReason::Released) {
         return NextStep::Park { until: situation.now };
     }
     match waiting_until(standings, |_| true) {
@@ -162,7 +162,7 @@ fn waiting_until(
 }
 
 /// The bearing of each task that has ended; `None` if a task that it needs has not ended.
-fn bearings(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<Option<Bearing>> {
+fn bearings(situation: &FlowFacts<'_>, standings: &[TaskProgress]) -> Vec<Option<Bearing>> {
     let mut bearings = vec![None; standings.len()];
     for &index in situation.graph.order() {
         bearings[index] = match standings[index] {
@@ -181,7 +181,7 @@ fn bearings(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<Option
 
 /// Whether the conditions of an untouched task are met;
 /// `None` if a task that it needs has not ended.
-fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>]) -> Option<bool> {
+fn is_met(situation: &FlowFacts<'_>, index: usize, bearings: &[Option<Bearing>]) -> Option<bool> {
     let needs = situation.graph.needs(index).iter().map(|need| bearings[*need]);
     let needs = needs.collect::<Option<Vec<_>>>()?;
     Some(match situation.definition.tasks[index].when {
@@ -192,7 +192,7 @@ fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>])
 }
 
 /// Marks the tasks whose conditions can never be met as skipped, and returns them.
-fn skipped(situation: &Situation<'_>, standings: &mut [TaskProgress]) -> Vec<(usize, String)> {
+fn skipped(situation: &FlowFacts<'_>, standings: &mut [TaskProgress]) -> Vec<(usize, String)> {
     let mut skipped = Vec::new();
     // Each task comes after those that it needs, so a single pass finds all of them.
     for &index in situation.graph.order() {
@@ -225,7 +225,7 @@ fn skipped(situation: &Situation<'_>, standings: &mut [TaskProgress]) -> Vec<(us
 }
 
 /// The tasks that could begin now, each with the number of its attempt.
-fn ready(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<(usize, i32)> {
+fn ready(situation: &FlowFacts<'_>, standings: &[TaskProgress]) -> Vec<(usize, i32)> {
     let bearings = bearings(situation, standings);
     let attempt = |index: usize| match &standings[index] {
         TaskProgress::Untouched => {

@@ -10,7 +10,7 @@ use super::{
     tests::{at, task},
     *,
 };
-use crate::engine::execution::flow::progress::{Attempted, standing};
+use crate::engine::execution::flow::progress::{AttemptFacts, standing};
 
 /// The outcome of one attempt in a simulated run.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ fn cases() -> impl Strategy<Value = Case> {
 struct Simulated {
     definition: Definition,
     graph: Graph,
-    attempts: Vec<Vec<Attempted>>,
+    attempts: Vec<Vec<AttemptFacts>>,
     now: DateTime<Utc>,
 }
 
@@ -89,7 +89,7 @@ impl Simulated {
     fn add(&mut self, index: usize, attempt: i32, state: entity::task_run::State) {
         let finished_at = (state != entity::task_run::State::Running).then_some(self.now);
         let (error, output) = (Some("x".to_owned()), None);
-        self.attempts[index].push(Attempted { attempt, state, finished_at, error, output });
+        self.attempts[index].push(AttemptFacts { attempt, state, finished_at, error, output });
     }
 
     fn end(&mut self, index: usize, state: entity::task_run::State) {
@@ -99,7 +99,7 @@ impl Simulated {
     }
 
     fn working(&self) -> Vec<usize> {
-        let running = |attempts: &Vec<Attempted>| {
+        let running = |attempts: &Vec<AttemptFacts>| {
             attempts.last().is_some_and(|last| last.state == entity::task_run::State::Running)
         };
         (0..self.attempts.len()).filter(|index| running(&self.attempts[*index])).collect()
@@ -123,7 +123,7 @@ impl Simulated {
             When::Success => assert!(needs.all(|standing| *standing == TaskProgress::Succeeded)),
             When::Failure => {
                 let before = self.graph.before(index);
-                let broke = |attempts: &Vec<Attempted>| {
+                let broke = |attempts: &Vec<AttemptFacts>| {
                     attempts.last().is_some_and(|last| matches!(last.state, Failed | TimedOut))
                 };
                 let any = self.attempts.iter().zip(before).any(|(a, before)| before && broke(a));
@@ -155,7 +155,7 @@ proptest! {
         let mut settled = None;
         for _ in 0..10_000 {
             let standings = run.standings();
-            let plan = plan(&Situation {
+            let plan = plan(&FlowFacts {
                 definition: &run.definition,
                 graph: &run.graph,
                 standings: &standings,
@@ -210,7 +210,7 @@ proptest! {
                 }
                 End::Released => {
                     troubles -= 1;
-                    halt = Some(Halt::Released);
+                    halt = Some(HaltReason::Released);
                     run.end(picked, Lost);
                 }
             }

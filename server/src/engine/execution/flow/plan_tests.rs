@@ -22,7 +22,7 @@ fn failed(error: &str) -> TaskProgress {
 
 fn decided(definition: &Definition, standings: &[TaskProgress]) -> FlowPlan {
     let graph = Graph::of(&definition.tasks).unwrap();
-    plan(&Situation {
+    plan(&FlowFacts {
         definition,
         graph: &graph,
         standings,
@@ -143,7 +143,7 @@ fn a_run_whose_time_is_over_is_stopped_and_times_out() {
     let over = |standings: &[TaskProgress], halt| {
         let (now, deadline) = (at(100), Some(at(100)));
         let definition = &definition;
-        plan(&Situation { definition, graph: &graph, standings, now, deadline, halt, room: 8 }).next
+        plan(&FlowFacts { definition, graph: &graph, standings, now, deadline, halt, room: 8 }).next
     };
     use TaskProgress::{Succeeded, Untouched, Working};
     assert_eq!(over(&[Working, Untouched], None), NextStep::StopTasks);
@@ -162,21 +162,21 @@ fn a_halted_run_begins_nothing_and_ends_or_is_passed_on() {
     let halted = |standings: &[TaskProgress], halt| {
         let (now, definition) = (at(100), &definition);
         let (deadline, halt) = (None, Some(halt));
-        plan(&Situation { definition, graph: &graph, standings, now, deadline, halt, room: 8 })
+        plan(&FlowFacts { definition, graph: &graph, standings, now, deadline, halt, room: 8 })
     };
     use TaskProgress::{Succeeded, Untouched, Working};
-    for halt in [Halt::Cancelled, Halt::Released] {
+    for halt in [HaltReason::Cancelled, HaltReason::Released] {
         let plan = halted(&[Working, Untouched], halt);
         assert_eq!((plan.begin.len(), plan.next), (0, NextStep::Wait { until: None }));
     }
     let cancelled = NextStep::Settle { state: run::State::Cancelled, error: None };
-    assert_eq!(halted(&[Succeeded, Untouched], Halt::Cancelled).next, cancelled);
+    assert_eq!(halted(&[Succeeded, Untouched], HaltReason::Cancelled).next, cancelled);
     assert_eq!(
-        halted(&[Succeeded, Untouched], Halt::Released).next,
+        halted(&[Succeeded, Untouched], HaltReason::Released).next,
         NextStep::Park { until: at(100) }
     );
     let done = NextStep::Settle { state: run::State::Succeeded, error: None };
-    assert_eq!(halted(&[Succeeded, Succeeded], Halt::Released).next, done);
+    assert_eq!(halted(&[Succeeded, Succeeded], HaltReason::Released).next, done);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn no_more_tasks_begin_than_there_is_room_for() {
         let (now, deadline, halt) = (at(0), None, None);
         let (definition, standings) = (&definition, &*standings);
         let plan =
-            plan(&Situation { definition, graph: &graph, standings, now, deadline, halt, room });
+            plan(&FlowFacts { definition, graph: &graph, standings, now, deadline, halt, room });
         assert_eq!((plan.begin.len(), plan.held_back), (begun, 10 - begun));
     }
 }
@@ -201,7 +201,7 @@ fn a_definition_that_no_command_would_have_saved_fails_instead_of_hanging() {
     let graph = Graph::of(&definition.tasks).unwrap();
     let standings = [TaskProgress::Untouched, TaskProgress::Untouched];
     let next = next(
-        &Situation {
+        &FlowFacts {
             definition: &definition,
             graph: &graph,
             standings: &standings,

@@ -14,7 +14,7 @@ use crate::{model::definition::Task, target::Target};
 
 /// The facts of an attempt that decide what happens next.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Attempted {
+pub(super) struct AttemptFacts {
     pub(super) attempt: i32,
     pub(super) state: State,
     pub(super) finished_at: Option<DateTime<Utc>>,
@@ -23,7 +23,7 @@ pub(super) struct Attempted {
     pub(super) output: Option<Value>,
 }
 
-impl Attempted {
+impl AttemptFacts {
     pub(super) fn of(row: task_run::Model) -> Self {
         Self {
             attempt: row.attempt,
@@ -60,7 +60,7 @@ pub(super) enum TaskProgress {
 }
 
 /// The state of a task after these attempts, which are in order.
-pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskProgress {
+pub(super) fn standing(task: &Task, run: Uuid, attempts: &[AttemptFacts]) -> TaskProgress {
     let Some(last) = attempts.last() else { return TaskProgress::Untouched };
     let ended = last.finished_at.unwrap_or(DateTime::<Utc>::MIN_UTC);
     let again = |from| TaskProgress::Again { attempt: last.attempt + 1, from: whole_ms(from) };
@@ -72,7 +72,7 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskPr
         State::Lost | State::Cancelled => again(ended),
         State::Failed | State::TimedOut => {
             let own =
-                |attempt: &&Attempted| matches!(attempt.state, State::Failed | State::TimedOut);
+                |attempt: &&AttemptFacts| matches!(attempt.state, State::Failed | State::TimedOut);
             let failures = i32::try_from(attempts.iter().filter(own).count()).unwrap_or(i32::MAX);
             let meets = retries(task, last.state, last.output.as_ref());
             if failures < task.retry.max_attempts && meets {
@@ -133,7 +133,7 @@ pub(crate) fn shown(
 ) -> ShownTaskState {
     let live = run.is_live();
     let again = || {
-        let attempts: Vec<_> = rows.iter().cloned().map(Attempted::of).collect();
+        let attempts: Vec<_> = rows.iter().cloned().map(AttemptFacts::of).collect();
         live && matches!(standing(task, id, &attempts), TaskProgress::Again { .. })
     };
     match rows.last().map(|row| row.state) {
@@ -165,14 +165,14 @@ mod tests {
     use timetable::retry;
 
     use super::*;
-    use crate::target::Command;
+    use crate::target::CommandTarget;
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()
     }
 
     fn task() -> Task {
-        let command = Command { script: Some("true".to_owned()), ..Command::default() };
+        let command = CommandTarget { script: Some("true".to_owned()), ..CommandTarget::default() };
         let retry = retry::Policy {
             max_attempts: 3,
             backoff: retry::Backoff::Exponential,
@@ -183,8 +183,8 @@ mod tests {
         Task { retry, ..Task::new("a", Target::Command(command)) }
     }
 
-    fn attempts(states: &[State]) -> Vec<Attempted> {
-        let attempt = |(index, state): (usize, &State)| Attempted {
+    fn attempts(states: &[State]) -> Vec<AttemptFacts> {
+        let attempt = |(index, state): (usize, &State)| AttemptFacts {
             attempt: i32::try_from(index).unwrap() + 1,
             state: *state,
             finished_at: Some(at(100)),

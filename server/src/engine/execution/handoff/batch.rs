@@ -16,7 +16,7 @@ use crate::{
     model::definition::CompiledDefinition,
     store::{
         DatabaseTransaction,
-        handoffs::{CurrentSchedule, Decided, Intent, NewRun},
+        handoffs::{CurrentSchedule, DecidedFire, Intent, NewRun},
     },
     telemetry::TracedFire,
 };
@@ -29,7 +29,7 @@ pub(super) struct HandoffBatch<'a> {
     /// The work that each of `runs` executes.
     pub(super) works: Vec<RunSource<'a>>,
     /// Intents that do not become runs.
-    pub(super) refused: Vec<Decided>,
+    pub(super) refused: Vec<DecidedFire>,
 }
 
 /// The work that a run executes.

@@ -6,7 +6,7 @@ use timetable::misfire::ON_TIME;
 
 use crate::store::{
     buffers::BufferQueue,
-    handoffs::{CurrentSchedule, Decided, Intent},
+    handoffs::{CurrentSchedule, DecidedFire, Intent},
 };
 
 /// The limits of recovery: when it gives a fire up.
@@ -61,7 +61,7 @@ pub(in crate::engine) fn refusal(
     intent: &Intent,
     schedule: Option<SchedulePrecondition>,
     now: DateTime<Utc>,
-) -> Option<Decided> {
+) -> Option<DecidedFire> {
     outdated(intent, schedule, Verdict::Skipped).or_else(|| overdue(intent, schedule?, now))
 }
 
@@ -70,9 +70,9 @@ fn outdated(
     intent: &Intent,
     schedule: Option<SchedulePrecondition>,
     verdict: Verdict,
-) -> Option<Decided> {
+) -> Option<DecidedFire> {
     let (id, scheduled_at) = (intent.id, intent.scheduled_at);
-    let refuse = |reason, detail| Some(Decided { id, scheduled_at, verdict, reason, detail });
+    let refuse = |reason, detail| Some(DecidedFire { id, scheduled_at, verdict, reason, detail });
     let Some(schedule) = schedule.filter(|schedule| !schedule.deleted) else {
         return refuse(Reason::Deleted, None);
     };
@@ -87,13 +87,17 @@ fn outdated(
 }
 
 /// The refusal of an intent that has waited beyond its deadline.
-fn overdue(intent: &Intent, schedule: SchedulePrecondition, now: DateTime<Utc>) -> Option<Decided> {
+fn overdue(
+    intent: &Intent,
+    schedule: SchedulePrecondition,
+    now: DateTime<Utc>,
+) -> Option<DecidedFire> {
     let (scheduled_at, due_at) = (intent.scheduled_at.utc(), intent.due_at.utc());
     let SchedulePrecondition { jitter_ms, start_deadline_ms, .. } = schedule;
     let late = past_deadline(scheduled_at, due_at, jitter_ms, start_deadline_ms, now);
     let (verdict, reason) = (Verdict::Skipped, Reason::Deadline);
     let (id, scheduled_at) = (intent.id, intent.scheduled_at);
-    late.then_some(Decided { id, scheduled_at, verdict, reason, detail: None })
+    late.then_some(DecidedFire { id, scheduled_at, verdict, reason, detail: None })
 }
 
 /// Decides whether an intent may run under the current conditions, and for which reason.
@@ -102,10 +106,10 @@ pub(super) fn decide(
     schedule: Option<&CurrentSchedule>,
     now: DateTime<Utc>,
     recovery: Option<HandoffLimits>,
-) -> Result<Reason, Decided> {
+) -> Result<Reason, DecidedFire> {
     let refuse = |verdict, reason, detail: Option<String>| {
         let (id, scheduled_at) = (intent.id, intent.scheduled_at);
-        Err(Decided { id, scheduled_at, verdict, reason, detail })
+        Err(DecidedFire { id, scheduled_at, verdict, reason, detail })
     };
     // A fire that recovery gives up was promised to run,
     // so its verdict is `abandoned`, not `skipped`.

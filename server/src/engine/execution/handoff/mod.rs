@@ -40,7 +40,7 @@ use crate::{
 
 /// The context of a hand-off by recovery.
 #[derive(Clone, Debug)]
-pub(crate) struct Recovering {
+pub(crate) struct RecoveryContext {
     /// The limits that apply to recovery.
     pub(in crate::engine) limits: HandoffLimits,
     /// The lease term under which recovery runs.
@@ -77,7 +77,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub(in crate::engine) async fn hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
-    recovery: Option<&Recovering>,
+    recovery: Option<&RecoveryContext>,
 ) -> Result<HandedOver, EngineError> {
     let mut handed = HandedOver::default();
     let mut failed = None;
@@ -104,7 +104,7 @@ pub(in crate::engine) async fn hand_over(
 async fn hand_over_batch(
     core: &Arc<Core>,
     intents: &[Intent],
-    recovery: Option<&Recovering>,
+    recovery: Option<&RecoveryContext>,
 ) -> Result<HandedOver, EngineError> {
     let mut pause = Duration::from_millis(50);
     let mut round = 1;
@@ -124,13 +124,13 @@ async fn hand_over_batch(
 async fn try_hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
-    recovery: Option<&Recovering>,
+    recovery: Option<&RecoveryContext>,
     was_away: bool,
 ) -> Result<HandedOver, EngineError> {
     let (start, handed_from) = (core.clock.instant(), core.clock.now());
     let node = core.node_id().await;
     let tx = core.store.begin_handoff().await?;
-    if let Some(Recovering { lease, .. }) = recovery
+    if let Some(RecoveryContext { lease, .. }) = recovery
         && (lease.is_over(&core.clock) || !core.store.holds_lease(&tx, &lease.fence).await?)
     {
         tx.rollback().await?;

@@ -13,11 +13,11 @@ use super::{
 use crate::{
     engine::{
         core::Core,
-        execution::attempt::{self, Attempt, Times},
+        execution::attempt::{self, Attempt, RunInstants},
         places::{Claim, HeldPlace, NoPlace},
     },
     store::{
-        handoffs::{NewRun, Start},
+        handoffs::{NewRun, StartedRun},
         holds::RunLease,
     },
     target::Invocation,
@@ -65,7 +65,7 @@ impl HandoffBatch<'_> {
             is_full = matches!(place, Err(NoPlace::Full));
             let (task, hard_limit) = work.known.start(core.settings.heartbeat_expiry);
             let place = place.ok()?;
-            run.start = Some(Start { task, hard_limit });
+            run.start = Some(StartedRun { task, hard_limit });
             Some(place)
         };
         self.runs.iter_mut().zip(&self.works).map(start).collect()
@@ -90,7 +90,7 @@ impl HandoffBatch<'_> {
             handed.started += 1;
             let max_attempts = run.max_attempts;
             let stands_for = run.scheduled_at.utc();
-            let times = Times { stands_for, started_at: begun.now, by_fire: true };
+            let times = RunInstants { stands_for, started_at: begun.now, by_fire: true };
             let invocation = invocation(core, run, &work, &hold);
             let (known, run) = (work.known, times);
             attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, place });

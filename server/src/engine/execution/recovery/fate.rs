@@ -8,7 +8,7 @@ use crate::{
     engine::execution::{handoff::HandoffLimits, settle::Decision},
     store::{
         holds::{RunLease, Settlement},
-        recoveries::Stray,
+        recoveries::OrphanedAttempt,
     },
 };
 
@@ -20,7 +20,11 @@ pub(super) enum OrphanFate {
     Abandon(fire::Reason),
 }
 
-pub(super) fn judge(stray: &Stray, now: DateTime<Utc>, limits: HandoffLimits) -> OrphanFate {
+pub(super) fn judge(
+    stray: &OrphanedAttempt,
+    now: DateTime<Utc>,
+    limits: HandoffLimits,
+) -> OrphanFate {
     if stray.cancel_requested_at.is_some() {
         OrphanFate::Cancel
     } else if stray.deleted {
@@ -69,7 +73,7 @@ pub(super) fn stuck(now: DateTime<Utc>) -> Decision {
     }
 }
 
-pub(super) fn hold(stray: &Stray) -> RunLease {
+pub(super) fn hold(stray: &OrphanedAttempt) -> RunLease {
     RunLease {
         run_id: stray.id,
         attempt: stray.attempt,
@@ -78,7 +82,11 @@ pub(super) fn hold(stray: &Stray) -> RunLease {
     }
 }
 
-pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) -> Settlement {
+pub(super) fn settlement(
+    stray: &OrphanedAttempt,
+    decision: Decision,
+    now: DateTime<Utc>,
+) -> Settlement {
     // The two instants may come from the clocks of different nodes.
     let took = stray.started_at.and_then(|at| (now - at.utc()).to_std().ok());
     Settlement {

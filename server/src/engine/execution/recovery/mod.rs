@@ -40,7 +40,7 @@ use entity::run;
 use sea_orm::ActiveEnum;
 
 use self::{grace::Grace, parts::FailedParts, watch::OverrunWatch};
-use super::handoff::{self, HandoffLimits, Recovering};
+use super::handoff::{self, HandoffLimits, RecoveryContext};
 use crate::{
     config::NodeRole,
     engine::{
@@ -52,7 +52,7 @@ use crate::{
     store::{
         DatabaseTransaction, StoreError,
         holds::{RunLease, Settlement},
-        recoveries::{Astray, Stray},
+        recoveries::{OrphanedAttempt, WorkToRecover},
     },
     telemetry::RecoveryKind,
 };
@@ -129,7 +129,12 @@ impl Recovery {
     }
 
     /// Counts the runs that recovery ended in the metrics, because nothing else counts them.
-    fn count_ended(&self, strays: &[Stray], settlements: &[Settlement], ended: &HashSet<RunLease>) {
+    fn count_ended(
+        &self,
+        strays: &[OrphanedAttempt],
+        settlements: &[Settlement],
+        ended: &HashSet<RunLease>,
+    ) {
         let schedules: HashMap<_, _> = strays.iter().map(|run| (run.id, run.schedule_id)).collect();
         for settled in settlements {
             if settled.run_state.is_live() || !ended.contains(&settled.hold) {
@@ -161,7 +166,7 @@ impl Recovery {
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
         report.lost_handoffs += lost.len();
-        let recovering = Recovering { limits: self.limits(), lease: lease.clone() };
+        let recovering = RecoveryContext { limits: self.limits(), lease: lease.clone() };
         let handed = handoff::hand_over(core, &lost, Some(&recovering)).await?;
         report.abandoned += handed.refused;
         Ok(lost.len() as u64 == BATCH)
@@ -175,7 +180,7 @@ impl Recovery {
     }
 
     /// Checks whether there is anything to recover.
-    async fn astray(&self, now: DateTime<Utc>) -> Result<Astray, EngineError> {
+    async fn astray(&self, now: DateTime<Utc>) -> Result<WorkToRecover, EngineError> {
         let core = &self.core;
         let (node, expiry) = (core.node_id().await, core.settings.heartbeat_expiry);
         Ok(core.store.astray(node, expiry, self.lost_before(now).into()).await?)
@@ -219,7 +224,7 @@ impl Recovery {
     ) {
         let Some(Some(mut lease)) = parts.done("lease", self.lead().await) else { return };
         let looked = parts.done("look", self.astray(now).await);
-        let mut astray = looked.unwrap_or(Astray::ANY);
+        let mut astray = looked.unwrap_or(WorkToRecover::ANY);
         // After a step of the database's clock, heartbeats compared with
         // that clock do not show which nodes are silent.
         let silent = self.core.cluster.silent(self.core.clock.instant());
@@ -228,7 +233,7 @@ impl Recovery {
             parts.done("orphaned runs", taken);
             // The claims of a node that was declared dead count as lost only from here on.
             let looked = parts.done("look", self.astray(now).await);
-            astray = looked.unwrap_or(Astray::ANY);
+            astray = looked.unwrap_or(WorkToRecover::ANY);
         }
         // Nodes have yet to record the attempts that ended during an outage.
         if astray.overruns

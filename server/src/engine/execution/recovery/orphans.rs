@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     engine::{EngineError, cluster::LeaseTerm, execution::handoff},
-    store::{handoffs::Decided, holds::RunLease},
+    store::{handoffs::DecidedFire, holds::RunLease},
 };
 
 impl Recovery {
@@ -95,7 +95,7 @@ impl Recovery {
                     // the row of its instant. The verdicts of both stay as they are.
                     if let Some(id) = stray.fire_id.filter(|fire| *fire == stray.id) {
                         let detail = format!("run {} was on a node that died", stray.id);
-                        abandoned.push(Decided {
+                        abandoned.push(DecidedFire {
                             id,
                             scheduled_at: stray.scheduled_at,
                             verdict: Verdict::Abandoned,

@@ -27,7 +27,7 @@ use crate::{
     store::{
         DatabaseTransaction,
         holds::{RunLease, Settlement},
-        recoveries::{OverdueAttempt, Stray},
+        recoveries::{OrphanedAttempt, OverdueAttempt},
     },
     target::{Noop, Target},
 };
@@ -109,7 +109,7 @@ impl Recovery {
     async fn time_out_locked(
         &self,
         tx: DatabaseTransaction,
-        strays: &[Stray],
+        strays: &[OrphanedAttempt],
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
@@ -139,7 +139,7 @@ impl Recovery {
     async fn timed_out(
         &self,
         tx: &DatabaseTransaction,
-        stray: &Stray,
+        stray: &OrphanedAttempt,
         now: DateTime<Utc>,
     ) -> Result<Settlement, EngineError> {
         let core = &self.core;

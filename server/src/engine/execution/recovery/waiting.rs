@@ -9,7 +9,7 @@ use sea_orm::ActiveEnum;
 use super::{BATCH, Recovery, RecoveryReport};
 use crate::{
     engine::{EngineError, cluster::LeaseTerm, execution::flow},
-    store::untaken::Allowed,
+    store::untaken::RunTimeLimit,
 };
 
 impl Recovery {
@@ -67,7 +67,7 @@ impl Recovery {
     }
 
     /// The time limits of the runs that wait for another attempt, by workflow version.
-    async fn allowed(&self, now: DateTime<Utc>) -> Result<Vec<Allowed>, EngineError> {
+    async fn allowed(&self, now: DateTime<Utc>) -> Result<Vec<RunTimeLimit>, EngineError> {
         let core = &self.core;
         let mut allowed = Vec::new();
         for (workflow_id, version) in core.store.versions_that_wait_again(now.into()).await? {
@@ -77,7 +77,7 @@ impl Recovery {
             if let Ok(known) = known
                 && let Some(limit_ms) = known.definition.timeout_ms
             {
-                allowed.push(Allowed { workflow_id, version, limit_ms });
+                allowed.push(RunTimeLimit { workflow_id, version, limit_ms });
             }
         }
         Ok(allowed)
@@ -88,7 +88,7 @@ impl Recovery {
     async fn time_out(
         &self,
         lease: &LeaseTerm,
-        allowed: &[Allowed],
+        allowed: &[RunTimeLimit],
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {

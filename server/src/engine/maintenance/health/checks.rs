@@ -8,16 +8,16 @@ use super::Check;
 use crate::{
     config,
     store::{
-        Refusing,
-        history_cuts::Cut,
-        reads::{canary::Canary, health::HealthFigures},
-        workers::queues::Unserved,
+        WriteRefusal,
+        history_cuts::HistoryCut,
+        reads::{canary::EnabledCanary, health::HealthFigures},
+        workers::queues::UnservedJobs,
     },
     target::BrokerReport,
 };
 
 /// Checks that the database accepts writes.
-pub(super) fn writes(refusing: Option<Refusing>) -> Check {
+pub(super) fn writes(refusing: Option<WriteRefusal>) -> Check {
     Check {
         name: "writes",
         healthy: refusing.is_none(),
@@ -72,13 +72,13 @@ pub(super) fn brokers(reports: &[BrokerReport]) -> Option<Check> {
 
 /// Checks that a worker pulls from each queue in which jobs wait.
 /// If none does, the runs of these jobs time out, and nothing else is affected.
-pub(super) fn unserved(queues: &[Unserved]) -> Check {
+pub(super) fn unserved(queues: &[UnservedJobs]) -> Check {
     let count = queues.len();
     let problem = match count {
         1 => "jobs wait in 1 queue, and no worker may take them".to_owned(),
         _ => format!("jobs wait in {count} queues, and no worker may take them"),
     };
-    let issue = queues.first().map(|Unserved { namespace, queue, waiting }| {
+    let issue = queues.first().map(|UnservedJobs { namespace, queue, waiting }| {
         format!("{problem}, among them {queue} of the namespace {namespace} with {waiting}")
     });
     Check {
@@ -93,13 +93,13 @@ pub(super) fn unserved(queues: &[Unserved]) -> Check {
 }
 
 /// Describes the histories that quotas have cut, and the output that is not kept.
-pub(super) fn short(cuts: &[Cut], full: &[(String, i64)]) -> Check {
+pub(super) fn short(cuts: &[HistoryCut], full: &[(String, i64)]) -> Check {
     let count = |number: usize| match number {
         1 => "1 namespace".to_owned(),
         _ => format!("{number} namespaces"),
     };
     let (mut issues, mut bare) = (Vec::new(), Vec::new());
-    if let Some(Cut { name, until }) = cuts.first() {
+    if let Some(HistoryCut { name, until }) = cuts.first() {
         let problem = format!(
             "the quota of history rows has removed history of {} before its retention",
             count(cuts.len())
@@ -179,7 +179,7 @@ pub(super) fn judge(figures: &HealthFigures, limits: &config::Health) -> Vec<Che
 /// Checks that the canary has succeeded recently.
 /// A canary that was just switched on gets time for its first run.
 pub(super) fn sings(
-    canary: Option<Canary>,
+    canary: Option<EnabledCanary>,
     now: Timestamp,
     limits: &config::Health,
 ) -> Option<Check> {
@@ -264,7 +264,7 @@ mod tests {
     fn a_canary_that_has_fallen_silent_is_missed() {
         let (limits, now) = (config::Health::default(), Timestamp(1_000_000));
         let seen = |since: i64, due_at: Option<i64>| {
-            let canary = Canary {
+            let canary = EnabledCanary {
                 since: Timestamp(since),
                 due_at: due_at.map(Timestamp),
                 finished_at: None,
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_queue_without_a_worker_is_named_to_the_known_and_is_not_unhealthy() {
         assert_eq!(unserved(&[]).issue, None);
-        let row = |queue: &str, waiting| Unserved {
+        let row = |queue: &str, waiting| UnservedJobs {
             namespace: "default".to_owned(),
             queue: queue.to_owned(),
             waiting,
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn history_shortened_by_a_quota_is_reported_and_not_unhealthy() {
         assert_eq!(short(&[], &[]).issue, None);
-        let cut = Cut { name: "shop".to_owned(), until: Timestamp(0) };
+        let cut = HistoryCut { name: "shop".to_owned(), until: Timestamp(0) };
         let check = short(&[cut], &[("billing".to_owned(), 1_000)]);
         assert!(check.healthy && check.value == "2");
         assert_eq!(

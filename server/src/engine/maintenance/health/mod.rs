@@ -30,7 +30,7 @@ use crate::{
             health_budgets, placement,
             within::Within,
         },
-        workers::queues::{self, Unserved},
+        workers::queues::{self, UnservedJobs},
     },
 };
 
@@ -142,7 +142,7 @@ pub async fn queues_without_worker(
     store: &Store,
     within: &Within,
     now: Timestamp,
-) -> Result<Vec<Unserved>, StoreError> {
+) -> Result<Vec<UnservedJobs>, StoreError> {
     let ago = |span: TimeDelta| Timestamp::from(now.utc() - span);
     queues::without_worker(store, within, now, ago(UNSERVED), ago(SILENT)).await
 }

@@ -19,26 +19,26 @@ const WIDEST: i64 = 61;
 
 /// A partition to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct New {
+pub(super) struct NewPartition {
     pub(super) stretch: PartitionRange,
     /// Whether the partition takes over all rows that are in the overflow partition.
     pub(super) seal: bool,
 }
 
 /// The partitions to create, in order.
-pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New> {
+pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<NewPartition> {
     let today = day_of(now.0);
     let mut made = Vec::new();
     let mut from = layout.beyond;
     if from <= today {
         // There is no partition for today, so the current rows are in the overflow partition.
         let to = today + DAY_MS;
-        made.push(New { stretch: PartitionRange { from, to }, seal: true });
+        made.push(NewPartition { stretch: PartitionRange { from, to }, seal: true });
         from = to;
     }
     let width = DAY_MS * i64::from(width_in_days(longest));
     while from <= today + AHEAD_DAYS * DAY_MS {
-        made.push(New { stretch: PartitionRange { from, to: from + width }, seal: false });
+        made.push(NewPartition { stretch: PartitionRange { from, to: from + width }, seal: false });
         from += width;
     }
     made
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_new_table_gets_today_and_a_week() {
         let made = to_make(&layout(0..0), NOW, 45);
-        assert_eq!(made[0], New { stretch: stretch(0, 101), seal: true });
+        assert_eq!(made[0], NewPartition { stretch: stretch(0, 101), seal: true });
         let ahead: Vec<_> = made[1..].iter().map(|new| new.stretch).collect();
         assert_eq!(ahead, (101..108).map(|day| stretch(day, day + 1)).collect::<Vec<_>>());
         assert!(made[1..].iter().all(|new| !new.seal));
@@ -97,13 +97,13 @@ mod tests {
     fn each_day_brings_one_more() {
         assert!(to_make(&layout(60..108), NOW, 45).is_empty());
         let made = to_make(&layout(60..107), NOW, 45);
-        assert_eq!(made, [New { stretch: stretch(107, 108), seal: false }]);
+        assert_eq!(made, [NewPartition { stretch: stretch(107, 108), seal: false }]);
     }
 
     #[test]
     fn a_server_that_was_away_for_long_makes_one_stretch_of_the_time_between() {
         let made = to_make(&layout(1..8), NOW, 45);
-        assert_eq!(made[0], New { stretch: stretch(8, 101), seal: true });
+        assert_eq!(made[0], NewPartition { stretch: stretch(8, 101), seal: true });
         assert_eq!(made.len(), 8);
     }
 
@@ -111,7 +111,7 @@ mod tests {
     fn history_kept_for_years_is_in_longer_partitions() {
         assert_eq!([1, 45, 60, 61, 365, 3_650].map(width_in_days), [1, 1, 1, 2, 7, 61]);
         let made = to_make(&layout(40..101), NOW, 3_650);
-        assert_eq!(made, [New { stretch: stretch(101, 162), seal: false }]);
+        assert_eq!(made, [NewPartition { stretch: stretch(101, 162), seal: false }]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(in crate::engine) use keeper::Keeper;
 pub use keeper::LEASE;
 pub use preview::{RemovalPreview, preview};
 
-use self::{pace::Paces, round::RetentionRound};
+use self::{pace::DeletionPaces, round::RetentionRound};
 use crate::{
     clock::Clock,
     engine::{EngineError, cluster::LeaseTerm, core::Core, jobs},
@@ -39,9 +39,9 @@ use crate::{
     store::{
         Store,
         days::{DAY_MS, first_key},
-        retention::{Family, Leftover},
+        retention::{Leftover, TableFamily},
     },
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// The results of a retention round.
@@ -92,7 +92,7 @@ impl RoundOptions {
 
 /// Settled history that exceeds a namespace's quota of rows.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Excess {
+pub(in crate::engine) struct HistoryExcess {
     /// The namespace whose history is cut.
     pub(in crate::engine) namespace: Uuid,
     /// The start of the oldest period.
@@ -112,7 +112,7 @@ pub async fn run_once(
     settings: &Retention,
     store: &Store,
     clock: &Clock,
-    metrics: &Metrics,
+    metrics: &Instruments,
     now: DateTime<Utc>,
     manner: RoundOptions,
 ) -> Result<RetentionReport, EngineError> {
@@ -137,11 +137,11 @@ pub async fn run_once(
         rule: store.retention_rule(policies, settings.days, now.into()),
         is_cut: false,
         first: Uuid::nil(),
-        paces: Paces::new(!store.dialect().is_postgres()),
+        paces: DeletionPaces::new(!store.dialect().is_postgres()),
         report: RetentionReport::default(),
     };
     if store.dialect().is_postgres() {
-        for family in Family::ALL {
+        for family in TableFamily::ALL {
             round.make_days(family, policies.longest).await?;
             round.drop_days(family).await?;
         }
@@ -162,10 +162,10 @@ pub(in crate::engine) async fn cut(
     core: &Core,
     lease: LeaseTerm,
     term: Duration,
-    excess: Excess,
+    excess: HistoryExcess,
     now: DateTime<Utc>,
 ) -> Result<Option<RetentionReport>, EngineError> {
-    let Excess { namespace, oldest, until, read } = excess;
+    let HistoryExcess { namespace, oldest, until, read } = excess;
     let settings = core.settings.retention.unwrap_or_default();
     let mut round = RetentionRound {
         settings: &settings,
@@ -181,7 +181,7 @@ pub(in crate::engine) async fn cut(
         // Start a day earlier: rows may take up to a day to be counted.
         // Retention removes anything older.
         first: first_key(oldest.0 - DAY_MS),
-        paces: Paces::new(!core.store.dialect().is_postgres()),
+        paces: DeletionPaces::new(!core.store.dialect().is_postgres()),
         report: RetentionReport::default(),
     };
     round.sweep_runs().await?;

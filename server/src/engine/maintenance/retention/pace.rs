@@ -38,14 +38,14 @@ pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
 /// The size of the next chunk for each table. A log line is deleted much faster than a run with its
 /// indexes, so it must not determine how many runs fit.
 #[derive(Debug)]
-pub(super) struct Paces {
+pub(super) struct DeletionPaces {
     aim: Aim,
     tables: HashMap<&'static str, DeletionPace>,
 }
 
 /// The measurements of a finished chunk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Done {
+pub(super) struct FinishedChunk {
     /// Number of rows that the chunk deleted.
     pub(super) rows: u64,
     /// How long the deletes took.
@@ -54,7 +54,7 @@ pub(super) struct Done {
     pub(super) took: Duration,
 }
 
-impl Paces {
+impl DeletionPaces {
     pub(super) fn new(one_writer: bool) -> Self {
         let aim = if one_writer { ONE_WRITER } else { MANY_WRITERS };
         Self { aim, tables: HashMap::new() }
@@ -66,7 +66,7 @@ impl Paces {
     }
 
     /// Adjusts the size of the next chunk of `table` by a finished one.
-    pub(super) fn learn(&mut self, table: &'static str, done: Done) {
+    pub(super) fn learn(&mut self, table: &'static str, done: FinishedChunk) {
         let pace = self.tables.entry(table).or_default();
         *pace = pace.after(done, self.aim);
     }
@@ -91,7 +91,7 @@ impl DeletionPace {
     /// because it may have been luck.
     /// A chunk of few rows says nothing about a large one. Each commit has the same cost
     /// for syncing, so commits count only if the whole chunk took too long.
-    fn after(self, done: Done, aim: Aim) -> Self {
+    fn after(self, done: FinishedChunk, aim: Aim) -> Self {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let most = if done.took > aim.took {
             self.rows / 2
@@ -118,13 +118,13 @@ mod tests {
     }
 
     /// A chunk in which the database needed this many microseconds per row.
-    fn done(rows: u64, us_a_row: u64, commit: u64) -> Done {
+    fn done(rows: u64, us_a_row: u64, commit: u64) -> FinishedChunk {
         let worked = us(rows.saturating_mul(us_a_row));
-        Done { rows, worked, took: worked.saturating_add(us(commit)) }
+        FinishedChunk { rows, worked, took: worked.saturating_add(us(commit)) }
     }
 
     /// The pace after a chunk on SQLite.
-    fn after(pace: DeletionPace, done: Done) -> DeletionPace {
+    fn after(pace: DeletionPace, done: FinishedChunk) -> DeletionPace {
         pace.after(done, ONE_WRITER)
     }
 
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn quick_lines_do_not_make_chunks_of_runs_larger() {
-        let mut paces = Paces::new(true);
+        let mut paces = DeletionPaces::new(true);
         for _ in 0..10 {
             paces.learn("task_log", done(paces.rows("task_log"), 1, 0));
         }

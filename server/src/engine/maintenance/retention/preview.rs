@@ -9,7 +9,7 @@ use crate::{
     model::Retention,
     store::{
         Store,
-        retention::{Family, Figure, Instead, Oldest, Policies},
+        retention::{Figure, Oldest, Policies, ProposedRetention, TableFamily},
     },
 };
 
@@ -33,7 +33,7 @@ pub async fn preview(
     settings: &Retention,
     store: &Store,
     now: DateTime<Utc>,
-    instead: Option<Instead>,
+    instead: Option<ProposedRetention>,
     within: Option<Uuid>,
 ) -> Result<RemovalPreview, EngineError> {
     let policies = store.retention_policies(settings.days, instead, None).await?;
@@ -41,7 +41,7 @@ pub async fn preview(
     let mut rule = rule.if_it_were(instead, store);
     let mut partitions = 0;
     if store.dialect().is_postgres() {
-        for family in Family::ALL {
+        for family in TableFamily::ALL {
             let layout = store.partitions(store.read(), family).await?;
             partitions += days::to_drop(&layout, rule.last()).len();
             rule = rule.keeping(family, days::kept_from(&layout, rule.last()));

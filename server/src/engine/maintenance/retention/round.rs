@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     RetentionReport, RoundOptions, days,
-    pace::{Done, Paces, fitting},
+    pace::{DeletionPaces, FinishedChunk, fitting},
 };
 use crate::{
     clock::Clock,
@@ -16,9 +16,11 @@ use crate::{
     store::{
         DatabaseTransaction, Store, deleted_namespaces,
         leases::{Fence, LeaseState},
-        retention::{Dropped, Family, FireKey, Leftover, PartKey, RetentionRule, RunPart},
+        retention::{
+            FireKey, Leftover, PartKey, PartitionDrop, RetentionRule, RunPart, TableFamily,
+        },
     },
-    telemetry::Metrics,
+    telemetry::Instruments,
 };
 
 /// The inputs and state of one round.
@@ -27,7 +29,7 @@ pub(super) struct RetentionRound<'a> {
     pub(super) settings: &'a Retention,
     pub(super) store: &'a Store,
     pub(super) clock: &'a Clock,
-    pub(super) metrics: &'a Metrics,
+    pub(super) metrics: &'a Instruments,
     pub(super) now: DateTime<Utc>,
     pub(super) manner: RoundOptions,
     /// When the lease was last taken.
@@ -39,7 +41,7 @@ pub(super) struct RetentionRound<'a> {
     pub(super) is_cut: bool,
     /// The key after which the search for old rows begins.
     pub(super) first: Uuid,
-    pub(super) paces: Paces,
+    pub(super) paces: DeletionPaces,
     pub(super) report: RetentionReport,
 }
 
@@ -85,7 +87,7 @@ impl RetentionRound<'_> {
 
     pub(super) async fn make_days(
         &mut self,
-        family: Family,
+        family: TableFamily,
         longest: i32,
     ) -> Result<(), EngineError> {
         if !self.goes_on().await? {
@@ -104,7 +106,7 @@ impl RetentionRound<'_> {
         Ok(())
     }
 
-    pub(super) async fn drop_days(&mut self, family: Family) -> Result<(), EngineError> {
+    pub(super) async fn drop_days(&mut self, family: TableFamily) -> Result<(), EngineError> {
         while self.goes_on().await? {
             let layout = self.store.partitions(self.store.read(), family).await?;
             let kept = days::kept_from(&layout, self.rule.last());
@@ -114,7 +116,7 @@ impl RetentionRound<'_> {
             };
             let fence = self.manner.lease.as_ref().map(|(lease, _)| &lease.fence);
             match self.store.drop_stretch(family, stretch, &self.rule, fence).await? {
-                Dropped::Gone(rows) => {
+                PartitionDrop::Gone(rows) => {
                     self.report.dropped += 1;
                     self.metrics.partitions("dropped", 1);
                     for (table, rows) in family.tables().iter().zip(rows) {
@@ -122,8 +124,8 @@ impl RetentionRound<'_> {
                     }
                 }
                 // Dropping the next partition would leave a gap, so old rows are deleted in chunks.
-                Dropped::Needed => return Ok(()),
-                Dropped::Postponed => {
+                PartitionDrop::Needed => return Ok(()),
+                PartitionDrop::Postponed => {
                     self.rule = self.rule.keeping(family, stretch.from);
                     self.report.postponed += 1;
                     return Ok(());
@@ -256,7 +258,7 @@ impl RetentionRound<'_> {
         store.commit_unseen(tx).await?;
         let took = start.elapsed();
         if deleted > 0 {
-            self.paces.learn(table, Done { rows: deleted, worked, took });
+            self.paces.learn(table, FinishedChunk { rows: deleted, worked, took });
             self.report.chunks += 1;
             self.report.longest_chunk = self.report.longest_chunk.max(took);
             self.metrics.retention_chunk(took);

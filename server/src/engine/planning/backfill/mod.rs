@@ -25,7 +25,7 @@ mod survey;
 mod turn;
 mod window;
 
-pub(in crate::engine) use self::service::Backfill;
+pub(in crate::engine) use self::service::BackfillRunner;
 pub(crate) use self::turn::stopped;
 pub use self::{
     service::BackfillReport,

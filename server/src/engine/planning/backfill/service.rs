@@ -18,7 +18,7 @@ use crate::engine::{
 
 /// The service that advances the open backfills.
 #[derive(Debug)]
-pub(in crate::engine) struct Backfill {
+pub(in crate::engine) struct BackfillRunner {
     pub(in crate::engine) core: Arc<Core>,
 }
 
@@ -49,7 +49,7 @@ struct BackfillRound {
 const LEASE: &str = "backfill";
 const PAGE: u64 = 100;
 
-impl Backfill {
+impl BackfillRunner {
     /// Gives each open backfill a turn. Returns whether one of them needs another turn at once.
     async fn go_round(
         &self,
@@ -111,7 +111,7 @@ impl Backfill {
     }
 }
 
-impl Service for Backfill {
+impl Service for BackfillRunner {
     type Report = BackfillReport;
     const NAME: &'static str = "backfill";
 

@@ -29,7 +29,7 @@ use self::turn::{BufferDecisions, BufferFacts, turn};
 use crate::{
     engine::{EngineError, core::Core},
     model::spec::USUAL_LIMIT,
-    store::{buffers::Unowned, handoffs::Intent, live::Since},
+    store::{buffers::UnownedIntents, handoffs::Intent, live::RowsSince},
 };
 
 /// Number of fires from the head of each queue that one transaction examines.
@@ -37,7 +37,7 @@ const EACH: u64 = 50;
 
 /// The results of a release of waiting fires.
 #[derive(Debug, Default)]
-pub(crate) struct Released {
+pub(crate) struct ReleaseResults {
     /// Whether the release changed anything. If so, there may be more to release.
     pub(crate) progress: bool,
     /// Whether a fire was waiting in a buffer when the release began.
@@ -53,12 +53,12 @@ pub(in crate::engine) async fn release(
     core: &Core,
     now: DateTime<Utc>,
     limit: u64,
-) -> Result<Released, EngineError> {
+) -> Result<ReleaseResults, EngineError> {
     let unowned = core.store.unowned(now.into()).await?;
-    if unowned == Unowned::default() {
-        return Ok(Released::default());
+    if unowned == UnownedIntents::default() {
+        return Ok(ReleaseResults::default());
     }
-    let nothing = Released { waited: unowned.waits, ..Released::default() };
+    let nothing = ReleaseResults { waited: unowned.waits, ..ReleaseResults::default() };
     let mut ready = core.store.schedules_to_release(now.into(), limit).await?;
     if ready.is_empty() {
         return Ok(nothing);
@@ -73,8 +73,8 @@ pub(in crate::engine) async fn release(
         return Ok(nothing);
     }
     let intents = core.store.unowned_intents(&tx, &ready, now.into(), EACH, limit).await?;
-    let live = core.store.live_by_schedule(&tx, &ready, now.into(), Since::Anything).await?;
-    let buffers = core.store.buffers_of(&tx, &ready, now.into(), Since::Anything).await?;
+    let live = core.store.live_by_schedule(&tx, &ready, now.into(), RowsSince::Anything).await?;
+    let buffers = core.store.buffers_of(&tx, &ready, now.into(), RowsSince::Anything).await?;
 
     // The order is by key, so that fires that are released together start in a reproducible order.
     let mut by_schedule: BTreeMap<Uuid, Vec<Intent>> = BTreeMap::new();
@@ -107,7 +107,7 @@ pub(in crate::engine) async fn release(
     }
     let progress = !(all.start.is_empty() && all.decided.is_empty() && all.wait.is_empty())
         || cleared.has_any();
-    Ok(Released { progress, waited: unowned.waits, intents: all.start })
+    Ok(ReleaseResults { progress, waited: unowned.waits, intents: all.start })
 }
 
 /// The overlap policy of a schedule.

@@ -7,7 +7,7 @@ use crate::{
     store::{
         buffers::{BufferQueue, Buffered, Queued},
         claims::Live,
-        handoffs::{Decided, Intent},
+        handoffs::{DecidedFire, Intent},
     },
 };
 
@@ -31,7 +31,7 @@ pub(super) struct BufferDecisions {
     /// Intents that go into the buffer.
     pub(super) wait: Vec<Queued>,
     /// Intents that will not run, each with its verdict.
-    pub(super) decided: Vec<Decided>,
+    pub(super) decided: Vec<DecidedFire>,
     pub(super) clearing: Clearing,
 }
 

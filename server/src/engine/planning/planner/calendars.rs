@@ -15,7 +15,7 @@ use entity::{Keys, Timestamp};
 use uuid::Uuid;
 
 use super::{
-    claim::{Claimed, claim, rolled_back},
+    claim::{ClaimResults, claim, rolled_back},
     lock::{LockedSchedules, candidate, lock_these},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub(super) async fn claim_locked(
     core: &Core,
     now: DateTime<Utc>,
     batch: LockedSchedules,
-) -> Result<Option<Claimed>, EngineError> {
+) -> Result<Option<ClaimResults>, EngineError> {
     let mut held = CompiledVersions::new();
     let since = first_cursors(&batch.due);
     let (batch, found) = looked_up(core, batch, &since, &mut held).await?;

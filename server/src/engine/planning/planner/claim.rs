@@ -10,7 +10,7 @@ use timetable::{Fire, Timetable, misfire};
 use uuid::Uuid;
 
 use super::{
-    decision::{ClaimContext, ScheduleLoad, decide_within},
+    decision::{ClaimContext, DecidedEntries, ScheduleLoad, decide_within},
     lock::LockedSchedules,
     over_quota,
     timing::{definition, plan_policy},
@@ -28,9 +28,9 @@ use crate::{
     model::calendars::{self, CurrentCalendars},
     store::{
         DatabaseTransaction, Store,
-        claims::{Advance, DueSchedule, NewFire},
+        claims::{CursorAdvance, DueSchedule, NewFire},
         handoffs::Intent,
-        live::Since,
+        live::RowsSince,
     },
 };
 
@@ -40,7 +40,7 @@ const MAX_TAKEN: usize = 1_000;
 
 /// The results of a claim.
 #[derive(Debug, Default)]
-pub(super) struct Claimed {
+pub(super) struct ClaimResults {
     pub(super) schedules: usize,
     pub(super) fires: usize,
     pub(super) broken: usize,
@@ -52,7 +52,7 @@ pub(super) struct Claimed {
     pub(super) more_is_due: bool,
 }
 
-impl AddAssign for Claimed {
+impl AddAssign for ClaimResults {
     fn add_assign(&mut self, other: Self) {
         self.schedules += other.schedules;
         self.fires += other.fires;
@@ -70,7 +70,7 @@ pub(super) async fn claim(
     core: &Core,
     LockedSchedules { tx, due, now, more_is_due }: LockedSchedules,
     calendars: &CurrentCalendars,
-) -> Result<Claimed, EngineError> {
+) -> Result<ClaimResults, EngineError> {
     let start = core.clock.instant();
     let UncommittedClaim { mut claimed, fires, written, cleared } =
         match write(core, &tx, now, due, more_is_due, calendars).await {
@@ -112,7 +112,7 @@ pub(super) async fn rolled_back(
 
 /// The part of a claim that has been written and not committed.
 struct UncommittedClaim {
-    claimed: Claimed,
+    claimed: ClaimResults,
     fires: Vec<NewFire>,
     /// The fires whose instants had no row before.
     written: HashSet<Uuid>,
@@ -135,7 +135,7 @@ async fn write(
     let buffers =
         core.store.buffers_of(tx, &buffering, now.into(), intents_since(&due, now)).await?;
 
-    let mut claimed = Claimed { more_is_due, ..Claimed::default() };
+    let mut claimed = ClaimResults { more_is_due, ..ClaimResults::default() };
     let mut planned = Vec::with_capacity(due.len());
     let mut entries = 0;
     for schedule in due {
@@ -178,7 +178,7 @@ async fn write(
             stoppable: clearing.stoppable(),
         };
         let alive = there.alive();
-        let (mut decided, mut demand, cut) =
+        let DecidedEntries { fires: mut decided, mut demand, cut } =
             decide_within(&schedule, plan.entries, there, lateness.as_ref(), moment);
         over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
         let advance = behind(&schedule, &decided, cut, &timetable, plan.next, last);
@@ -204,7 +204,7 @@ pub(crate) fn advance(
     timetable: &Timetable,
     next: Option<Fire>,
     last: Option<Timestamp>,
-) -> Advance {
+) -> CursorAdvance {
     let cut = allowance::cut_off(schedule, decided);
     behind(schedule, decided, cut, timetable, next, last)
 }
@@ -218,7 +218,7 @@ pub(super) fn behind(
     timetable: &Timetable,
     next: Option<Fire>,
     last: Option<Timestamp>,
-) -> Advance {
+) -> CursorAdvance {
     let (next_scheduled_at, next_fire_at, last_fire_at) = match cut {
         Some(fire) => (
             Some(fire.scheduled_at),
@@ -232,11 +232,11 @@ pub(super) fn behind(
         ),
     };
     let (schedule_id, fires) = (schedule.id, allowance::counted(decided));
-    Advance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
+    CursorAdvance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
 }
 
 /// Whether the next claim can take more instants of the schedule at once.
-fn is_claimed_next(schedule: &DueSchedule, advance: &Advance, now: DateTime<Utc>) -> bool {
+fn is_claimed_next(schedule: &DueSchedule, advance: &CursorAdvance, now: DateTime<Utc>) -> bool {
     let is_paused_by = |at: Timestamp| schedule.pause_from.is_some_and(|pause| pause <= at);
     advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now) && !is_paused_by(at))
 }
@@ -248,19 +248,19 @@ const JUST_CHANGED: TimeDelta = TimeDelta::minutes(1);
 /// The time since when other nodes may have claimed instants of these schedules.
 /// Instants within the grace period run, and instants within the window may be caught up on.
 /// If a schedule was changed recently, this node does not know its former window.
-fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
+fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> RowsSince {
     let lately = Timestamp::from(now - JUST_CHANGED);
     let is_changed = |schedule: &DueSchedule| {
         schedule.updated_at >= lately && schedule.updated_at > schedule.created_at
     };
     if due.iter().any(is_changed) {
-        return Since::Anything;
+        return RowsSince::Anything;
     }
     let reach = |schedule: &DueSchedule| {
         schedule.catch_up_window_ms.max(schedule.grace_ms.saturating_add(schedule.jitter_ms))
     };
     let reach = due.iter().map(reach).max().unwrap_or_default();
-    Since::Instant(Timestamp(now.timestamp_millis().saturating_sub(reach)))
+    RowsSince::Instant(Timestamp(now.timestamp_millis().saturating_sub(reach)))
 }
 
 /// A schedule whose due instants have been planned.

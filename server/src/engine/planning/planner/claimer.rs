@@ -12,14 +12,14 @@ use chrono::{DateTime, Utc};
 
 use super::{
     calendars::claim_locked,
-    claim::Claimed,
+    claim::ClaimResults,
     lock::{lock_due, lock_these},
     quarantine::Quarantine,
 };
 use crate::{
     engine::{
         EngineError,
-        cluster::Share,
+        cluster::ClaimTurns,
         core::{Bisect, Core},
     },
     store::candidates::Candidate,
@@ -47,16 +47,18 @@ impl Claimer {
         &self,
         core: &Core,
         now: DateTime<Utc>,
-        share: Option<&Share>,
-    ) -> Result<Claimed, EngineError> {
+        share: Option<&ClaimTurns>,
+    ) -> Result<ClaimResults, EngineError> {
         let Some(batch) = lock_due(core, now, share, &self.quarantined()).await? else {
-            return Ok(Claimed::default());
+            return Ok(ClaimResults::default());
         };
         let candidates = batch.candidates();
         match claim_locked(core, now, batch).await {
             Err(error) if error.is_refusal() => self.claim_by_halves(core, now, &candidates).await,
             // Others have locked all of them meanwhile. Those that are due later were not examined.
-            answer => Ok(answer?.unwrap_or(Claimed { more_is_due: true, ..Claimed::default() })),
+            answer => {
+                Ok(answer?.unwrap_or(ClaimResults { more_is_due: true, ..ClaimResults::default() }))
+            }
         }
     }
 
@@ -65,9 +67,9 @@ impl Claimer {
         &self,
         core: &Core,
         now: DateTime<Utc>,
-    ) -> Result<Claimed, EngineError> {
+    ) -> Result<ClaimResults, EngineError> {
         let over = self.locked().to_try(core.clock.instant());
-        let mut claimed = Claimed::default();
+        let mut claimed = ClaimResults::default();
         if over.is_empty() {
             return Ok(claimed);
         }
@@ -98,8 +100,8 @@ impl Claimer {
         core: &Core,
         now: DateTime<Utc>,
         candidates: &[Candidate],
-    ) -> Result<Claimed, EngineError> {
-        let mut claimed = Claimed::default();
+    ) -> Result<ClaimResults, EngineError> {
+        let mut claimed = ClaimResults::default();
         let mut parts = Bisect::new(std::iter::once(0..candidates.len()));
         while let Some(part) = parts.pop() {
             let batch = lock_these(core, now, &candidates[part.clone()], false).await?;

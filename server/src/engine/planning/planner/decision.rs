@@ -51,23 +51,31 @@ pub(super) struct ClaimContext {
     pub(super) node: Uuid,
 }
 
-/// Decides about a schedule's entries up to its limit of fires.
-/// Also returns the first entry beyond the limit. Truncated entries do not count against
-/// the overlap limit: the remaining ones are decided about again without them.
+/// The decisions about a schedule's entries.
+pub(super) struct DecidedEntries {
+    pub(super) fires: Vec<NewFire>,
+    /// The demands on the runs that block the fires.
+    pub(super) demand: Option<Demand>,
+    /// The first fire beyond the schedule's limit.
+    pub(super) cut: Option<NewFire>,
+}
+
+/// Decides about a schedule's entries up to its limit of fires. Truncated entries do not count
+/// against the overlap limit: the remaining ones are decided about again without them.
 pub(super) fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
     there: ScheduleLoad,
     lateness: Option<&Lateness>,
     moment: ClaimContext,
-) -> (Vec<NewFire>, Option<Demand>, Option<NewFire>) {
+) -> DecidedEntries {
     let mut cut = None;
     loop {
-        let (mut decided, demand) = decide(schedule, &entries, there, lateness, moment);
-        let Some(first) = allowance::cut_off(schedule, &mut decided) else {
-            return (decided, demand, cut);
+        let (mut fires, demand) = decide(schedule, &entries, there, lateness, moment);
+        let Some(first) = allowance::cut_off(schedule, &mut fires) else {
+            return DecidedEntries { fires, demand, cut };
         };
-        entries.truncate(decided.len());
+        entries.truncate(fires.len());
         cut = Some(first);
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The schedules that a node may attempt to claim.
-pub(super) enum First {
+pub(super) enum ClaimableSchedules {
     /// The schedules for which this node has the lock, and whether more may be due.
     These(Vec<Candidate>, bool),
     /// All schedules that no other transaction has locked in the database.
@@ -29,7 +29,7 @@ pub(super) async fn first_to(
     now: DateTime<Utc>,
     turns: Option<ShardTurns<'_>>,
     passed: &[Candidate],
-) -> Result<First, EngineError> {
+) -> Result<ClaimableSchedules, EngineError> {
     let limit = core.settings.batch;
     let mut refused = Vec::new();
     for _ in 0..MAX_LOOKS {
@@ -39,9 +39,9 @@ pub(super) async fn first_to(
         let first = core.cluster.first_to(node, claims).await;
         if !first.is_empty() || !is_full {
             let candidate = |claim: &FireClaim| Candidate { id: claim.schedule, at: claim.at };
-            return Ok(First::These(first.iter().map(candidate).collect(), is_full));
+            return Ok(ClaimableSchedules::These(first.iter().map(candidate).collect(), is_full));
         }
         refused.extend(due.iter().map(|due| due.id));
     }
-    Ok(First::Anything)
+    Ok(ClaimableSchedules::Anything)
 }

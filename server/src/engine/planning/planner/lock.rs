@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::first::{First, first_to};
+use super::first::{ClaimableSchedules, first_to};
 use crate::{
-    engine::{EngineError, cluster::Share, core::Core},
+    engine::{EngineError, cluster::ClaimTurns, core::Core},
     store::{DatabaseTransaction, candidates::Candidate, claims::DueSchedule},
 };
 
@@ -35,15 +35,17 @@ pub(super) fn candidate(due: &DueSchedule) -> Option<Candidate> {
 pub(super) async fn lock_due(
     core: &Core,
     now: DateTime<Utc>,
-    share: Option<&Share>,
+    share: Option<&ClaimTurns>,
     passed: &[Candidate],
 ) -> Result<Option<LockedSchedules>, EngineError> {
     let turns = share.map(|share| share.turns(now.into()));
     if core.cluster.has_locks(share) {
         let node = core.node_id().await;
         match first_to(core, node, now, turns, passed).await? {
-            First::These(these, more) => return lock_these(core, now, &these, more).await,
-            First::Anything => {}
+            ClaimableSchedules::These(these, more) => {
+                return lock_these(core, now, &these, more).await;
+            }
+            ClaimableSchedules::Anything => {}
         }
     }
     let batch = core.settings.batch;

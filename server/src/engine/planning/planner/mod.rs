@@ -38,7 +38,7 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
-use self::{claim::Claimed, claimer::Claimer};
+use self::{claim::ClaimResults, claimer::Claimer};
 pub(in crate::engine) use self::{
     claim::advance,
     timing::{catch_up_of, definition, plan_policy},
@@ -51,7 +51,7 @@ use super::buffer;
 use crate::{
     engine::{
         EngineError,
-        cluster::Share,
+        cluster::ClaimTurns,
         core::Core,
         execution::handoff::{self, HandedOver},
         service::Service,
@@ -227,7 +227,7 @@ impl Planner {
     /// Returns whether more are due.
     async fn claim(
         &self,
-        share: Option<&Share>,
+        share: Option<&ClaimTurns>,
         report: &mut PlannerReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
@@ -350,7 +350,7 @@ impl Planner {
 }
 
 impl PlannerReport {
-    fn add_claimed(&mut self, claimed: &Claimed) {
+    fn add_claimed(&mut self, claimed: &ClaimResults) {
         self.claimed += claimed.schedules;
         self.fires += claimed.fires;
         self.broken += claimed.broken;

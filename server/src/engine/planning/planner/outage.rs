@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     claim::{Planned, behind},
-    decision::{ClaimContext, ScheduleLoad, decide_within},
+    decision::{ClaimContext, DecidedEntries, ScheduleLoad, decide_within},
 };
 use crate::store::{
     buffers::Buffered,
@@ -59,10 +59,11 @@ pub(crate) fn after_outage(
         }
         let Planned { plan, last, .. } = Planned::new(schedule.clone(), timetable.clone(), to);
         end.count(&plan.entries);
-        let (decided, _, cut) = decide_within(&schedule, plan.entries, there, None, moment);
-        let advance = behind(&schedule, &decided, cut, timetable, plan.next, last);
+        let DecidedEntries { fires, cut, .. } =
+            decide_within(&schedule, plan.entries, there, None, moment);
+        let advance = behind(&schedule, &fires, cut, timetable, plan.next, last);
         schedule.fire_count += advance.fires;
-        end.fires.extend(decided);
+        end.fires.extend(fires);
         match advance.next_scheduled_at.filter(|next| *next > cursor) {
             Some(next) => schedule.next_scheduled_at = next,
             None => return end,

@@ -197,7 +197,7 @@ impl Service for Windows {
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         // A wake-up from another node may be lost.
-        let interval = self.core.settings.maintenance_interval;
+        let interval = self.core.settings.windows_interval;
         let latest = now + TimeDelta::from_std(interval).unwrap_or(RARE_SWEEP);
         self.next.map_or(latest, |next| next.clamp(now, latest))
     }

@@ -11,11 +11,11 @@ use serde_json::json;
 use crate::{
     engine::{EngineError, cluster::LeaseTerm, core::Core},
     random::new_id,
-    search::{List, Search},
+    search::{Search, SearchedList},
     store::{
         DatabaseTransaction, audit,
         maintenance::{self, HeldSchedule, PauseText},
-        reads::search::Sought,
+        reads::search::TimedSearch,
     },
 };
 
@@ -183,8 +183,8 @@ impl Turn<'_> {
         let store = &core.store;
         let search = match &self.window.search {
             None => None,
-            Some(text) => match Search::parse(List::Schedules, text) {
-                Ok(search) => Some(Sought { search, at: self.now.into(), in_errors: false }),
+            Some(text) => match Search::parse(SearchedList::Schedules, text) {
+                Ok(search) => Some(TimedSearch { search, at: self.now.into(), in_errors: false }),
                 Err(error) => {
                     let window_id = self.window.id;
                     tracing::error!(%window_id, %error, "failed to read the search of a window");

@@ -12,7 +12,7 @@ use std::{borrow::Cow, collections::HashSet, fmt::Write};
 use sea_orm::{ConnectionTrait, Statement, Value};
 use uuid::Uuid;
 
-use super::days::Days;
+use super::days::DayRange;
 use crate::store::{DatabaseTransaction, Dialect, StoreError};
 
 /// Maximum number of rows per statement, so that a statement easily fits into the database's
@@ -21,9 +21,9 @@ pub(crate) const MAX_ROWS: usize = 1_000;
 
 /// The columns of the table `v`.
 #[derive(Debug, Default)]
-pub(crate) struct Bulk {
+pub(crate) struct BulkValues {
     columns: Vec<BulkColumn>,
-    days: Option<Days>,
+    days: Option<DayRange>,
 }
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ enum Kind {
     Json,
 }
 
-impl Bulk {
+impl BulkValues {
     /// A column of keys.
     pub(crate) fn uuid<T>(self, name: &'static str, values: impl Iterator<Item = T>) -> Self
     where
@@ -76,7 +76,7 @@ impl Bulk {
     }
 
     /// Sets the days of the ledger that contain the rows. They replace `{days}` in the statement.
-    pub(crate) fn days(mut self, days: Days) -> Self {
+    pub(crate) fn days(mut self, days: DayRange) -> Self {
         self.days = Some(days);
         self
     }
@@ -87,7 +87,7 @@ impl Bulk {
     }
 
     /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ...
-    /// are replaced by `values`, and `{days}` by an additional condition; see [`Bulk::days`].
+    /// are replaced by `values`, and `{days}` by an additional condition; see [`BulkValues::days`].
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
         let (days, mut bound) = (self.days, Vec::new());
         let table = self.table(dialect, "v", &mut bound);
@@ -197,8 +197,8 @@ mod tests {
 
     use super::*;
 
-    fn bulk() -> Bulk {
-        Bulk::default()
+    fn bulk() -> BulkValues {
+        BulkValues::default()
             .int("number", [Some(1), None].into_iter())
             .text("word", ["a\"b".to_owned(), "c\\,{}".to_owned()].into_iter())
     }
@@ -223,7 +223,7 @@ mod tests {
         let bulk = bulk().int("nothing", nothing(2));
         let values = bulk.statement(&dialect, "SELECT 1", vec![]).values.unwrap().0;
         assert_eq!(values[2], Value::String(None));
-        let bulk = Bulk::default().int("nothing", nothing(2));
+        let bulk = BulkValues::default().int("nothing", nothing(2));
         let values = bulk.statement(&dialect, "SELECT 1", vec![]).values.unwrap().0;
         assert_eq!(values[0], Value::from("{NULL,NULL}"), "it says how many rows there are");
     }

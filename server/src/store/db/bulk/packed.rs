@@ -122,7 +122,7 @@ mod tests {
     use sea_orm::{ConnectionTrait, Database, DbBackend, Statement};
     use uuid::Uuid;
 
-    use super::{super::Bulk, *};
+    use super::{super::BulkValues, *};
     use crate::store::Dialect;
 
     fn column(kind: Kind, values: Vec<Value>) -> BulkColumn {
@@ -178,7 +178,7 @@ mod tests {
                 .map(|n| [Some(i64::MIN), Some(-1), Some(0), Some(i64::MAX), None][n % 5]);
             let words = (0..height).map(|n| (n % 6 > 0).then(|| texts[n % texts.len()].to_owned()));
             let whole = (0..height).map(|n| texts[n % texts.len()].to_owned());
-            let statement = Bulk::default()
+            let statement = BulkValues::default()
                 .uuid("key", keys.clone())
                 .int("number", numbers.clone())
                 .text("word", words.clone())
@@ -213,7 +213,7 @@ mod tests {
             .await
             .unwrap();
         database.execute_unprepared("CREATE INDEX slot ON fire (schedule, at)").await.unwrap();
-        let statement = Bulk::default().int("at", 0..40).statement(
+        let statement = BulkValues::default().int("at", 0..40).statement(
             &Dialect::new(DbBackend::Sqlite),
             "SELECT fire.rowid FROM v JOIN fire ON fire.schedule = {0} AND fire.at = v.at",
             vec![7.into()],

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     address::{Address, Host},
     link::{DatabaseLink, LAST_GRACE, longest},
-    pool::{DatabasePool, Use},
+    pool::{ConnectionPurpose, DatabasePool},
     search::{HostAnswer, PrimaryServer, ask_all, choose, reasons},
     suspicion::{Suspicion, SuspicionReason},
     warm::warm,
@@ -48,7 +48,7 @@ pub(in crate::store) async fn open(
     let (server, pool) = find(&address, options, &suspicion).await?;
     let (pools, pool) = watch::channel(pool);
     let link = |purpose| DatabaseLink::kept(pool.clone(), purpose, options, suspicion.clone());
-    let links = (link(Use::Reading), link(Use::Writing));
+    let links = (link(ConnectionPurpose::Reading), link(ConnectionPurpose::Writing));
     let (options, suspicion) = (options.clone(), suspicion.clone());
     let (since, retired) = (Clock::system().instant(), None);
     tokio::spawn(
@@ -66,7 +66,7 @@ pub(in crate::store) async fn open_one(
     let one = |server: PrimaryServer| {
         let host = &address.hosts[server.host];
         let suspicion = &suspicion;
-        let session = session(&host.options, options, Use::Reading);
+        let session = session(&host.options, options, ConnectionPurpose::Reading);
         async move { pool(&session, options, 1, suspicion, 0).await }
     };
     found(address, options, one).await.map(|(_, connection)| connection)
@@ -123,10 +123,11 @@ async fn connect(
 ) -> Result<DatabasePool, DbErr> {
     let writers = (options.connections / 2).max(1);
     let readers = options.connections.saturating_sub(writers + 1).max(1);
-    let to_write = session(&host.options, options, Use::Writing);
+    let to_write = session(&host.options, options, ConnectionPurpose::Writing);
     // Reads wait for locks on tables only until the lock timeout.
-    let to_read = session(&host.options, options, Use::Reading).options([LOCK_TIMEOUT]);
-    let to_beat = session(&host.options, options, Use::Beating);
+    let to_read =
+        session(&host.options, options, ConnectionPurpose::Reading).options([LOCK_TIMEOUT]);
+    let to_beat = session(&host.options, options, ConnectionPurpose::Beating);
     let writing = pool(&to_write, options, writers, suspicion, generation).await?;
     let reading = pool(&to_read, options, readers, suspicion, generation).await?;
     let beating = pool(&to_beat, options, 1, suspicion, generation).await?;
@@ -190,14 +191,18 @@ const BY_KEYS: [(&str, &str); 3] = [
 ];
 
 /// The session settings of a connection, by its purpose.
-fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnectOptions {
+fn session(
+    host: &PgConnectOptions,
+    options: &Options,
+    purpose: ConnectionPurpose,
+) -> PgConnectOptions {
     // A node that is frozen or cut off inside a transaction must not keep its locks.
     let idle = options.idle_transaction.as_millis().to_string();
     let idle = [("idle_in_transaction_session_timeout", idle)];
     let session = host.clone().disable_statement_logging().options(ALWAYS).options(idle);
     match purpose {
-        Use::Reading | Use::Beating => session,
-        Use::Writing => session.options(BY_KEYS),
+        ConnectionPurpose::Reading | ConnectionPurpose::Beating => session,
+        ConnectionPurpose::Writing => session.options(BY_KEYS),
     }
 }
 

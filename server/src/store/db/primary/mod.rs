@@ -36,6 +36,6 @@ mod warm;
 pub(in crate::store) use address::{Address, AddressProblem, masked};
 pub(in crate::store) use keeper::{open, open_one};
 pub use link::DatabaseLink;
-pub(in crate::store) use pool::Held;
+pub(in crate::store) use pool::UsedPool;
 pub(in crate::store) use suspicion::{SuspicionReason, of_driver};
 pub use transaction::DatabaseTransaction;

@@ -21,7 +21,7 @@ pub(super) struct DatabasePool {
 
 /// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Use {
+pub(in crate::store) enum ConnectionPurpose {
     Reading,
     Writing,
     /// Sends heartbeats, and reads which other nodes are alive.
@@ -29,18 +29,18 @@ pub(in crate::store) enum Use {
 }
 
 impl DatabasePool {
-    pub(super) fn connection(&self, purpose: Use) -> &DatabaseConnection {
+    pub(super) fn connection(&self, purpose: ConnectionPurpose) -> &DatabaseConnection {
         match purpose {
-            Use::Reading => &self.reading,
-            Use::Writing => &self.writing,
-            Use::Beating => &self.beating,
+            ConnectionPurpose::Reading => &self.reading,
+            ConnectionPurpose::Writing => &self.writing,
+            ConnectionPurpose::Beating => &self.beating,
         }
     }
 }
 
 /// The pool through which a statement was sent.
 #[derive(Clone, Debug)]
-pub(in crate::store) struct Held {
+pub(in crate::store) struct UsedPool {
     /// Cancelled when the server of the pool is given up.
     pub(in crate::store) lost: CancellationToken,
     pub(super) generation: u64,

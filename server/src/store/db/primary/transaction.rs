@@ -11,7 +11,7 @@ use futures::FutureExt;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{link::DatabaseLink, pool::Held};
+use super::{link::DatabaseLink, pool::UsedPool};
 
 /// The number of the next transaction.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -22,7 +22,7 @@ pub struct DatabaseTransaction {
     /// The driver's transaction; `None` once it has ended.
     inner: Option<sea_orm::DatabaseTransaction>,
     link: DatabaseLink,
-    held: Held,
+    held: UsedPool,
     /// Whether a statement of the transaction has changed a row.
     has_written: AtomicBool,
     /// The transaction's permit on a link that limits transactions.
@@ -36,7 +36,7 @@ impl DatabaseTransaction {
     pub(super) fn new(
         inner: sea_orm::DatabaseTransaction,
         link: DatabaseLink,
-        held: Held,
+        held: UsedPool,
         turn: Option<OwnedSemaphorePermit>,
     ) -> Self {
         let (has_written, number) = (AtomicBool::new(false), Self::next_number());

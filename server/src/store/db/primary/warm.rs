@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use entity::Timestamp;
 use sea_orm::sqlx::{self, PgConnection};
 
-use crate::store::db::days::{DAY_MS, Days, first_key};
+use crate::store::db::days::{DAY_MS, DayRange, first_key};
 
 /// Loads the metadata of the tables that a fire passes through, for the days around `now`.
 /// If this fails, the connection is only slower.
@@ -34,9 +34,9 @@ async fn look(connection: &mut PgConnection, now: i64) -> Result<(), sqlx::Error
 
 /// A statement that reads no row, but whose planning opens all tables that it names.
 fn statement(range: [i64; 2]) -> String {
-    let by_key = |column| Days::of_keys(column, range.map(first_key).into_iter()).condition();
+    let by_key = |column| DayRange::of_keys(column, range.map(first_key).into_iter()).condition();
     let instants = range.map(Timestamp).into_iter();
-    let fires = Days::of_instants("fire.scheduled_at", instants).condition();
+    let fires = DayRange::of_instants("fire.scheduled_at", instants).condition();
     let (runs, attempts) = (by_key("run.id"), by_key("task_run.run_id"));
     format!(
         "SELECT (SELECT true FROM fire WHERE true{fires} LIMIT 0), \

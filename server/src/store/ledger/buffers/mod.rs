@@ -26,9 +26,9 @@ use super::handoffs::{INTENT_COLUMNS, Intent};
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, returned_ids},
-        days::Days,
-        live::Since,
+        bulk::{BulkValues, returned_ids},
+        days::DayRange,
+        live::RowsSince,
         rows::KeyRow,
     },
 };
@@ -69,7 +69,7 @@ pub struct BufferQueue {
 /// Whether there are intents without an owner. In most rounds there are none, and PostgreSQL needs
 /// more time to plan the queries about them than to find that out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
-pub struct Unowned {
+pub struct UnownedIntents {
     /// Whether a fire waits in a buffer.
     pub waits: bool,
     /// Whether another intent without an owner has become due.
@@ -137,7 +137,7 @@ impl Store {
         tx: &DatabaseTransaction,
         schedules: &[Uuid],
         now: Timestamp,
-        since: Since,
+        since: RowsSince,
     ) -> Result<HashMap<Uuid, Buffered>, StoreError> {
         #[derive(FromQueryResult)]
         struct BufferRow {
@@ -159,7 +159,7 @@ impl Store {
              WHERE {WAITS}{} GROUP BY fire.schedule_id",
             self.dialect().pending_fires("fire.scheduled_at", now, since)
         );
-        let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
             self.dialect(),
             &sql,
             vec![now.0.into()],
@@ -172,15 +172,15 @@ impl Store {
         Ok(rows.into_iter().map(buffered).collect())
     }
 
-    /// Whether there are intents without an owner. See [`Unowned`].
-    pub async fn unowned(&self, now: Timestamp) -> Result<Unowned, StoreError> {
-        let days = self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+    /// Whether there are intents without an owner. See [`UnownedIntents`].
+    pub async fn unowned(&self, now: Timestamp) -> Result<UnownedIntents, StoreError> {
+        let days = self.dialect().pending_fires("fire.scheduled_at", now, RowsSince::Margin);
         let sql = format!(
             "SELECT EXISTS (SELECT 1 FROM fire WHERE {WAITS}{days}) AS waits, \
                EXISTS (SELECT 1 FROM fire WHERE {COMES_LATER} AND fire.due_at <= $1{days}) AS is_due"
         );
         let statement = self.dialect().statement(sql, [now.0.into()]);
-        let row = Unowned::find_by_statement(statement).one(self.rounds()).await?;
+        let row = UnownedIntents::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.unwrap_or_default())
     }
 
@@ -193,7 +193,7 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
         let runs = self.dialect().live_runs("run.id", now);
-        let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+        let days = &self.dialect().pending_fires("fire.scheduled_at", now, RowsSince::Margin);
         let sql = format!(
             "{} SELECT waiting.schedule_id AS id \
              FROM waiting LEFT JOIN schedule s ON s.id = waiting.schedule_id \
@@ -231,7 +231,7 @@ impl Store {
             buffers: i64,
             deadline: Option<i64>,
         }
-        let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+        let days = &self.dialect().pending_fires("fire.scheduled_at", now, RowsSince::Margin);
         let sql = format!(
             "{} SELECT count(*) AS buffers, \
                min({}) AS deadline \
@@ -265,7 +265,11 @@ impl Store {
                s.jitter_ms, s.overlap, s.buffer_limit FROM schedule s WHERE s.id IN (SELECT id FROM v) ORDER BY s.id {lock}"
         );
         let ids_of = |ids: &[Uuid], sql: &str| {
-            Bulk::default().uuid("id", ids.iter().copied()).statement(self.dialect(), sql, vec![])
+            BulkValues::default().uuid("id", ids.iter().copied()).statement(
+                self.dialect(),
+                sql,
+                vec![],
+            )
         };
         let rows = BufferQueue::find_by_statement(ids_of(ids, &sql)).all(tx).await?;
         let mut queues: HashMap<_, _> = rows.into_iter().map(|row| (row.id, Some(row))).collect();
@@ -310,7 +314,7 @@ impl Store {
                ORDER BY fire.due_at, fire.scheduled_at LIMIT {{1}}) later \
              WHERE schedule_id IN (SELECT id FROM v) ORDER BY due_at, scheduled_at"
         );
-        let ids = || Bulk::default().uuid("id", schedules.iter().copied());
+        let ids = || BulkValues::default().uuid("id", schedules.iter().copied());
         let bounds = vec![each.cast_signed().into(), now.0.into()];
         let waiting = ids().statement(self.dialect(), &waiting, bounds);
         let bounds = vec![now.0.into(), limit.cast_signed().into()];
@@ -331,8 +335,10 @@ impl Store {
         if intents.is_empty() {
             return Ok(());
         }
-        let days = Days::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
-        let ids = Bulk::default().uuid("id", intents.iter().map(|intent| intent.id)).days(days);
+        let days =
+            DayRange::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
+        let ids =
+            BulkValues::default().uuid("id", intents.iter().map(|intent| intent.id)).days(days);
         let sql = format!(
             "UPDATE fire SET claimed_by = {{0}}, claimed_at = {{1}}, queue_position = NULL \
              FROM v WHERE fire.id = v.id AND {} {{days}}",
@@ -374,7 +380,7 @@ pub async fn sizes(store: &Store, schedules: &[Uuid]) -> Result<HashMap<Uuid, i6
         "SELECT fire.schedule_id AS schedule_id, count(*) AS fires \
          FROM v JOIN fire ON fire.schedule_id = v.id WHERE {WAITS} GROUP BY fire.schedule_id"
     );
-    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+    let statement = BulkValues::default().uuid("id", schedules.iter().copied()).statement(
         store.dialect(),
         &sql,
         vec![],

@@ -6,8 +6,8 @@ use super::WAITS;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, returned_ids},
-        days::Days,
+        bulk::{BulkValues, returned_ids},
+        days::DayRange,
     },
 };
 
@@ -41,11 +41,11 @@ impl Store {
                AND fire.claimed_by IS NULL {{days}}",
             self.dialect().stamp("fire")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .int("place", fires.iter().map(|fire| fire.place))
             .text("detail", fires.iter().map(|fire| fire.behind.clone()))
-            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .days(DayRange::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(self.dialect(), &sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())
@@ -67,7 +67,7 @@ impl Store {
              FROM v WHERE fire.schedule_id = v.schedule_id AND fire.id <> v.fire_id AND {WAITS}",
             self.dialect().stamp("fire")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("schedule_id", places.iter().map(|(schedule, _)| *schedule))
             .uuid("fire_id", places.iter().map(|(_, fire)| *fire))
             .text("detail", places.iter().map(|(_, fire)| fire.to_string()))
@@ -100,7 +100,8 @@ impl Store {
         const NONE: [Uuid; 1] = [Uuid::nil()];
         let ids = fires.unwrap_or(&NONE).iter().copied();
         let values = vec![who.into(), now.0.into(), schedule.into()];
-        let statement = Bulk::default().uuid("id", ids).statement(self.dialect(), &sql, values);
+        let statement =
+            BulkValues::default().uuid("id", ids).statement(self.dialect(), &sql, values);
         let mut purged: Vec<Uuid> = returned_ids(tx, statement).await?.into_iter().collect();
         purged.sort_unstable();
         Ok(purged)
@@ -121,7 +122,7 @@ impl Store {
              FROM v WHERE fire.id = v.id AND fire.schedule_id = {{0}} AND {WAITS}",
             self.dialect().stamp("fire")
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", places.iter().map(|(id, _)| *id))
             .int("place", places.iter().map(|(_, place)| *place))
             .statement(self.dialect(), &sql, vec![schedule.into()]);

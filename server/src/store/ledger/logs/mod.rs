@@ -8,7 +8,7 @@ use sea_orm::{ActiveEnum, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder,
 use uuid::Uuid;
 
 pub use self::chunk::{Chunk, NewChunk};
-use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
+use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::BulkValues};
 
 /// Number of rows that are read first: a row may contain more lines than requested.
 const FIRST_ROWS: u64 = 2;
@@ -37,7 +37,7 @@ impl Store {
         if chunks.clone().next().is_none() {
             return Ok(());
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("run_id", chunks.clone().map(|chunk| chunk.run_id))
             .int("seq", chunks.clone().map(|chunk| chunk.seq))
             .text("task", chunks.clone().map(|chunk| chunk.task.clone()))

@@ -12,7 +12,7 @@ use crate::store::{
 
 /// Tables whose partitions are created and dropped together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum TableFamily {
     /// The fires, partitioned by scheduled instant.
     Fires,
     /// The runs with their attempts and log lines, partitioned by the time in the run's key.
@@ -37,7 +37,7 @@ pub struct Layout {
     pub beyond: i64,
 }
 
-impl Family {
+impl TableFamily {
     /// Both families of tables.
     pub const ALL: [Self; 2] = [Self::Fires, Self::Runs];
 
@@ -108,7 +108,7 @@ impl Store {
     pub async fn partitions(
         &self,
         connection: &impl ConnectionTrait,
-        family: Family,
+        family: TableFamily,
     ) -> Result<Layout, StoreError> {
         #[derive(FromQueryResult)]
         struct PartitionRow {

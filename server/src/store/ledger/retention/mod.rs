@@ -21,8 +21,8 @@ mod rule;
 mod sweep;
 
 pub use figures::{Figure, Oldest};
-pub use layout::{Family, Layout, PartitionRange};
-pub use partitions::Dropped;
+pub use layout::{Layout, PartitionRange, TableFamily};
+pub use partitions::PartitionDrop;
 pub use purge::{DELETED_DAYS, Leftover};
-pub use rule::{Instead, Policies, RetentionRule, RetentionScope};
+pub use rule::{Policies, ProposedRetention, RetentionRule, RetentionScope};
 pub use sweep::{FireKey, OldRun, PartKey, RunPart};

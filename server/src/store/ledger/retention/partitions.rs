@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{
     RetentionRule,
-    layout::{Family, Layout, PartitionRange},
+    layout::{Layout, PartitionRange, TableFamily},
 };
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
@@ -26,8 +26,8 @@ use crate::store::{
 
 /// The result of dropping a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dropped {
-    /// The partition was dropped. It had this many rows, in the order of [`Family::tables`].
+pub enum PartitionDrop {
+    /// The partition was dropped. It had this many rows, in the order of [`TableFamily::tables`].
     Gone([u64; 3]),
     /// The partition stays: too many of its rows are live, or too young to be removed.
     Needed,
@@ -42,7 +42,7 @@ struct RangeContents {
     horizon: i64,
     /// The keys of rows that are live or too young to be removed.
     needed: Vec<Uuid>,
-    /// Number of rows, in the order of [`Family::tables`].
+    /// Number of rows, in the order of [`TableFamily::tables`].
     rows: [u64; 3],
 }
 
@@ -64,7 +64,7 @@ impl Store {
     /// partition, which is right if there are many; otherwise they are moved.
     pub async fn add_stretch(
         &self,
-        family: Family,
+        family: TableFamily,
         stretch: PartitionRange,
         seal: bool,
         fence: Option<&Fence>,
@@ -118,21 +118,21 @@ impl Store {
     /// for the changes since then and for the swap.
     pub async fn drop_stretch(
         &self,
-        family: Family,
+        family: TableFamily,
         stretch: PartitionRange,
         rule: &RetentionRule,
         fence: Option<&Fence>,
-    ) -> Result<Dropped, StoreError> {
+    ) -> Result<PartitionDrop, StoreError> {
         let Some(found) = self.look_through(family, stretch, rule).await? else {
-            return Ok(Dropped::Needed);
+            return Ok(PartitionDrop::Needed);
         };
         let done = match self.widen_past(family, stretch, fence).await {
             Ok(true) => self.exchange(family, stretch, rule, &found, fence).await,
-            Ok(false) => Ok(Dropped::Postponed),
+            Ok(false) => Ok(PartitionDrop::Postponed),
             Err(error) => Err(error),
         };
         match done {
-            Err(error) if error.is_lock_refused() => Ok(Dropped::Postponed),
+            Err(error) if error.is_lock_refused() => Ok(PartitionDrop::Postponed),
             done => done,
         }
     }
@@ -140,7 +140,7 @@ impl Store {
     /// Searches a partition for rows that are still needed; `None` if there are too many.
     async fn look_through(
         &self,
-        family: Family,
+        family: TableFamily,
         stretch: PartitionRange,
         rule: &RetentionRule,
     ) -> Result<Option<RangeContents>, StoreError> {
@@ -168,7 +168,7 @@ impl Store {
     async fn have_much(
         &self,
         connection: &impl ConnectionTrait,
-        family: Family,
+        family: TableFamily,
         stretch: PartitionRange,
         keys: &[Uuid],
     ) -> Result<bool, StoreError> {
@@ -194,7 +194,7 @@ impl Store {
     async fn needed_in(
         &self,
         connection: &impl ConnectionTrait,
-        family: Family,
+        family: TableFamily,
         stretch: PartitionRange,
         rule: &RetentionRule,
         condition: &str,
@@ -227,7 +227,7 @@ impl Store {
     /// Returns false if the partition is no longer the oldest.
     async fn widen_past(
         &self,
-        family: Family,
+        family: TableFamily,
         stretch: PartitionRange,
         fence: Option<&Fence>,
     ) -> Result<bool, StoreError> {
@@ -257,20 +257,20 @@ impl Store {
 
     async fn exchange(
         &self,
-        family: Family,
+        family: TableFamily,
         stretch: PartitionRange,
         rule: &RetentionRule,
         found: &RangeContents,
         fence: Option<&Fence>,
-    ) -> Result<Dropped, StoreError> {
+    ) -> Result<PartitionDrop, StoreError> {
         let tx = self.begin().await?;
         if !self.goes_on(&tx, fence).await? {
-            return Ok(Dropped::Postponed);
+            return Ok(PartitionDrop::Postponed);
         }
         tx.execute_unprepared(LOCK).await?;
         tx.execute_unprepared(PATIENCE).await?;
         if self.partitions(&tx, family).await?.stretches.first() != Some(&stretch) {
-            return Ok(Dropped::Postponed);
+            return Ok(PartitionDrop::Postponed);
         }
         let tables = family.tables();
         for table in tables {
@@ -281,14 +281,15 @@ impl Store {
         let mut needed = self.needed_in(&tx, family, stretch, rule, &since).await?;
         // The search stops at the limit, so there may be more such rows.
         if needed.len() > MAX_MOVED || self.have_much(&tx, family, stretch, &needed).await? {
-            return Ok(Dropped::Needed);
+            return Ok(PartitionDrop::Needed);
         }
         needed.extend(&found.needed);
         let keys = listed(&needed);
         let mut rows = found.rows;
         for (count, table) in rows.iter_mut().zip(tables) {
             let (name, to) = (stretch.name(table), family.bound(stretch.to));
-            let key = if matches!(family, Family::Fires) { "id" } else { family.column(table) };
+            let key =
+                if matches!(family, TableFamily::Fires) { "id" } else { family.column(table) };
             let cut = format!(
                 "ALTER TABLE {table} DETACH PARTITION {name};
                  ALTER TABLE {table} DETACH PARTITION {table}_past;"
@@ -310,13 +311,13 @@ impl Store {
             tx.execute_unprepared(&join).await?;
         }
         tx.commit().await?;
-        Ok(Dropped::Gone(rows))
+        Ok(PartitionDrop::Gone(rows))
     }
 
     async fn change(
         &self,
         tx: &DatabaseTransaction,
-        family: Family,
+        family: TableFamily,
         fits: impl FnOnce(&Layout) -> bool,
         sql: &str,
     ) -> Result<bool, StoreError> {

@@ -11,7 +11,7 @@ use super::{RetentionRule, rule::before};
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::Bulk,
+        bulk::BulkValues,
         rows::{KeyRow, RowCount},
     },
     ledger::runs::millis,
@@ -257,7 +257,7 @@ impl Store {
         if ids.is_empty() {
             return Ok(0);
         }
-        let ids = || Bulk::default().uuid("id", ids.iter().copied());
+        let ids = || BulkValues::default().uuid("id", ids.iter().copied());
         if what == Leftover::Workflows {
             let sql = "DELETE FROM workflow_version WHERE workflow_id IN (SELECT id FROM v)";
             tx.execute_raw(ids().statement(self.dialect(), sql, vec![])).await?;

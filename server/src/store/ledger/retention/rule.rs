@@ -4,7 +4,7 @@ use entity::Timestamp;
 use sea_orm::{FromQueryResult, Value};
 use uuid::Uuid;
 
-use super::Family;
+use super::TableFamily;
 use crate::store::{
     Store, StoreError,
     db::days::{DAY_MS, day_of, first_key},
@@ -21,7 +21,7 @@ pub struct Policies {
 
 /// A proposed retention, which is not in force yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instead {
+pub struct ProposedRetention {
     /// The namespace or schedule for which it is proposed.
     pub whose: RetentionScope,
     /// The number of days; `None` for the default, which applies without a retention of its own.
@@ -52,7 +52,7 @@ pub struct RetentionRule {
     /// Older partitions are dropped as a whole, so their rows are not deleted one by one.
     kept: [Option<i64>; 2],
     /// A proposed retention that the rule assumes, and whether the database is PostgreSQL.
-    instead: Option<(Instead, bool)>,
+    instead: Option<(ProposedRetention, bool)>,
     /// The rows to which a cut is limited; `None` if the rule is not that of a cut.
     only: Option<CutScope>,
 }
@@ -77,7 +77,7 @@ impl Store {
     pub async fn retention_policies(
         &self,
         usual: i32,
-        instead: Option<Instead>,
+        instead: Option<ProposedRetention>,
         within: Option<Uuid>,
     ) -> Result<Policies, StoreError> {
         #[derive(FromQueryResult)]
@@ -87,10 +87,12 @@ impl Store {
         }
         let (namespace, schedule, thought) = match instead {
             None => (Uuid::nil(), Uuid::nil(), None),
-            Some(Instead { whose: RetentionScope::Namespace(id), days }) => {
+            Some(ProposedRetention { whose: RetentionScope::Namespace(id), days }) => {
                 (id, Uuid::nil(), Some(days.unwrap_or(usual)))
             }
-            Some(Instead { whose: RetentionScope::Schedule(id), days }) => (Uuid::nil(), id, days),
+            Some(ProposedRetention { whose: RetentionScope::Schedule(id), days }) => {
+                (Uuid::nil(), id, days)
+            }
         };
         let only =
             |column| if within.is_some() { format!("AND {column} = $4") } else { String::new() };
@@ -165,14 +167,14 @@ impl RetentionRule {
 
     /// The same rule, if the kept partitions of a family start at `from`.
     #[must_use]
-    pub fn keeping(mut self, family: Family, from: i64) -> Self {
+    pub fn keeping(mut self, family: TableFamily, from: i64) -> Self {
         self.kept[family.index()] = Some(from);
         self
     }
 
     /// The same rule, under a proposed retention.
     #[must_use]
-    pub fn if_it_were(self, instead: Option<Instead>, store: &Store) -> Self {
+    pub fn if_it_were(self, instead: Option<ProposedRetention>, store: &Store) -> Self {
         let is_postgres = store.dialect().is_postgres();
         Self { instead: instead.map(|instead| (instead, is_postgres)), ..self }
     }
@@ -181,7 +183,7 @@ impl RetentionRule {
     fn days(&self) -> String {
         let (mut schedule, mut namespace) =
             ("s.retention_days".to_owned(), "n.retention_days".to_owned());
-        if let Some((Instead { whose, days }, is_postgres)) = self.instead {
+        if let Some((ProposedRetention { whose, days }, is_postgres)) = self.instead {
             let days = days.map_or_else(|| "NULL".to_owned(), |days| days.to_string());
             let (column, id, of) = match whose {
                 RetentionScope::Namespace(id) => ("t.namespace_id", id, &mut namespace),
@@ -222,19 +224,19 @@ impl RetentionRule {
     }
 
     /// The condition that a row of a family is outside the partitions that are dropped as a whole.
-    fn is_loose(&self, family: Family) -> String {
+    fn is_loose(&self, family: TableFamily) -> String {
         if let Some(CutScope { namespace, read, is_postgres }) = self.only {
             let theirs = format!("t.namespace_id = {}", key(namespace, is_postgres));
             return match family {
-                Family::Fires => theirs,
-                Family::Runs => format!("{theirs} AND t.changed <= {read}"),
+                TableFamily::Fires => theirs,
+                TableFamily::Runs => format!("{theirs} AND t.changed <= {read}"),
             };
         }
         let Some(from) = self.kept[family.index()] else { return "true".to_owned() };
         let Self { policies, .. } = self;
         let before = match family {
-            Family::Fires => format!("t.scheduled_at < {from}"),
-            Family::Runs => format!("t.id < '{}'", first_key(from)),
+            TableFamily::Fires => format!("t.scheduled_at < {from}"),
+            TableFamily::Runs => format!("t.id < '{}'", first_key(from)),
         };
         if policies.longest == policies.shortest {
             return before;
@@ -253,7 +255,7 @@ impl RetentionRule {
 
     /// The condition that a run `t` is settled and too old.
     pub(super) fn run_is_old(&self) -> String {
-        let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Runs));
+        let (cutoff, loose) = (self.cutoff(), self.is_loose(TableFamily::Runs));
         format!(
             "({loose} AND t.state NOT IN {LIVE} \
                AND coalesce(t.finished_at, t.created_at) < {cutoff})"
@@ -283,7 +285,7 @@ impl RetentionRule {
 
     /// The condition that a fire `t` is too old, if runs `r` that match `runs` retain their fires.
     fn fire_is_old_beside(&self, runs: &str) -> String {
-        let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Fires));
+        let (cutoff, loose) = (self.cutoff(), self.is_loose(TableFamily::Fires));
         format!(
             "({loose} AND t.verdict <> 'pending' AND coalesce(t.decided_at, t.claimed_at) < {cutoff} \
                AND t.last_scheduled_at < {cutoff} \
@@ -360,10 +362,10 @@ mod tests {
     #[test]
     fn kept_days_lose_no_rows_of_the_longest_retention() {
         let from = 50 * DAY_MS;
-        let alike = rule(45, 45).keeping(Family::Fires, from);
+        let alike = rule(45, 45).keeping(TableFamily::Fires, from);
         assert!(alike.fire_is_old().starts_with("(t.scheduled_at < 4320000000 AND"));
         assert!(alike.run_is_old().starts_with("(true AND"));
-        let differ = rule(45, 10).keeping(Family::Runs, from);
+        let differ = rule(45, 10).keeping(TableFamily::Runs, from);
         let loose = format!("((t.id < '{}' OR coalesce(", first_key(from));
         assert!(differ.run_is_old().starts_with(&loose), "{}", differ.run_is_old());
     }

@@ -11,8 +11,8 @@ use super::RetentionRule;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::Bulk,
-        days::{Days, first_key},
+        bulk::BulkValues,
+        days::{DayRange, first_key},
     },
 };
 
@@ -104,8 +104,9 @@ impl Store {
         format!("CAST(coalesce({size}({column}), 0) AS bigint)")
     }
 
-    /// Fires after `after` that are too old, in order of their keys, and the stamp from which runs
-    /// count as written since then. A run that is repeated in the meantime has such a stamp.
+    /// Fires after `after` that are too old, in order of their keys. Also returns a change stamp
+    /// that was read before the fires: a run with this stamp or a later one has been written since
+    /// then, for example because it was repeated.
     pub async fn old_fires(
         &self,
         rule: &RetentionRule,
@@ -162,9 +163,9 @@ impl Store {
             self.size_of(text),
             part.table()
         );
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", runs.iter().copied())
-            .days(Days::of_keys("p.run_id", runs.iter().copied()))
+            .days(DayRange::of_keys("p.run_id", runs.iter().copied()))
             .statement(self.dialect(), &sql, vec![limit.cast_signed().into()]);
         Ok(PartKey::find_by_statement(statement).all(self.read()).await?)
     }
@@ -180,10 +181,10 @@ impl Store {
             return Ok(0);
         }
         let runs = || keys.iter().map(|key| key.run_id);
-        let rows = Bulk::default().uuid("run_id", runs());
+        let rows = BulkValues::default().uuid("run_id", runs());
         let rows = rows.int("number", keys.iter().map(|key| key.number));
         let statement = match part {
-            RunPart::Lines => rows.days(Days::of_keys("task_log.run_id", runs())).statement(
+            RunPart::Lines => rows.days(DayRange::of_keys("task_log.run_id", runs())).statement(
                 self.dialect(),
                 "DELETE FROM task_log WHERE (task_log.run_id, task_log.seq) IN ( \
                    SELECT run_id, number FROM v) {days}",
@@ -191,7 +192,7 @@ impl Store {
             ),
             RunPart::Attempts => rows
                 .text("task", keys.iter().map(|key| key.task.clone()))
-                .days(Days::of_keys("task_run.run_id", runs()))
+                .days(DayRange::of_keys("task_run.run_id", runs()))
                 .statement(
                     self.dialect(),
                     "DELETE FROM task_run \
@@ -212,9 +213,9 @@ impl Store {
         if runs.is_empty() {
             return Ok(0);
         }
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", runs.iter().copied())
-            .days(Days::of_keys("run.id", runs.iter().copied()))
+            .days(DayRange::of_keys("run.id", runs.iter().copied()))
             .statement(
                 self.dialect(),
                 "DELETE FROM run WHERE run.id IN (SELECT id FROM v) \
@@ -239,9 +240,9 @@ impl Store {
         }
         let of = |fires: &[FireKey]| {
             let days = fires.iter().map(|fire| fire.scheduled_at);
-            Bulk::default()
+            BulkValues::default()
                 .uuid("id", fires.iter().map(|fire| fire.id))
-                .days(Days::of_instants("t.scheduled_at", days))
+                .days(DayRange::of_instants("t.scheduled_at", days))
         };
         let mut free = fires.to_vec();
         if self.dialect().is_postgres() {
@@ -279,9 +280,9 @@ impl Store {
              WHERE true {{days}} {lock}"
         );
         let days = fires.iter().map(|fire| fire.scheduled_at);
-        let statement = Bulk::default()
+        let statement = BulkValues::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
-            .days(Days::of_instants("t.scheduled_at", days))
+            .days(DayRange::of_instants("t.scheduled_at", days))
             .statement(self.dialect(), &sql, vec![]);
         let rows = FireKey::find_by_statement(statement).all(tx).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())

@@ -32,7 +32,7 @@ use crate::{
 
 /// A search, and the instant to which its relative times refer.
 #[derive(Clone, Debug)]
-pub struct Sought {
+pub struct TimedSearch {
     /// The terms of the search.
     pub search: Search,
     /// The current time, to which relative times refer.
@@ -52,7 +52,7 @@ struct ConditionInputs<'a> {
     in_errors: bool,
 }
 
-impl Sought {
+impl TimedSearch {
     /// The condition for schedules that match the search.
     pub(super) fn schedules(&self, dialect: &Dialect, within: &Within) -> Condition {
         let scope = ConditionInputs { dialect, within, now: self.at.0, in_errors: self.in_errors };

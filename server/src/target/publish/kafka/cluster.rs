@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     link::{KafkaProtocol, KafkaRequest},
-    requests::{metadata, producer_id},
+    requests::{ProducerIdAnswer, metadata, producer_id},
     sasl::sign_in,
     topics::{Topic, Topics},
 };
@@ -80,9 +80,8 @@ impl KafkaCluster {
         self.link(topic.leader(partition)?).await
     }
 
-    /// Requests an id under which batches are numbered; returns an error code, the id and its
-    /// epoch.
-    pub(super) async fn producer_id(&self) -> Result<(i16, i64, i16), PublishProblem> {
+    /// Requests an id under which batches are numbered.
+    pub(super) async fn producer_id(&self) -> Result<ProducerIdAnswer, PublishProblem> {
         let _place = self.topics.place().await;
         let link = self.any()?;
         self.in_time(producer_id(&link)).await

@@ -94,10 +94,18 @@ pub(super) async fn produce(
     topics.into_iter().flatten().next().ok_or_else(super::wire::broken)
 }
 
-/// Requests an id under which batches are numbered; returns an error code, the id and its epoch.
+/// The answer to a request for a producer id.
+pub(super) struct ProducerIdAnswer {
+    /// The error code.
+    pub(super) code: i16,
+    pub(super) id: i64,
+    pub(super) epoch: i16,
+}
+
+/// Requests an id under which batches are numbered.
 pub(super) async fn producer_id(
     link: &Link<KafkaRequest>,
-) -> Result<(i16, i64, i16), PublishProblem> {
+) -> Result<ProducerIdAnswer, PublishProblem> {
     let mut request = KafkaWriter::default();
     // In order: no tags, no transaction and timeout, no previous id and epoch, no tags.
     request.i8(0).i8(0).i32(0).i64(-1).i16(-1).i8(0);
@@ -105,7 +113,7 @@ pub(super) async fn producer_id(
     let mut reader = KafkaReader::new(&answer);
     reader.skip(1)?;
     reader.i32()?;
-    Ok((reader.i16()?, reader.i64()?, reader.i16()?))
+    Ok(ProducerIdAnswer { code: reader.i16()?, id: reader.i64()?, epoch: reader.i16()? })
 }
 
 /// Sends the name of the mechanism; returns an error code and the supported mechanisms.
@@ -120,14 +128,23 @@ pub(super) async fn sasl_handshake(
     Ok((reader.i16()?, reader.list(KafkaReader::string)?))
 }
 
-/// Makes one step of signing in; returns an error code, its text and the broker's data.
+/// The answer to a step of signing in.
+pub(super) struct SaslAnswer {
+    /// The error code, and its text.
+    pub(super) code: i16,
+    pub(super) text: String,
+    /// The broker's part of the exchange.
+    pub(super) data: Vec<u8>,
+}
+
+/// Makes one step of signing in.
 pub(super) async fn sasl_authenticate(
     link: &Link<KafkaRequest>,
     said: &[u8],
-) -> Result<(i16, String, Vec<u8>), PublishProblem> {
+) -> Result<SaslAnswer, PublishProblem> {
     let mut request = KafkaWriter::default();
     request.bytes(said);
     let answer = ask(link, SASL_AUTHENTICATE.0, SASL_AUTHENTICATE.1, request).await?;
     let mut reader = KafkaReader::new(&answer);
-    Ok((reader.i16()?, reader.string()?, reader.bytes()?.to_vec()))
+    Ok(SaslAnswer { code: reader.i16()?, text: reader.string()?, data: reader.bytes()?.to_vec() })
 }

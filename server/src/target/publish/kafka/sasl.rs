@@ -6,7 +6,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use super::{
     codes,
     link::KafkaRequest,
-    requests::{sasl_authenticate, sasl_handshake},
+    requests::{SaslAnswer, sasl_authenticate, sasl_handshake},
     scram::{self, Scram},
 };
 use crate::target::publish::{
@@ -49,10 +49,13 @@ async fn begin(link: &Link<KafkaRequest>, mechanism: &str) -> Result<(), Publish
 }
 
 async fn step(link: &Link<KafkaRequest>, said: &str) -> Result<String, PublishProblem> {
-    match sasl_authenticate(link, said.as_bytes()).await? {
-        (codes::NONE, _, answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),
-        (code, text, _) if text.is_empty() => Err(PublishProblem::broken(codes::text(code))),
-        (_, text, _) => Err(PublishProblem::broken(text)),
+    let SaslAnswer { code, text, data } = sasl_authenticate(link, said.as_bytes()).await?;
+    if code == codes::NONE {
+        Ok(String::from_utf8_lossy(&data).into_owned())
+    } else if text.is_empty() {
+        Err(PublishProblem::broken(codes::text(code)))
+    } else {
+        Err(PublishProblem::broken(text))
     }
 }
 

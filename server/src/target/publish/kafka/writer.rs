@@ -226,12 +226,11 @@ impl Writer {
         if let Some(producer) = self.producer {
             return Ok(producer);
         }
-        let made = match self.cluster.producer_id().await.map_err(RefusedBatch::For)? {
-            (codes::NONE, id, epoch) => Producer { id, epoch, sequence: 0 },
-            (code, ..) => {
-                return Err(RefusedBatch::For(PublishProblem::refused(codes::text(code))));
-            }
-        };
+        let answer = self.cluster.producer_id().await.map_err(RefusedBatch::For)?;
+        if answer.code != codes::NONE {
+            return Err(RefusedBatch::For(PublishProblem::refused(codes::text(answer.code))));
+        }
+        let made = Producer { id: answer.id, epoch: answer.epoch, sequence: 0 };
         self.producer = Some(made);
         Ok(made)
     }

@@ -5,7 +5,7 @@ use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
 use url::Url;
 
-use super::sign::{Keys, sign};
+use super::sign::{SigningKeys, sign};
 use crate::target::publish::{definition::Sqs, problem::PublishProblem, queue::region};
 
 /// Maximum size of an answer.
@@ -68,7 +68,7 @@ impl Queue {
         now: DateTime<Utc>,
     ) -> Result<Vec<u8>, SqsFailure> {
         let body = body.to_string().into_bytes();
-        let keys = Keys {
+        let keys = SigningKeys {
             id: &self.key_id,
             secret: &self.key,
             token: self.token.as_deref(),

@@ -34,7 +34,11 @@ const MAX_CALLS: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An event, and the channel for its acknowledgement.
-pub(super) type SqsJob = (BatchEntry, Reply);
+pub(super) struct SqsJob {
+    pub(super) entry: BatchEntry,
+    pub(super) reply: Reply,
+}
+
 type Reply = oneshot::Sender<Result<Value, PublishProblem>>;
 
 /// All waiting events, by queue and sender.
@@ -96,15 +100,16 @@ impl Lanes {
             Ok([alone]) => return self.send_alone(queue, alone).await,
             Err(jobs) => jobs,
         };
-        let (entries, mut replies): (Vec<BatchEntry>, Vec<Reply>) = jobs.into_iter().unzip();
+        let parts = jobs.into_iter().map(|job| (job.entry, job.reply));
+        let (entries, mut replies): (Vec<BatchEntry>, Vec<Reply>) = parts.unzip();
         let body = together(&entries, &queue.url);
         let Some(called) = self.call(queue, SEND_BATCH, &body, &mut replies).await else { return };
         match called {
             Ok(text) => acknowledge(queue, &text, replies),
             Err(SqsFailure::Refused(_)) => {
                 // A single event may be the reason why all were refused, so each is sent alone.
-                for job in entries.into_iter().zip(replies) {
-                    self.send_alone(queue, job).await;
+                for (entry, reply) in entries.into_iter().zip(replies) {
+                    self.send_alone(queue, SqsJob { entry, reply }).await;
                 }
             }
             Err(SqsFailure::Failed(problem)) => {
@@ -115,7 +120,8 @@ impl Lanes {
         }
     }
 
-    async fn send_alone(&self, queue: &Queue, (entry, mut reply): SqsJob) {
+    async fn send_alone(&self, queue: &Queue, job: SqsJob) {
+        let SqsJob { entry, mut reply } = job;
         let body = entry.alone(&queue.url);
         let waiting = std::slice::from_mut(&mut reply);
         let Some(called) = self.call(queue, SEND, &body, waiting).await else { return };
@@ -162,10 +168,10 @@ impl Lane {
             && let Some(job) = self.waiting.pop_front()
         {
             // The attempt ended while its event waited, so the event is dropped.
-            if job.1.is_closed() {
+            if job.reply.is_closed() {
                 continue;
             }
-            size += job.0.size;
+            size += job.entry.size;
             if size > MAX_BYTES && !taken.is_empty() {
                 self.waiting.push_front(job);
                 break;

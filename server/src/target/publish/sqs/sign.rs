@@ -7,7 +7,7 @@ use ring::{digest, hmac};
 use url::Url;
 
 /// The credentials for signing.
-pub(super) struct Keys<'a> {
+pub(super) struct SigningKeys<'a> {
     pub(super) id: &'a str,
     pub(super) secret: &'a str,
     pub(super) token: Option<&'a str>,
@@ -20,7 +20,7 @@ pub(super) fn sign(
     action: &str,
     content_type: &str,
     body: &[u8],
-    keys: &Keys<'_>,
+    keys: &SigningKeys<'_>,
     now: DateTime<Utc>,
 ) -> Vec<(&'static str, String)> {
     let host = endpoint.host_str().unwrap_or_default();
@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn a_token_is_signed_with_the_rest() {
         let endpoint = Url::parse("https://sqs.eu-central-1.amazonaws.com/").unwrap();
-        let keys = Keys { id: "AKID", secret: "hush", token: Some("t"), region: "eu-central-1" };
+        let keys =
+            SigningKeys { id: "AKID", secret: "hush", token: Some("t"), region: "eu-central-1" };
         let now = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
         let headers = sign(&endpoint, "AmazonSQS.SendMessage", "a/b", b"{}", &keys, now);
         let (_, authorization) = headers.last().unwrap();

@@ -1,8 +1,8 @@
 //! The preview of a rule over the past reports the same alerts as the rule did.
 
 use carillon::engine::alerting::alerts::{
-    Event::{Failed, Late, Losing, Missed, Recovered, Skipped},
-    Quiet, Rule, RulePreview,
+    AlertEvent::{Failed, Late, Losing, Missed, Recovered, Skipped},
+    QuietPeriods, Rule, RulePreview,
 };
 use entity::{Timestamp, fire, run};
 use sea_orm::{IdenStatic, Iterable};
@@ -84,7 +84,7 @@ async fn the_preview_of_a_rule_matches_its_reports(database: TestDatabase) {
     // An hour later the quiet hours are over, and the preview reports the alerts that they held
     // back.
     let morning = TimeWindow { from: "11:00".to_owned(), to: "12:20".to_owned(), weekdays: vec![] };
-    let quiet = Quiet { zone: "UTC".to_owned(), windows: vec![morning] };
+    let quiet = QuietPeriods { zone: "UTC".to_owned(), windows: vec![morning] };
     watch.pass(3_600);
     let quiet = foretold(&watch, Rule { quiet: Some(quiet), ..all }).await;
     assert_eq!(quiet, ["[test] 1 failed, 1 late, 1 missed"]);

@@ -5,7 +5,7 @@ use carillon::{
     commands::{
         Call, ChannelEdit, ChannelInput, CommandError, DeploymentSource, NewChannel, NewSecret,
     },
-    engine::alerting::alerts::Event::{Failed, Recovered},
+    engine::alerting::alerts::AlertEvent::{Failed, Recovered},
 };
 use entity::{alert_channel::Kind, notification::State, run};
 use serde_json::{Value, json};

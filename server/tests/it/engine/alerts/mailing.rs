@@ -9,7 +9,7 @@ use std::{
 use carillon::{
     commands::{Call, ChannelInput},
     config::{Smtp, SmtpTls},
-    engine::alerting::alerts::Event::Failed,
+    engine::alerting::alerts::AlertEvent::Failed,
     target::Mailer,
 };
 use entity::{alert_channel::Kind, notification::State, run};

@@ -2,7 +2,7 @@
 
 use carillon::{
     commands::{Call, ChannelInput, CommandError, DeploymentSource, NewChannel, NewSecret},
-    engine::alerting::alerts::Event::Failed,
+    engine::alerting::alerts::AlertEvent::Failed,
 };
 use entity::{alert_channel::Kind, notification::State, run};
 use sea_orm::EntityTrait;

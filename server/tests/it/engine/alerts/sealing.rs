@@ -3,7 +3,7 @@
 
 use carillon::{
     commands::{Call, ChannelEdit, ChannelInput, NewChannel},
-    engine::alerting::alerts::Event::Failed,
+    engine::alerting::alerts::AlertEvent::Failed,
     vault::Vault,
 };
 use entity::{alert_channel, alert_channel::Kind, notification::State};

@@ -8,7 +8,7 @@ use std::{
 
 use carillon::{
     commands::{Call, ChannelInput},
-    engine::alerting::alerts::Event::Failed,
+    engine::alerting::alerts::AlertEvent::Failed,
     target::{Http, Target},
 };
 use entity::{alert_channel::Kind, alert_cursor, notification::State, run};

@@ -2,7 +2,7 @@
 
 use carillon::{
     commands::{Call, RuleEdit},
-    engine::alerting::alerts::Event::{Failed, Recovered, Skipped},
+    engine::alerting::alerts::AlertEvent::{Failed, Recovered, Skipped},
 };
 use entity::fire::{Reason, Verdict};
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use carillon::{commands::ChannelInput, engine::alerting::alerts::Event::Failed};
+use carillon::{commands::ChannelInput, engine::alerting::alerts::AlertEvent::Failed};
 use entity::{alert_channel::Kind, notification::State, run};
 use uuid::Uuid;
 

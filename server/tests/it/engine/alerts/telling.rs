@@ -5,8 +5,8 @@ use std::time::Duration;
 use carillon::{
     commands::Call,
     engine::alerting::alerts::{
-        Event::{Failed, Missed, Recovered},
-        Quiet, Rule,
+        AlertEvent::{Failed, Missed, Recovered},
+        QuietPeriods, Rule,
     },
     store::{PageWindow, alerts::notes, reads::within::Within},
 };
@@ -164,7 +164,7 @@ async fn quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes(
     let mut watch = Watch::begin_at(database, "2026-03-28T20:00:00Z").await;
     let channel = watch.idle_channel().await;
     let night = TimeWindow { from: "22:00".to_owned(), to: "06:00".to_owned(), weekdays: vec![] };
-    let quiet = Quiet { zone: "Europe/Berlin".to_owned(), windows: vec![night] };
+    let quiet = QuietPeriods { zone: "Europe/Berlin".to_owned(), windows: vec![night] };
     watch.rule(Rule { quiet: Some(quiet), ..rule(&[Failed, Recovered], channel) }).await;
     let mut node = watch.node("a").await;
     node.look(&watch).await;

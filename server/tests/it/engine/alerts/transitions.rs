@@ -2,7 +2,7 @@
 
 use carillon::{
     commands::Call,
-    engine::alerting::alerts::Event::{
+    engine::alerting::alerts::AlertEvent::{
         ClockChange, Failed, Late, Losing, Missed, NodeLost, Recovered, Slow, Stalled,
     },
 };

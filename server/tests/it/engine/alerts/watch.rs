@@ -4,16 +4,17 @@ use carillon::{
     access::{Editor, Grants, Viewer, ViewerKind},
     clock::ManualClock,
     commands::{
-        Acknowledging, Call, ChannelInput, Commands, Muting, NewChannel, NewRule, RuleSpec,
+        AcknowledgementInput, Call, ChannelInput, Commands, MuteRequest, NewChannel, NewRule,
+        RuleSpec,
     },
     engine::{
         Signals, Stepwise, StepwiseService,
-        alerting::alerts::{Event, Rule},
+        alerting::alerts::{AlertEvent, Rule},
     },
     store::reads::feed::end_of_runs,
     target::{Executor, Mailer, Policy},
-    telemetry::Metrics,
-    vault::{Key, Vault},
+    telemetry::Instruments,
+    vault::{EncryptionKey, Vault},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -45,7 +46,7 @@ pub(super) struct Node {
 }
 
 /// A rule that reports these events at once, to a channel.
-pub(super) fn rule(on: &[Event], channel: Uuid) -> Rule {
+pub(super) fn rule(on: &[AlertEvent], channel: Uuid) -> Rule {
     Rule {
         on: on.to_vec(),
         search: String::new(),
@@ -68,8 +69,8 @@ pub(super) fn vault(key: &str) -> Vault {
     Vault::new(self::key(key), None)
 }
 
-pub(super) fn key(key: &str) -> Key {
-    Key::read(&key.repeat(32)).unwrap()
+pub(super) fn key(key: &str) -> EncryptionKey {
+    EncryptionKey::read(&key.repeat(32)).unwrap()
 }
 
 pub(super) fn editor() -> Editor {
@@ -146,7 +147,7 @@ impl Watch {
     /// Mutes a rule for that many seconds.
     pub(super) async fn mute(&self, rule: Uuid, seconds: u64) {
         let until = Some(self.clock.now() + Duration::from_secs(seconds));
-        let muting = Muting { until, reason: "maintenance".to_owned() };
+        let muting = MuteRequest { until, reason: "maintenance".to_owned() };
         let right = viewer().operator().unwrap();
         self.commands().mute_alert_rule(&right, rule, &muting, &Call::once()).await.unwrap();
     }
@@ -154,7 +155,7 @@ impl Watch {
     /// Acknowledges an alert, for that many hours or for as long as the alert lasts.
     pub(super) async fn acknowledge(&self, alert: Uuid, hours: Option<i64>) {
         let until = hours.map(|hours| self.clock.now() + TimeDelta::hours(hours));
-        let given = Acknowledging { note: None, until };
+        let given = AcknowledgementInput { note: None, until };
         let right = viewer().operator().unwrap();
         self.commands().acknowledge_alert(&right, alert, &given, &Call::once()).await.unwrap();
     }
@@ -175,7 +176,7 @@ impl Watch {
             self.executor(),
             Arc::new(timetable::Cache::new(10)),
             Signals::default(),
-            Metrics::unread(self.clock.clock()),
+            Instruments::unread(self.clock.clock()),
         )
         .await
         .unwrap();

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    commands::{Call, Edit, NewSchedule, Work},
+    commands::{Call, Edit, NewSchedule, ScheduleWork},
     engine::cluster::NodeReadiness,
     model::{Definition, Spec},
 };
@@ -119,7 +119,7 @@ async fn a_node_whose_clock_is_wrong_takes_no_orders(database: TestDatabase) {
     let new = || NewSchedule {
         namespace: "test".to_owned(),
         spec: Spec { name: "new".to_owned(), ..Spec::of(&row) },
-        work: Work::Task(Box::new(noop())),
+        work: ScheduleWork::Task(Box::new(noop())),
         paused: false,
     };
     let edit = || Edit {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use carillon::store::{
     Store,
     leases::{Fence, LeaseState},
-    nodes::Joining,
+    nodes::JoiningNode,
 };
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
@@ -22,7 +22,7 @@ const TERM: Duration = Duration::from_secs(15);
 
 async fn join(store: &Store, name: &str) -> Uuid {
     let id = Uuid::now_v7();
-    store.join(&Joining { id, name: name.to_owned(), ..Joining::default() }).await.unwrap();
+    store.join(&JoiningNode { id, name: name.to_owned(), ..JoiningNode::default() }).await.unwrap();
     id
 }
 

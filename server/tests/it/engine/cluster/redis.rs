@@ -6,7 +6,7 @@ use carillon::{
     config,
     engine::{Engine, EngineError, Signals, cluster::NodeReadiness, maintenance::health},
     store::{
-        nodes::{Joining, Living},
+        nodes::{JoiningNode, LivingNode},
         reads::health::HealthScope,
     },
 };
@@ -77,7 +77,7 @@ async fn beats(node: &Engine, count: usize, mut look: impl FnMut()) {
 }
 
 /// Waits until one of the node's heartbeats shows that state.
-async fn sees(node: &Engine, what: &str, mut is_so: impl FnMut(&[Living]) -> bool) {
+async fn sees(node: &Engine, what: &str, mut is_so: impl FnMut(&[LivingNode]) -> bool) {
     let cluster = node.cluster();
     let mut beats = node.pulse_reports();
     let seen = beats.wait_for(|_| is_so(&cluster.seen().members));
@@ -294,12 +294,12 @@ async fn a_usurped_node_that_does_not_hear_the_other_stands_back() {
 async fn who_writes_no_row_for_long_is_declared_dead_however_loud_it_is() {
     let (redis, mut world) = (Redis::start().await, world().await);
     let there = node(&mut world, &redis, "there").await;
-    let elsewhere = Joining {
+    let elsewhere = JoiningNode {
         id: Uuid::now_v7(),
         name: "elsewhere".to_owned(),
         beats_in: node::BeatsIn::Redis,
         capacity: 1,
-        ..Joining::default()
+        ..JoiningNode::default()
     };
     let began = world.clock.instant();
     world.database.store.join(&elsewhere).await.unwrap();

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use carillon::{
-    commands::{Call, NewSchedule, Work},
+    commands::{Call, NewSchedule, ScheduleWork},
     engine::{Signals, cluster::NodeReadiness},
     model::Spec,
-    store::nodes::Joining,
+    store::nodes::JoiningNode,
 };
 use entity::{run, schedule};
 use sea_orm::EntityTrait;
@@ -34,12 +34,12 @@ const NEWER: &str = "2999a";
 /// Adds another node that has newer zone data and counts as alive for as long as the test takes.
 async fn newer(world: &World) -> Uuid {
     let id = Uuid::now_v7();
-    let joining = Joining {
+    let joining = JoiningNode {
         id,
         name: "newer".to_owned(),
         zone_data: NEWER.to_owned(),
         roles: vec!["scheduler".to_owned()],
-        ..Joining::default()
+        ..JoiningNode::default()
     };
     world.database.store.join(&joining).await.unwrap();
     let lives = "UPDATE node SET heartbeat_at = heartbeat_at + 3600000 WHERE id = $1";
@@ -96,7 +96,7 @@ async fn by_other_zone_data_than_that_of_all_nothing_is_placed(database: TestDat
     let new = || NewSchedule {
         namespace: "test".to_owned(),
         spec: Spec { name: "new".to_owned(), ..Spec::of(&due) },
-        work: Work::Task(Box::new(noop())),
+        work: ScheduleWork::Task(Box::new(noop())),
         paused: false,
     };
     let editor = editing::ada().editor().unwrap();

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
-use carillon::target::{Outcome, Policy};
+use carillon::target::{AttemptOutcome, Policy};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -74,7 +74,7 @@ impl Certificate {
     }
 }
 
-async fn once(policy: Policy, definition: Value) -> Outcome {
+async fn once(policy: Policy, definition: Value) -> AttemptOutcome {
     let (executor, target) = (executor(policy), target(definition));
     attempt(&executor, &target, "a-1", 1, Duration::from_secs(20)).await
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use carillon::{
     clock::Clock,
-    target::{Executor, Invocation, Outcome, Target},
+    target::{AttemptOutcome, Executor, Invocation, Target},
 };
 use futures::{StreamExt, stream};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) async fn attempt(
     id: &str,
     number: i32,
     timeout: Duration,
-) -> Outcome {
+) -> AttemptOutcome {
     let invocation =
         Invocation { idempotency_key: id.to_owned(), attempt: number, timeout, ..invocation() };
     let (lines, mut received) = mpsc::channel(100);
@@ -41,7 +41,7 @@ pub(super) async fn refused(definition: Value) -> String {
     failed(once(definition).await).0
 }
 
-async fn once(definition: Value) -> Outcome {
+async fn once(definition: Value) -> AttemptOutcome {
     let (executor, target) = (executor(open()), target(definition));
     attempt(&executor, &target, "nightly-1700000000", 2, Duration::from_secs(20)).await
 }
@@ -71,7 +71,7 @@ impl Load {
                         let (id, clock) = (format!("event-{index}"), Clock::system());
                         for number in 1.. {
                             let outcome = attempt(&executor, &target, &id, number, limit).await;
-                            if let Outcome::Succeeded { .. } = outcome {
+                            if let AttemptOutcome::Succeeded { .. } = outcome {
                                 let _ = settle.send(());
                                 return (id, number);
                             }
@@ -160,7 +160,7 @@ pub(super) async fn is_waited_for_within_the_timeout(broker: &Broker, definition
     succeeded(attempt(&executor, &target, "a-1", 1, Duration::from_secs(20)).await);
     broker.freeze();
     let outcome = attempt(&executor, &target, "a-2", 1, Duration::from_millis(300)).await;
-    let Outcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
     assert!(message.ends_with("did not acknowledge the event within 0.3 s"), "{message}");
     broker.thaw();
     succeeded(attempt(&executor, &target, "a-2", 2, Duration::from_secs(20)).await);

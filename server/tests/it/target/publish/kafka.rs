@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use carillon::target::Outcome;
+use carillon::target::AttemptOutcome;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
@@ -192,7 +192,7 @@ async fn a_lost_acknowledgement_neither_loses_nor_doubles_an_event() {
         let ids: Vec<String> = (0..20).map(|number| format!("event-{round}-{number}")).collect();
         let all = ids.iter().map(|id| attempt(&executor, &to, id, 1, Duration::from_secs(20)));
         for outcome in join_all(all).await {
-            assert!(matches!(outcome, Outcome::Succeeded { .. }), "{outcome:?}");
+            assert!(matches!(outcome, AttemptOutcome::Succeeded { .. }), "{outcome:?}");
         }
         assert_eq!(cuts.load(Ordering::SeqCst), 0, "no acknowledgement was lost");
     }

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use carillon::target::{Executor, Invocation, Outcome};
+use carillon::target::{AttemptOutcome, Executor, Invocation};
 use futures::future::join_all;
 use serde_json::json;
 use tokio::{
@@ -116,7 +116,7 @@ fn publish(
     server: &str,
     namespace: u128,
     topic: &str,
-) -> JoinHandle<Outcome> {
+) -> JoinHandle<AttemptOutcome> {
     let target = target(json!({ "publish": { "to": { "kafka": {
         "connection": { "servers": [server] }, "topic": topic,
     } } } }));
@@ -132,7 +132,7 @@ fn publish(
     })
 }
 
-async fn all_succeed(attempts: Vec<JoinHandle<Outcome>>) {
+async fn all_succeed(attempts: Vec<JoinHandle<AttemptOutcome>>) {
     for outcome in join_all(attempts).await {
         succeeded(outcome.unwrap());
     }

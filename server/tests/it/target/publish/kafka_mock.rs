@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use carillon::target::Outcome;
+use carillon::target::AttemptOutcome;
 use serde_json::{Value, json};
 
 use crate::support::tool;
@@ -236,7 +236,7 @@ async fn an_event_is_doubled_only_by_another_attempt() {
     // The event is stored, and the attempt does not learn of it.
     cluster.delay(Duration::from_secs(60));
     let outcome = attempt(&executor, &target, "a-3", 1, Duration::from_millis(500)).await;
-    let Outcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
+    let AttemptOutcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
     assert!(message.ends_with("did not acknowledge the event within 0.5 s"), "{message}");
     cluster.delay(Duration::ZERO);
     succeeded(attempt(&executor, &target, "a-3", 2, LIMIT).await);

@@ -151,7 +151,7 @@ async fn each_event_of_a_call_has_its_own_end() {
     let all = targets.iter().map(|target| attempt(&executor, target, "a-1", 1, LIMIT));
     let mut alone = 0;
     for (number, outcome) in join_all(all).await.into_iter().enumerate() {
-        if matches!(&outcome, carillon::target::Outcome::Succeeded { output }
+        if matches!(&outcome, carillon::target::AttemptOutcome::Succeeded { output }
             if output["message_id"] == "alone")
         {
             alone += 1;

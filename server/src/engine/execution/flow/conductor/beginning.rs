@@ -4,7 +4,7 @@ use entity::task_run;
 use serde_json::Value;
 
 use super::{
-    super::{progress::Attempted, results},
+    super::{progress::AttemptFacts, results},
     Conductor, EndedAttempt,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
         attempt::{self, Assignment},
         logs,
     },
-    target::{Invocation, Outcome},
+    target::{AttemptOutcome, Invocation},
 };
 
 impl Conductor {
@@ -27,7 +27,7 @@ impl Conductor {
         let limit = self.hard_limit(index);
         let part = &mut self.parts[index];
         part.limit = Some(self.core.clock.instant() + limit);
-        part.attempts.push(Attempted {
+        part.attempts.push(AttemptFacts {
             attempt,
             state: task_run::State::Running,
             finished_at: None,
@@ -54,7 +54,7 @@ impl Conductor {
                 outcome
             };
             let outcome = core.clock.timeout(limit, work).await;
-            let outcome = outcome.unwrap_or_else(|_| Outcome::TimedOut {
+            let outcome = outcome.unwrap_or_else(|_| AttemptOutcome::TimedOut {
                 message: "it exceeded its timeout and its grace period".to_owned(),
                 output: Value::Null,
             });

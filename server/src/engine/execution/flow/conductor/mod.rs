@@ -26,23 +26,23 @@ use tokio_util::sync::CancellationToken;
 
 use self::step_writes::let_go;
 use super::{
-    plan::{FlowPlan, Halt, NextStep, Situation, plan},
-    progress::{Attempted, TaskProgress, gist, standing},
+    plan::{FlowFacts, FlowPlan, HaltReason, NextStep, plan},
+    progress::{AttemptFacts, TaskProgress, gist, standing},
     results,
 };
 use crate::{
     engine::{
         core::{AttemptHandle, Core, StepOutcome, StopReason, lost_since},
         execution::{
-            attempt::{self, Attempt, Times},
-            logs::Numbers,
+            attempt::{self, Attempt, RunInstants},
+            logs::LineNumbers,
         },
         places::{Claim, HeldPlace},
         signals::SignalKind,
     },
     model::definition::CompiledDefinition,
     store::{flows::EndedTask, holds::RunLease},
-    target::{Invocation, Outcome, result_of},
+    target::{AttemptOutcome, Invocation, result_of},
 };
 
 /// Starts the run.
@@ -75,7 +75,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
 /// A task of the run, with its attempts and its result.
 #[derive(Default)]
 struct TaskAttempts {
-    attempts: Vec<Attempted>,
+    attempts: Vec<AttemptFacts>,
     result: Option<Map<String, Value>>,
     /// When any node may treat the attempt in progress
     /// as stuck; `None` if no attempt is in progress.
@@ -86,7 +86,7 @@ struct TaskAttempts {
 struct EndedAttempt {
     /// The index of the attempt's task.
     index: usize,
-    outcome: Outcome,
+    outcome: AttemptOutcome,
 }
 
 struct Conductor {
@@ -95,7 +95,7 @@ struct Conductor {
     known: Arc<CompiledDefinition>,
     /// The values that all tasks of the run share.
     told: Invocation,
-    run: Times,
+    run: RunInstants,
     stands_for: DateTime<Utc>,
     deadline: Option<DateTime<Utc>>,
     begun: Instant,
@@ -106,7 +106,7 @@ struct Conductor {
     /// The claim under which the run's places are counted.
     claim: Claim,
     places: Vec<HeldPlace>,
-    numbers: Arc<Numbers>,
+    numbers: Arc<LineNumbers>,
     parts: Vec<TaskAttempts>,
     at_work: JoinSet<EndedAttempt>,
     /// Attempts that have ended and are not written to the tables yet.
@@ -129,7 +129,7 @@ impl Conductor {
         Self {
             deadline: limit.and_then(|limit| run.started_at.checked_add_signed(limit)),
             begun: core.clock.instant(),
-            numbers: Arc::new(Numbers::new(hold.attempt)),
+            numbers: Arc::new(LineNumbers::new(hold.attempt)),
             stop_tasks: grip.stop.child_token(),
             claim: place.claim().clone(),
             places: vec![place],
@@ -225,7 +225,7 @@ impl Conductor {
             tasks.iter().enumerate().map(|(index, task)| (&*task.name, index)).collect();
         for row in rows {
             let Some(&index) = places.get(&*row.task) else { continue };
-            let mut attempted = Attempted::of(row);
+            let mut attempted = AttemptFacts::of(row);
             if attempted.state == task_run::State::Running {
                 attempted.state = task_run::State::Lost;
                 attempted.finished_at = Some(now);
@@ -265,11 +265,11 @@ impl Conductor {
     fn plan(&mut self, now: DateTime<Utc>) -> FlowPlan {
         let standings = self.standings();
         let halt = match self.why() {
-            Some(StopReason::Cancelled) => Some(Halt::Cancelled),
-            Some(StopReason::Released) => Some(Halt::Released),
-            Some(StopReason::Lost) | None => self.core.is_closing().then_some(Halt::Released),
+            Some(StopReason::Cancelled) => Some(HaltReason::Cancelled),
+            Some(StopReason::Released) => Some(HaltReason::Released),
+            Some(StopReason::Lost) | None => self.core.is_closing().then_some(HaltReason::Released),
         };
-        let mut situation = Situation {
+        let mut situation = FlowFacts {
             definition: &self.known.definition,
             graph: &self.known.graph,
             standings: &standings,
@@ -371,22 +371,22 @@ impl Conductor {
 /// The outcome of an attempt.
 /// `late` means that the run's time limit had passed when it was stopped.
 fn judged(
-    outcome: Outcome,
+    outcome: AttemptOutcome,
     why: Option<StopReason>,
     late: bool,
 ) -> (task_run::State, Option<String>, Option<Value>) {
     use task_run::State::{Cancelled, Failed, Lost, Succeeded, TimedOut};
     match outcome {
-        Outcome::Succeeded { output } => (Succeeded, None, Some(output)),
-        Outcome::Failed { message, output } => (Failed, Some(message), Some(output)),
-        Outcome::TimedOut { message, output } => (TimedOut, Some(message), Some(output)),
-        Outcome::Cancelled { output } if why == Some(StopReason::Released) => {
+        AttemptOutcome::Succeeded { output } => (Succeeded, None, Some(output)),
+        AttemptOutcome::Failed { message, output } => (Failed, Some(message), Some(output)),
+        AttemptOutcome::TimedOut { message, output } => (TimedOut, Some(message), Some(output)),
+        AttemptOutcome::Cancelled { output } if why == Some(StopReason::Released) => {
             (Lost, Some("the node shut down".to_owned()), Some(output))
         }
-        Outcome::Cancelled { output } if late => {
+        AttemptOutcome::Cancelled { output } if late => {
             let error = "it was stopped: the time of the whole run was over".to_owned();
             (TimedOut, Some(error), Some(output))
         }
-        Outcome::Cancelled { output } => (Cancelled, None, Some(output)),
+        AttemptOutcome::Cancelled { output } => (Cancelled, None, Some(output)),
     }
 }

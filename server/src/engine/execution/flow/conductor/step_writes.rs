@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{
     super::{
         plan::{FlowPlan, NextStep},
-        progress::Attempted,
+        progress::AttemptFacts,
     },
     Conductor, TaskAttempts,
 };
@@ -130,8 +130,8 @@ pub(super) fn let_go(task: String, attempt: i32, at: DateTime<Utc>) -> EndedTask
     }
 }
 
-fn skipped(at: DateTime<Utc>) -> Attempted {
-    Attempted {
+fn skipped(at: DateTime<Utc>) -> AttemptFacts {
+    AttemptFacts {
         attempt: 1,
         state: task_run::State::Skipped,
         finished_at: Some(at),

@@ -10,7 +10,7 @@ use super::DatabaseLink;
 use crate::{
     clock::Clock,
     store::db::primary::{
-        pool::{DatabasePool, Held},
+        pool::{DatabasePool, UsedPool},
         suspicion::{SuspicionReason, lost, reason},
     },
 };
@@ -25,7 +25,7 @@ const CALLERS_PATIENCE: Duration = Duration::from_secs(1);
 const PROBE: Duration = Duration::from_millis(500);
 
 impl DatabaseLink {
-    /// The current pool. If its server is lost, the next pool, if it comes in time.
+    /// The current pool. If its server is lost, waits for the next pool for a while.
     pub(super) async fn current(&self) -> Result<DatabasePool, DbErr> {
         let pool = self.pool.borrow().clone();
         if !pool.lost.is_cancelled() {
@@ -52,7 +52,7 @@ impl DatabaseLink {
     ) -> Result<(T, DatabasePool), DbErr> {
         loop {
             let pool = self.current().await?;
-            let held = Held { lost: pool.lost.clone(), generation: pool.generation };
+            let held = UsedPool { lost: pool.lost.clone(), generation: pool.generation };
             let asked = self.at_home(ask(pool.connection(self.purpose).clone()));
             match self.answer(&held, asked).await {
                 Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
@@ -86,7 +86,7 @@ impl DatabaseLink {
     /// On behalf of an API caller, does not wait for a server that does not answer at all.
     pub(in crate::store::db::primary) async fn answer<T>(
         &self,
-        held: &Held,
+        held: &UsedPool,
         answer: impl Future<Output = Result<T, DbErr>>,
     ) -> Result<T, DbErr> {
         if !self.is_for_callers || self.suspicion.is_none() {
@@ -115,7 +115,7 @@ impl DatabaseLink {
 
     async fn answer_by_keeper<T>(
         &self,
-        held: &Held,
+        held: &UsedPool,
         answer: impl Future<Output = Result<T, DbErr>>,
     ) -> Result<T, DbErr> {
         let Some(suspicion) = &self.suspicion else { return answer.await };

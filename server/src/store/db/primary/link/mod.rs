@@ -19,7 +19,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    pool::{DatabasePool, Held, Use},
+    pool::{ConnectionPurpose, DatabasePool, UsedPool},
     suspicion::{Suspicion, SuspicionReason},
     transaction::DatabaseTransaction,
 };
@@ -48,7 +48,7 @@ type Observer = Arc<dyn Fn(&str, Duration) + Send + Sync>;
 #[derive(Clone)]
 pub struct DatabaseLink {
     pool: watch::Receiver<DatabasePool>,
-    purpose: Use,
+    purpose: ConnectionPurpose,
     backend: DbBackend,
     /// How long a caller waits for a pool while no server is connected.
     patience: Duration,
@@ -81,7 +81,7 @@ impl DatabaseLink {
         let pool = DatabasePool { reading, writing, beating, server: None, lost, generation: 0 };
         let (_, pool) = watch::channel(pool);
         let (patience, longest) = (Duration::ZERO, Duration::MAX);
-        let (purpose, writes) = (Use::Reading, Arc::default());
+        let (purpose, writes) = (ConnectionPurpose::Reading, Arc::default());
         Self {
             pool,
             purpose,
@@ -100,7 +100,7 @@ impl DatabaseLink {
     /// A link to the pools that a keeper publishes.
     pub(super) fn kept(
         pool: watch::Receiver<DatabasePool>,
-        purpose: Use,
+        purpose: ConnectionPurpose,
         options: &Options,
         suspicion: Arc<Suspicion>,
     ) -> Self {
@@ -125,7 +125,7 @@ impl DatabaseLink {
     /// The link for heartbeats to the same database.
     /// The results of its writes also show whether the database accepts writes.
     pub(in crate::store) fn for_heartbeats(&self) -> Self {
-        Self { purpose: Use::Beating, ..self.clone() }
+        Self { purpose: ConnectionPurpose::Beating, ..self.clone() }
     }
 
     /// The same link for API callers: it reports an outage as an error within two seconds.
@@ -196,7 +196,7 @@ impl DatabaseLink {
             begun.await
         };
         let ((inner, pool), turn) = begun.inspect_err(|error| self.writes.failed(error))?;
-        let held = Held { lost: pool.lost, generation: pool.generation };
+        let held = UsedPool { lost: pool.lost, generation: pool.generation };
         Ok(DatabaseTransaction::new(inner, self.clone(), held, turn))
     }
 
@@ -215,16 +215,18 @@ impl DatabaseLink {
     }
 
     /// Reports a reason to search for the primary to the keeper.
-    pub(in crate::store) fn suspect(&self, reason: SuspicionReason, held: &Held) {
+    pub(in crate::store) fn suspect(&self, reason: SuspicionReason, held: &UsedPool) {
         if let Some(suspicion) = &self.suspicion {
             suspicion.raise(reason, held.generation);
         }
     }
 
     /// How to connect to the current server; `None` on SQLite.
-    pub(in crate::store) async fn server(&self) -> Result<Option<(PgConnectOptions, Held)>, DbErr> {
+    pub(in crate::store) async fn server(
+        &self,
+    ) -> Result<Option<(PgConnectOptions, UsedPool)>, DbErr> {
         let pool = self.current().await?;
-        let held = Held { lost: pool.lost, generation: pool.generation };
+        let held = UsedPool { lost: pool.lost, generation: pool.generation };
         Ok(pool.server.map(|server| (server, held)))
     }
 
