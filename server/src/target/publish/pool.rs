@@ -59,8 +59,8 @@ type Key = [u8; 32];
 
 /// Maximum number of different connections.
 const MAX_LINKS: usize = 1_000;
-/// A connection that is unused for this long is dropped.
-const FORGET: Duration = Duration::from_secs(600);
+/// A connection that is unused for this long is dropped, and no longer reported.
+pub(super) const FORGET: Duration = Duration::from_secs(600);
 
 pub(super) struct BrokerPool {
     dialer: Arc<Dialer>,
