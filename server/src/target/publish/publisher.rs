@@ -173,7 +173,7 @@ impl Publisher {
             Err(_) => true,
         };
         if is_lost && session.heard() == heard {
-            self.pool.give_up(link, &session).await;
+            link.give_up(&session);
         }
         published
     }
