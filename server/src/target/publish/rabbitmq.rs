@@ -400,3 +400,47 @@ impl Channel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(reply: oneshot::Sender<Result<(), PublishProblem>>) -> RabbitRequest {
+        RabbitRequest {
+            exchange: "shop".to_owned(),
+            routing_key: "order.new".to_owned(),
+            id: "a-1".to_owned(),
+            properties: Vec::new(),
+            body: b"{}".to_vec(),
+            reply,
+        }
+    }
+
+    #[test]
+    fn an_event_whose_attempt_has_ended_is_not_sent() {
+        let mut protocol = Protocol {
+            frame_max: 4_096,
+            channel_max: 8,
+            channels: HashMap::new(),
+            by_exchange: HashMap::new(),
+            free: Vec::new(),
+            blocked: None,
+            silent: 0,
+        };
+        let mut out = Vec::new();
+        let (reply, answer) = oneshot::channel();
+        drop(answer);
+        protocol.encode(request(reply), &mut out);
+        assert_eq!((out.len(), protocol.outstanding()), (0, 0));
+
+        let (reply, mut answer) = oneshot::channel();
+        protocol.encode(request(reply), &mut out);
+        assert_eq!(protocol.outstanding(), 1);
+        let mut ack = AmqpWriter::method(MethodId::ACK);
+        ack.u64(1).u8(0);
+        let ack = ack.frame(1);
+        assert_eq!(protocol.decode(&ack, &mut out), Ok(ack.len()));
+        assert_eq!(answer.try_recv(), Ok(Ok(())));
+        assert_eq!(protocol.outstanding(), 0);
+    }
+}
