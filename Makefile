@@ -20,6 +20,8 @@ LOCKED := $(if $(CI),--locked)
 # Everything but the console, which is built for wasm32. Always this one selection of packages and
 # of targets: another one would resolve other features and compile the dependencies once more.
 RUST := --workspace --exclude frontend $(LOCKED)
+# The same without the features of the server. The benchmarks depend on the usual ones.
+LEAN := --workspace --exclude frontend --exclude carillon-bench --no-default-features $(LOCKED)
 WASM := -p frontend --target wasm32-unknown-unknown $(LOCKED)
 
 # Tests wait for processes and databases half of their time.
@@ -91,7 +93,7 @@ dist/index.html: $(CONSOLE_SOURCES) | rust
 ##@ Test
 
 .PHONY: test
-test: rust test-packages test-rust test-console test-clients test-browser ## Run every test: unit, property, integration on both databases, clients, browser
+test: rust test-packages test-rust test-lean test-console test-clients test-browser ## Run every test: unit, property, integration on both databases, clients, browser
 
 # All at once and first: who must ask somebody to install them asks once.
 .PHONY: test-packages
@@ -121,6 +123,11 @@ test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everythi
 	@scripts/promtool
 	@scripts/with-postgres cargo nextest run $(if $(CI),--profile ci) $(TEST_THREADS) $(RUST)
 	@cargo test --doc $(RUST) --quiet
+
+.PHONY: test-lean
+test-lean: rust ## Test that a server without brokers refuses the tasks that need one
+	@scripts/packages cc
+	@cargo test $(LEAN) --lib --quiet a_build_without_a_broker_says_so
 
 .PHONY: chaos
 chaos: rust ## Hit real processes with faults for about an hour; CHAOS=short for what `test` does, CHAOS_TEST=name for one
@@ -177,7 +184,7 @@ ci: ## Run exactly what the CI runs: the checks, then every test
 	@scripts/ci
 
 .PHONY: check
-check: fmt-check lint doc deps-check schema-check ## Run every check that is not a test
+check: fmt-check lint lean-check doc deps-check schema-check ## Run every check that is not a test
 
 .PHONY: fmt
 fmt: rust ## Format the code
@@ -193,6 +200,12 @@ lint: rust e2e/node_modules/.package-lock.json ## Run clippy for the server and 
 	@cargo clippy $(RUST) --all-targets -- -D warnings
 	@cargo clippy $(WASM) -- -D warnings
 	@cd e2e && npx tsc
+
+.PHONY: lean-check
+# `--examples`: see `doc`.
+lean-check: rust ## Check that the server compiles without any broker
+	@scripts/packages cc
+	@cargo check $(LEAN) --lib --bins --examples
 
 .PHONY: doc
 # `--examples` has cargo resolve the features of the tests, so that the lint's dependencies do. The

@@ -127,7 +127,7 @@ pub struct App {
     engine: Engine,
     commands: Commands,
     address: SocketAddr,
-    /// Ends all HTTP connections except those of probes.
+    /// Refuses all HTTP requests except those of probes and the reports of workers.
     draining: CancellationToken,
     /// Ends all HTTP connections.
     stop: CancellationToken,
@@ -200,7 +200,8 @@ impl App {
         let grace = self.config.shutdown_grace.0;
         tracing::info!(?grace, "stopping");
         let end = self.clock.deadline(grace.saturating_add(LAST_GRACE));
-        // Probes are answered until the end, because monitoring continues while a node drains.
+        // Probes are answered until the end, because monitoring continues while a node drains, and
+        // the reports of workers, because attempts of this node wait for them.
         self.draining.cancel();
         let engine = self.engine;
         let ended = self.runtimes.engine().spawn(async move { engine.shutdown(grace).await });

@@ -2,8 +2,8 @@
 //!
 //! Probes are answered here, on the runtime that reads connections, so that a busy API does not
 //! delay them. All other requests are passed to the API's runtime, and dropped there when their
-//! client disconnects. On a reserved connection, and while the server drains, only probes are
-//! answered.
+//! client disconnects. On a reserved connection only probes are answered; while the server drains,
+//! also what workers report on their jobs.
 
 use std::{
     convert::Infallible,
@@ -28,7 +28,7 @@ use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tower::Service;
 
-use super::{inbound::Inbound, places::KeptPlace, probes, refusal::Refusal};
+use super::{inbound::Inbound, places::KeptPlace, probes, refusal::Refusal, workers};
 use crate::telemetry::ConnectionRefusal;
 
 /// Answers the requests of one connection.
@@ -55,6 +55,7 @@ impl Requests {
         request.extensions_mut().insert(ConnectInfo(self.peer));
         request.extensions_mut().insert(self.inbound.clone());
         let is_probe = probes::is_one(request.uri().path());
+        let is_report = workers::is_report(request.uri().path());
         let mut response = match &self.kept {
             _ if is_probe => {
                 if let Some((place, _)) = &self.kept {
@@ -64,7 +65,9 @@ impl Requests {
                 response
             }
             Some((_, why)) => full(*why).into_response(),
-            None if self.draining.is_cancelled() => Refusal::stopping().into_response(),
+            None if self.draining.is_cancelled() && !is_report => {
+                Refusal::stopping().into_response()
+            }
             None => {
                 let answer = async move { self.router.call(request).await };
                 match AbortOnDropHandle::new(self.api.spawn(answer)).await {

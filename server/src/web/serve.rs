@@ -101,7 +101,8 @@ impl Front {
         Self { proxies, ..self }
     }
 
-    /// Answers only probes once `draining` is cancelled, and ends once `stop` is cancelled.
+    /// Answers only probes and the reports of workers once `draining` is cancelled, and ends once
+    /// `stop` is cancelled.
     #[must_use]
     pub fn until(self, draining: CancellationToken, stop: CancellationToken) -> Self {
         Self { draining, stop, ..self }

@@ -29,6 +29,15 @@ use crate::{
 /// that names a thousand jobs.
 pub(super) const BODY: usize = 1024 * 1024;
 
+/// The words by which a worker reports on the jobs that it has.
+const REPORTS: [&str; 6] = ["heartbeat", "log", "complete", "fail", "extend", "leave"];
+
+/// Whether this is the path of a report. While the server drains, its runs wait for their jobs, so
+/// their workers must be able to end them.
+pub(super) fn is_report(path: &str) -> bool {
+    path.strip_prefix("/worker/v1/").is_some_and(|word| REPORTS.contains(&word))
+}
+
 #[derive(Deserialize)]
 struct Protocol {
     protocol: u32,

@@ -88,6 +88,15 @@ pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, PublishProble
     Ok(Some((frame, HEAD + size + 1)))
 }
 
+/// Appends a frame with this payload.
+pub(super) fn write(out: &mut Vec<u8>, kind: u8, channel: u16, payload: &[u8]) {
+    out.push(kind);
+    out.extend(channel.to_be_bytes());
+    out.extend(u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend(payload);
+    out.push(END);
+}
+
 fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, PublishProblem> {
     // A server that does not support this version answers with its own version, which begins with a
     // letter.
@@ -184,9 +193,9 @@ impl AmqpWriter {
     }
 
     pub(super) fn frame_of(&self, kind: u8, channel: u16) -> Vec<u8> {
-        let mut frame = Self::default();
-        frame.u8(kind).u16(channel).long(&self.0).u8(END);
-        frame.0
+        let mut frame = Vec::with_capacity(FRAME_OVERHEAD + self.0.len());
+        write(&mut frame, kind, channel, &self.0);
+        frame
     }
 }
 

@@ -26,6 +26,16 @@
 //! - `missing`: stands in for brokers that a build leaves out
 //! - `problem`: why an event was not published
 
+#![cfg_attr(
+    not(any(
+        feature = "kafka",
+        feature = "nats",
+        feature = "rabbitmq",
+        feature = "redis-streams"
+    )),
+    expect(dead_code, reason = "only the brokers that this build lacks use the connections")
+)]
+
 #[cfg(feature = "rabbitmq")]
 mod amqp;
 #[cfg(any(feature = "kafka", feature = "rabbitmq"))]

@@ -319,8 +319,8 @@ impl Codec for Protocol {
         Ok(())
     }
 
-    fn is_idle(&self) -> bool {
-        self.waiting.is_empty()
+    fn outstanding(&self) -> usize {
+        self.waiting.len()
     }
 
     fn abandon(&mut self, problem: &PublishProblem) {

@@ -59,8 +59,8 @@ type Key = [u8; 32];
 
 /// Maximum number of different connections.
 const MAX_LINKS: usize = 1_000;
-/// A connection that is unused for this long is dropped.
-const FORGET: Duration = Duration::from_secs(600);
+/// A connection that is unused for this long is dropped, and no longer reported.
+pub(super) const FORGET: Duration = Duration::from_secs(600);
 
 pub(super) struct BrokerPool {
     dialer: Arc<Dialer>,
@@ -72,16 +72,24 @@ pub(super) struct BrokerPool {
 pub(super) struct PooledConnection {
     broker: &'static str,
     place: String,
-    session: tokio::sync::Mutex<Option<Arc<dyn BrokerSession>>>,
+    /// Held while connecting, so that callers share one attempt.
+    connecting: tokio::sync::Mutex<()>,
     /// The number of attempts to connect.
     tries: AtomicU64,
     state: Mutex<LinkState>,
 }
 
 struct LinkState {
-    is_open: bool,
+    session: Option<Arc<dyn BrokerSession>>,
     used: Instant,
     failed: Option<(Instant, PublishProblem)>,
+}
+
+impl LinkState {
+    /// The session, if it is open.
+    fn open(&self) -> Option<&Arc<dyn BrokerSession>> {
+        self.session.as_ref().filter(|session| session.is_open())
+    }
 }
 
 impl BrokerPool {
@@ -114,9 +122,9 @@ impl BrokerPool {
         let link = Arc::new(PooledConnection {
             broker: broker.name(),
             place: broker.origin().unwrap_or_default(),
-            session: tokio::sync::Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
             tries: AtomicU64::new(0),
-            state: Mutex::new(LinkState { is_open: false, used: now, failed: None }),
+            state: Mutex::new(LinkState { session: None, used: now, failed: None }),
         });
         links.insert(key, link.clone());
         Ok(link)
@@ -130,40 +138,36 @@ impl BrokerPool {
         broker: &Broker,
     ) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
         let tries = link.tries.load(Ordering::Acquire);
-        let mut session = link.session.lock().await;
-        if let Some(open) = session.as_ref().filter(|session| session.is_open()) {
+        // Nobody waits in turn for a session that is open.
+        if let Some(open) = link.state().open() {
             return Ok(open.clone());
         }
-        *session = None;
-        if link.tries.load(Ordering::Acquire) != tries
-            && let Some((_, problem)) = &link.state().failed
+        let _connecting = link.connecting.lock().await;
         {
-            return Err(problem.clone());
+            let mut state = link.state();
+            if let Some(open) = state.open() {
+                return Ok(open.clone());
+            }
+            state.session = None;
+            if link.tries.load(Ordering::Acquire) != tries
+                && let Some((_, problem)) = &state.failed
+            {
+                return Err(problem.clone());
+            }
         }
-        link.state().is_open = false;
         let made = self.connect(broker).await;
         link.tries.fetch_add(1, Ordering::AcqRel);
         match made {
             Ok(made) => {
                 self.counted.connected(link.broker);
                 let mut state = link.state();
-                (state.is_open, state.failed) = (true, None);
-                *session = Some(made.clone());
+                (state.session, state.failed) = (Some(made.clone()), None);
                 Ok(made)
             }
             Err(problem) => {
                 link.state().failed = Some((self.dialer.clock.instant(), problem.clone()));
                 Err(problem)
             }
-        }
-    }
-
-    /// Stops using a connection on which nothing is received.
-    pub(super) async fn give_up(&self, link: &PooledConnection, silent: &Arc<dyn BrokerSession>) {
-        let mut session = link.session.lock().await;
-        if session.as_ref().is_some_and(|current| Arc::ptr_eq(current, silent)) {
-            *session = None;
-            link.state().is_open = false;
         }
     }
 
@@ -208,15 +212,10 @@ impl BrokerPool {
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         let report = |link: &Arc<PooledConnection>| {
             let state = link.state();
-            let open = match link.session.try_lock() {
-                Ok(session) => session.as_ref().is_some_and(|session| session.is_open()),
-                // A task is using the session right now, so only the last known state is available.
-                Err(_) => state.is_open,
-            };
             BrokerReport {
                 broker: link.broker,
                 place: link.place.clone(),
-                is_open: open,
+                is_open: state.open().is_some(),
                 failing: state.failed.as_ref().map(|(since, problem)| {
                     (now.saturating_duration_since(*since), problem.to_string())
                 }),
@@ -233,6 +232,14 @@ impl PooledConnection {
     /// The broker and its servers.
     pub(super) fn place(&self) -> &str {
         &self.place
+    }
+
+    /// Stops using a session on which nothing is received.
+    pub(super) fn give_up(&self, silent: &Arc<dyn BrokerSession>) {
+        let mut state = self.state();
+        if state.session.as_ref().is_some_and(|current| Arc::ptr_eq(current, silent)) {
+            state.session = None;
+        }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, LinkState> {

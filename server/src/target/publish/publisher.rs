@@ -75,12 +75,14 @@ impl Publisher {
 
     /// The state of the connections.
     pub(in crate::target) fn reports(&self) -> Vec<BrokerReport> {
-        self.pool.reports()
+        let mut reports = self.pool.reports();
+        reports.extend(self.queues.reports());
+        reports
     }
 
     /// Counts of published events since the start.
     pub(in crate::target) fn counts(&self) -> Vec<BrokerCounts> {
-        self.pool.counted().all(&self.pool.reports())
+        self.pool.counted().all(&self.reports())
     }
 
     /// Publishes the event and waits until the broker has acknowledged it.
@@ -171,7 +173,7 @@ impl Publisher {
             Err(_) => true,
         };
         if is_lost && session.heard() == heard {
-            self.pool.give_up(link, &session).await;
+            link.give_up(&session);
         }
         published
     }

@@ -153,8 +153,8 @@ impl Codec for Resp {
         Ok(())
     }
 
-    fn is_idle(&self) -> bool {
-        self.waiting.is_empty()
+    fn outstanding(&self) -> usize {
+        self.waiting.len()
     }
 
     fn abandon(&mut self, problem: &PublishProblem) {

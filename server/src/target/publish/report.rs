@@ -12,7 +12,7 @@ pub struct BrokerReport {
     pub broker: &'static str,
     /// The broker's servers, as a definition names them.
     pub place: String,
-    /// Whether there is a connection.
+    /// Whether there is a connection; for SQS, whether the last request reached the server.
     pub is_open: bool,
     /// For how long the broker has been unreachable, and why; `None` if the last attempt to connect
     /// succeeded.

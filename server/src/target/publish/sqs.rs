@@ -3,11 +3,13 @@
 //! - `entry`: an event in the form of a queue's message
 //! - `lanes`: sends the events that wait for one queue together
 //! - `call`: one signed request
+//! - `servers`: which servers could be reached
 //! - `sign`: the signature
 
 mod call;
 mod entry;
 mod lanes;
+mod servers;
 mod sign;
 
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use reqwest::Client;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{definition::Sqs, event::Message, problem::PublishProblem};
+use super::{definition::Sqs, event::Message, problem::PublishProblem, report::BrokerReport};
 use crate::clock::Clock;
 use call::Queue;
 use entry::BatchEntry;
@@ -33,6 +35,11 @@ impl SqsQueues {
         Self { lanes: Arc::new(Lanes::new(client, clock)) }
     }
 
+    /// The state of the servers.
+    pub(super) fn reports(&self) -> Vec<BrokerReport> {
+        self.lanes.reports()
+    }
+
     /// Sends an event. In a FIFO queue, events of a `group` stay in order.
     pub(super) async fn send(
         &self,
@@ -43,7 +50,7 @@ impl SqsQueues {
         let queue = Queue::of(sqs)?;
         let (reply, answer) = oneshot::channel();
         let entry = BatchEntry::of(sqs, message, group);
-        self.lanes.give(Arc::new(queue), SqsJob { entry, reply });
+        self.lanes.give(&Arc::new(queue), SqsJob { entry, reply });
         answer.await.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")))
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
-use crate::target::{CommandTarget, Http, Invocation, SecretText};
+use crate::target::{Broker, CommandTarget, Http, Invocation, SecretText};
 
 fn invocation() -> Invocation {
     Invocation {
@@ -160,6 +160,28 @@ fn every_text_that_may_be_a_template_is_filled_in_and_no_other() {
     assert_eq!(command.args, ["--day=2026-03-01", "plain"]);
     assert_eq!(command.env["REGION"].expose(), "eu west");
     assert_eq!(command.directory.as_deref(), Some("/var/default"));
+}
+
+#[test]
+fn the_texts_of_an_event_and_of_its_destination_are_filled_in() {
+    let target = json!({ "publish": {
+        "to": { "kafka": {
+            "connection": { "servers": ["kafka.example.org"] }, "topic": "of-{{ task }}",
+            "key": "{{ idempotency_key }}", "partition": "{{ context.count }}",
+        } },
+        "event": {
+            "subject": "{{ namespace }}", "headers": { "x-region": "{{ context.region }}" },
+            "payload": { "attempt": "{{ attempt }}" },
+        },
+    } });
+    let target: Target = serde_json::from_value(target).unwrap();
+    let Ok(Target::Publish(publish)) = filled(&target) else { panic!("not filled in") };
+    let Broker::Kafka(kafka) = &publish.to else { panic!("another broker") };
+    assert_eq!(kafka.topic, "of-load");
+    assert_eq!((kafka.key.as_deref(), kafka.partition.as_deref()), (Some("k-1"), Some("3")));
+    assert_eq!(publish.event.subject.as_deref(), Some("default"));
+    assert_eq!(publish.event.headers["x-region"].expose(), "eu west");
+    assert_eq!(publish.event.payload, Some(json!({ "attempt": "2" })));
 }
 
 #[test]

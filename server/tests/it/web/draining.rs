@@ -5,9 +5,13 @@ use tokio::{
     net::TcpListener,
 };
 
+use super::workers::{Desk, of, task};
 use crate::support::{Command, Server, TestDatabase, on_both};
 
-on_both!(probes_answer_until_the_end_of_a_drain);
+on_both!(
+    probes_answer_until_the_end_of_a_drain,
+    a_worker_reports_on_its_job_until_the_end_of_a_drain,
+);
 
 async fn probes_answer_until_the_end_of_a_drain(database: TestDatabase) {
     let create = ["token", "create", "ci", "--role", "admin"];
@@ -54,4 +58,29 @@ async fn probes_answer_until_the_end_of_a_drain(database: TestDatabase) {
     assert_eq!(asked("/").await.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
     work.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.unwrap();
     assert_eq!(server.ended(), 0);
+}
+
+async fn a_worker_reports_on_its_job_until_the_end_of_a_drain(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 1).await;
+    let run = desk.run("nightly", task(json!({}))).await;
+    let job = desk.job(&worker).await;
+    desk.server.ask_to_stop();
+    let ready = async || desk.server.get("/readyz").send().await.unwrap().status();
+    while ready().await != StatusCode::SERVICE_UNAVAILABLE {
+        tokio::task::yield_now().await;
+    }
+    let (status, answer) = desk.word("poll", json!({ "workerId": worker, "free": 1 })).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{answer}");
+    let named = json!([{ "id": job["id"], "token": job["token"] }]);
+    let beat = desk.ok("heartbeat", json!({ "workerId": worker, "jobs": named })).await;
+    assert_eq!(beat, json!({ "lost": [], "stop": [], "drain": true }));
+    desk.ok("complete", of(&worker, &job, json!({ "output": { "sent": 3 } }))).await;
+    let Desk { server, token } = desk;
+    assert_eq!(server.ended(), 0);
+
+    let desk = Desk { server: Server::start(&database), token };
+    let ended = desk.ended(&run).await;
+    assert_eq!((&ended["state"], &ended["attempt"]), (&json!("SUCCEEDED"), &json!(1)), "{ended}");
+    assert_eq!(ended["output"]["sent"], 3, "{ended}");
 }

@@ -3,6 +3,7 @@
 mod agent;
 mod as_of;
 mod audit;
+mod brokers;
 mod budgets;
 mod calendar;
 mod cluster_events;

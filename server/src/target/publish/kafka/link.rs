@@ -82,8 +82,8 @@ impl Codec for KafkaProtocol {
         Ok(())
     }
 
-    fn is_idle(&self) -> bool {
-        self.waiting.is_empty()
+    fn outstanding(&self) -> usize {
+        self.waiting.len()
     }
 
     fn abandon(&mut self, problem: &PublishProblem) {

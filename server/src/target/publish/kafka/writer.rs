@@ -109,6 +109,10 @@ impl Writer {
                     None => return,
                 },
             };
+            if jobs.is_empty() {
+                // Gives attempts that begin at the same moment the chance to share a batch.
+                tokio::task::yield_now().await;
+            }
             let mut size = first.record.size();
             let mut together = vec![first];
             while together.len() < MAX_RECORDS

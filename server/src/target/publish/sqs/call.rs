@@ -59,15 +59,19 @@ impl Queue {
         })
     }
 
+    /// The origin of the queue's server.
+    pub(super) fn server(&self) -> String {
+        self.endpoint.origin().ascii_serialization()
+    }
+
     /// Sends a request; returns the body of its answer.
     pub(super) async fn call(
         &self,
         client: &Client,
         action: &str,
-        body: &Value,
+        body: Vec<u8>,
         now: DateTime<Utc>,
     ) -> Result<Vec<u8>, SqsFailure> {
-        let body = body.to_string().into_bytes();
         let keys = SigningKeys {
             id: &self.key_id,
             secret: &self.key,

@@ -1,6 +1,6 @@
 //! An event in the form of a queue's message, and the answers of queues.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::sign;
@@ -41,22 +41,46 @@ impl BatchEntry {
     }
 
     /// The body of a call that only sends this message.
-    pub(super) fn alone(&self, queue_url: &str) -> Value {
-        let mut fields = self.fields.clone();
-        fields.insert("QueueUrl".to_owned(), queue_url.into());
-        fields.into()
+    pub(super) fn alone(&self, queue_url: &str) -> Vec<u8> {
+        json_bytes(&SingleBody { queue_url, fields: &self.fields })
     }
 }
 
+#[derive(Serialize)]
+struct SingleBody<'a> {
+    #[serde(rename = "QueueUrl")]
+    queue_url: &'a str,
+    #[serde(flatten)]
+    fields: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct BatchBody<'a> {
+    queue_url: &'a str,
+    entries: Vec<NumberedEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct NumberedEntry<'a> {
+    #[serde(rename = "Id")]
+    id: String,
+    #[serde(flatten)]
+    fields: &'a Map<String, Value>,
+}
+
+/// The body as JSON. Bodies consist of texts only, so this cannot fail.
+fn json_bytes(body: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).unwrap_or_default()
+}
+
 /// The body of a call that sends all of these messages. The id of each is its position.
-pub(super) fn together(entries: &[BatchEntry], queue_url: &str) -> Value {
-    let numbered = |(index, entry): (usize, &BatchEntry)| {
-        let mut fields = entry.fields.clone();
-        fields.insert("Id".to_owned(), index.to_string().into());
-        Value::from(fields)
-    };
-    let entries: Vec<Value> = entries.iter().enumerate().map(numbered).collect();
-    json!({ "QueueUrl": queue_url, "Entries": entries })
+pub(super) fn together(entries: &[BatchEntry], queue_url: &str) -> Vec<u8> {
+    let entries = entries.iter().enumerate();
+    let entries = entries
+        .map(|(index, entry)| NumberedEntry { id: index.to_string(), fields: &entry.fields })
+        .collect();
+    json_bytes(&BatchBody { queue_url, entries })
 }
 
 /// SQS's reply for a message that it accepted.

@@ -15,10 +15,11 @@ use tokio::sync::oneshot;
 use super::{
     call::{Queue, SqsFailure},
     entry::{AcceptedEntry, BatchEntry, BatchReply, together},
+    servers::QueueServers,
 };
 use crate::{
     clock::Clock,
-    target::{egress::spawn_for_same, publish::problem::PublishProblem},
+    target::{BrokerReport, egress::spawn_for_same, publish::problem::PublishProblem},
 };
 
 const SEND: &str = "AmazonSQS.SendMessage";
@@ -46,29 +47,45 @@ pub(super) struct Lanes {
     client: Client,
     clock: Clock,
     lanes: Mutex<HashMap<Arc<Queue>, Lane>>,
+    servers: QueueServers,
 }
 
 /// The events that wait for a queue. A lane exists while any of its events is being sent.
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<SqsJob>,
+    /// The tasks that make calls.
     calls: usize,
+    /// Those of them that have not taken any event yet.
+    starting: usize,
 }
 
 impl Lanes {
     pub(super) fn new(client: Client, clock: Clock) -> Self {
-        Self { client, clock, lanes: Mutex::default() }
+        let servers = QueueServers::new(clock.clone());
+        Self { client, clock, lanes: Mutex::default(), servers }
+    }
+
+    /// The state of the servers.
+    pub(super) fn reports(&self) -> Vec<BrokerReport> {
+        self.servers.reports()
     }
 
     /// Adds an event to those that wait for its queue.
-    pub(super) fn give(self: &Arc<Self>, queue: Arc<Queue>, job: SqsJob) {
+    pub(super) fn give(self: &Arc<Self>, queue: &Arc<Queue>, job: SqsJob) {
         let mut lanes = self.lanes();
         let lane = lanes.entry(queue.clone()).or_default();
         lane.waiting.push_back(job);
-        if lane.calls < MAX_CALLS {
+        self.start_if_needed(queue, lane);
+    }
+
+    /// Starts a task, unless those that are about to take events will take all that wait.
+    fn start_if_needed(self: &Arc<Self>, queue: &Arc<Queue>, lane: &mut Lane) {
+        if lane.calls < MAX_CALLS && lane.waiting.len() > lane.starting * MAX_ENTRIES {
             lane.calls += 1;
+            lane.starting += 1;
             // The names that it looks up count towards the limit of the event's namespace.
-            spawn_for_same(self.clone().work(queue));
+            spawn_for_same(self.clone().work(queue.clone()));
         }
     }
 
@@ -76,16 +93,21 @@ impl Lanes {
     async fn work(self: Arc<Self>, queue: Arc<Queue>) {
         // Gives attempts that begin at the same moment the chance to share a call.
         tokio::task::yield_now().await;
+        if let Some(lane) = self.lanes().get_mut(&queue) {
+            lane.starting -= 1;
+        }
         while let Some(jobs) = self.next(&queue) {
             self.send(&queue, jobs).await;
         }
     }
 
-    fn next(&self, queue: &Arc<Queue>) -> Option<Vec<SqsJob>> {
+    fn next(self: &Arc<Self>, queue: &Arc<Queue>) -> Option<Vec<SqsJob>> {
         let mut lanes = self.lanes();
         let lane = lanes.get_mut(queue)?;
         let jobs = lane.take();
         if !jobs.is_empty() {
+            // The events that are left may be too large for the calls that were counted on.
+            self.start_if_needed(queue, lane);
             return Some(jobs);
         }
         lane.calls -= 1;
@@ -103,7 +125,7 @@ impl Lanes {
         let parts = jobs.into_iter().map(|job| (job.entry, job.reply));
         let (entries, mut replies): (Vec<BatchEntry>, Vec<Reply>) = parts.unzip();
         let body = together(&entries, &queue.url);
-        let Some(called) = self.call(queue, SEND_BATCH, &body, &mut replies).await else { return };
+        let Some(called) = self.call(queue, SEND_BATCH, body, &mut replies).await else { return };
         match called {
             Ok(text) => acknowledge(queue, &text, replies),
             Err(SqsFailure::Refused(_)) => {
@@ -124,7 +146,7 @@ impl Lanes {
         let SqsJob { entry, mut reply } = job;
         let body = entry.alone(&queue.url);
         let waiting = std::slice::from_mut(&mut reply);
-        let Some(called) = self.call(queue, SEND, &body, waiting).await else { return };
+        let Some(called) = self.call(queue, SEND, body, waiting).await else { return };
         let _ = reply.send(called.map_err(SqsFailure::problem).and_then(|text| {
             let sent: Option<AcceptedEntry> = serde_json::from_slice(&text).ok();
             sent.map(|sent| sent.output()).ok_or_else(|| queue.unreadable())
@@ -136,7 +158,7 @@ impl Lanes {
         &self,
         queue: &Queue,
         action: &str,
-        body: &Value,
+        body: Vec<u8>,
         replies: &mut [Reply],
     ) -> Option<Result<Vec<u8>, SqsFailure>> {
         let gone = async {
@@ -149,10 +171,16 @@ impl Lanes {
             () = gone => return None,
             called = self.clock.timeout(PATIENCE, calling) => called,
         };
-        Some(called.unwrap_or_else(|_| {
+        let called = called.unwrap_or_else(|_| {
             let text = format!("{} did not answer for a minute", queue.place);
             Err(SqsFailure::Failed(PublishProblem::broken(text)))
-        }))
+        });
+        let unreached = match &called {
+            Err(SqsFailure::Failed(problem)) if problem.is_broken() => Some(problem),
+            Ok(_) | Err(_) => None,
+        };
+        self.servers.record(queue.server(), unreached);
+        Some(called)
     }
 
     fn lanes(&self) -> MutexGuard<'_, HashMap<Arc<Queue>, Lane>> {

@@ -139,6 +139,9 @@ async fn a_topic_or_partition_that_is_not_there_is_the_attempts_error() {
     assert_eq!(message, "there is no topic other");
     let message = refused(definition(&place, &json!({ "partition": 3 }), json!({}))).await;
     assert_eq!(message, "there is no partition 3 in the topic orders, which has 3");
+    // Which partition a template means is only known when it is filled in.
+    let template = json!({ "partition": "{{ context.partition }}" });
+    executor(open()).check(&target(definition(&place, &template, json!({})))).unwrap();
 }
 
 /// A proxy that forwards requests to a broker one by one. For `cuts` produce requests, it cuts the

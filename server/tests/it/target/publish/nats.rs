@@ -141,6 +141,24 @@ async fn an_event_without_a_stream_is_the_attempts_error() {
 }
 
 #[tokio::test]
+async fn an_event_that_is_larger_than_the_server_accepts_is_the_attempts_error() {
+    let start = |folder: &Path, ports: &[u16]| {
+        let config = folder.join("limits.conf");
+        std::fs::write(&config, "max_payload: 2000\n").unwrap();
+        let mut command = program(folder, ports);
+        command.arg("-c").arg(config);
+        command
+    };
+    let nats = Broker::start(1, start, |_, _| true).await;
+    create_stream(nats.port());
+    published(definition(&nats.server(), json!({}))).await;
+    let message =
+        refused(definition(&nats.server(), json!({ "payload": "x".repeat(2_000) }))).await;
+    assert!(message.ends_with("bytes with its headers; the server accepts 2000"), "{message}");
+    assert_eq!(ask(nats.port(), "$JS.API.STREAM.INFO.ORDERS", &json!({}))["state"]["messages"], 1);
+}
+
+#[tokio::test]
 async fn a_wrong_password_is_the_attempts_error() {
     let nats = server(&["--user", "carillon", "--pass", "sesame"]).await;
     let place = nats.server();

@@ -1,4 +1,4 @@
-use std::process::Command;
+use std::{process::Command, time::Duration};
 
 use axum::{Router, http::StatusCode, routing::post};
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::support::{Broker, tool};
 
 use super::{
-    super::support::serve,
-    faults::{published, refused},
+    super::support::{executor, failed, open, serve, succeeded, target},
+    faults::{attempt, published, refused},
 };
 
 /// A server whose queues behave like those of SQS.
@@ -122,6 +122,38 @@ async fn a_queue_that_is_not_there_and_a_server_that_is_away_are_the_attempts_er
     sqs.kill();
     let message = refused(definition(&queue, json!({}))).await;
     assert!(message.starts_with("could not reach 127.0.0.1: "), "{message}");
+}
+
+/// The server is away at the start, and once more after it was used.
+#[tokio::test]
+async fn a_server_that_is_away_is_found_again() {
+    let mut sqs = server().await;
+    let address = queue(&sqs, "orders", json!({})).await;
+    let (executor, target) = (executor(open()), target(definition(&address, json!({}))));
+    let limit = Duration::from_secs(20);
+    for event in ["a-1", "a-2"] {
+        sqs.kill();
+        for number in 1..=2 {
+            let (message, _) = failed(attempt(&executor, &target, event, number, limit).await);
+            assert!(message.starts_with("could not reach 127.0.0.1: "), "{message}");
+        }
+        let report = &executor.broker_reports()[0];
+        assert!(!report.is_open && report.failing.is_some(), "{report:?}");
+        sqs.go_on().await;
+        // This server has no stored data.
+        assert_eq!(queue(&sqs, "orders", json!({})).await, address);
+        succeeded(attempt(&executor, &target, event, 3, limit).await);
+        let reports = executor.broker_reports();
+        assert!(reports[0].is_open && reports[0].failing.is_none(), "{reports:?}");
+        assert_eq!(
+            (reports.len(), reports[0].place.clone()),
+            (1, format!("http://{}", sqs.server()))
+        );
+    }
+    let counts = executor.broker_counts();
+    let counts = counts.iter().find(|counts| counts.broker == "sqs").unwrap();
+    assert_eq!((counts.acknowledged, counts.failed), (2, 4));
+    assert_eq!((counts.open, counts.unreachable), (1, 0));
 }
 
 /// The test's server for SQS accepts any credentials, so this one answers as SQS does.

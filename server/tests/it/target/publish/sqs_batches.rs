@@ -244,6 +244,25 @@ async fn an_event_that_is_too_large_for_the_queue_takes_none_of_the_others_with_
 }
 
 #[tokio::test]
+async fn events_reach_a_server_that_was_away_under_load() {
+    let mut sqs = server().await;
+    let address = queue(&sqs, "orders", json!({})).await;
+    let mut load = Load::start(definition(&address, json!({})), LIMIT);
+    load.reach(EVENTS / 4).await;
+    sqs.kill();
+    sqs.go_on().await;
+    // This server has no stored data: neither the messages nor the queue.
+    queue(&sqs, "orders", json!({})).await;
+    let attempts = load.finish().await;
+    assert_eq!(attempts.len(), EVENTS);
+    assert!(attempts.values().any(|attempts| *attempts > 1), "no fault was noticed");
+    let asked = json!({ "QueueUrl": address, "AttributeNames": ["All"] });
+    let found = ask(&sqs, "GetQueueAttributes", asked).await;
+    let count = found["Attributes"]["ApproximateNumberOfMessages"].as_str().unwrap();
+    assert!(count.parse::<usize>().unwrap() > 0, "{found}");
+}
+
+#[tokio::test]
 async fn a_server_that_hangs_is_waited_for_within_the_timeout() {
     let sqs = server().await;
     let queue = queue(&sqs, "orders", json!({})).await;
