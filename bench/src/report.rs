@@ -4,7 +4,7 @@ use crate::{
     database::Kind,
     goals::{self, Goal},
     process,
-    spread::DurationSpread,
+    spread::Spread,
     storm::{Arguments, Measured},
     table::Table,
 };
@@ -30,7 +30,7 @@ pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
 pub(crate) fn heading(rounds: usize, load: impl Iterator<Item = f64>) {
     println!("machine   {}", process::machine());
     println!("build     {}", profile());
-    println!("load      {} of one minute, others' work included", shown(DurationSpread::of(load)));
+    println!("load      {} of one minute, others' work included", shown(Spread::of(load)));
     println!("rounds    {rounds}, interleaved; median (least-greatest)");
 }
 
@@ -122,6 +122,6 @@ fn growth(kind: Kind, sizes: &[usize], all: &[Measured], mut table: Table) -> Ta
     table
 }
 
-pub(crate) fn shown(spread: Option<DurationSpread>) -> String {
+pub(crate) fn shown(spread: Option<Spread>) -> String {
     spread.map_or_else(|| "-".to_owned(), |spread| spread.to_string())
 }

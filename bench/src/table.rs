@@ -4,7 +4,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::{goals::Goal, process, report, spread::DurationSpread};
+use crate::{goals::Goal, process, report, spread::Spread};
 
 /// All results of one scenario.
 #[derive(Debug, Default, Serialize)]
@@ -77,7 +77,7 @@ impl Table {
         goal: Option<Goal>,
     ) -> Self {
         let figures: Vec<f64> = figures.into_iter().collect();
-        let median = DurationSpread::of(figures.iter().copied()).map(|spread| spread.median);
+        let median = Spread::of(figures.iter().copied()).map(|spread| spread.median);
         let verdict = goal.zip(median).map(|(goal, median)| goal.verdict(median));
         self.lines.push(Line { what: what.to_owned(), figures, goal, verdict });
         self
@@ -86,7 +86,7 @@ impl Table {
     pub(crate) fn print(&self) {
         println!("\n{}", self.title);
         for Line { what, figures, goal, verdict } in &self.lines {
-            let shown = report::shown(DurationSpread::of(figures.iter().copied()));
+            let shown = report::shown(Spread::of(figures.iter().copied()));
             let goal = goal.map_or_else(String::new, |goal| goal.to_string());
             let line = format!("  {what:<36} {shown:<26} {goal:<16} {}", verdict.unwrap_or(""));
             println!("{}", line.trim_end());

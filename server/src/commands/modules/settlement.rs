@@ -201,7 +201,7 @@ impl Commands {
             subject: &drift.module,
             before: Some(before),
             after: Some(after),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
         Ok(self.audit(tx, who, entry).await?)
     }
