@@ -82,6 +82,24 @@ test("modules are found by a part of their names", async ({ page, server, admin 
   await expect(page.getByText("No module here")).toBeVisible();
 });
 
+test("a calendar leads to all schedules that use it", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "shifts"]);
+  const times = `when: "0 4 1 1 *", calendars: [shift-days], task: { target: { noop: {} } }`;
+  const lines = Array.from({ length: 53 }, (_, n) => `  shift-${n}: { ${times} }`);
+  lines.push(`  other: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`);
+  const calendars = "calendars:\n  shift-days: { mode: exclude, weekdays: [sun] }";
+  deploy(server, "shifts", `module: shifts\nnamespace: shifts\n${calendars}\nschedules:\n${lines.join("\n")}\n`);
+  await page.goto("/ns/shifts/calendars");
+  await signIn(page, admin);
+  await page.getByTestId("calendar-row").getByRole("link", { name: "shift-days" }).click();
+  await page.getByRole("link", { name: "and 3 more" }).click();
+  await expect(page.getByLabel("Search schedules")).toHaveValue('calendar:"shift-days"');
+  await expect(page.getByText("53 schedules", { exact: true })).toBeVisible();
+  await page.goto("/ns/shifts/calendars");
+  await page.getByTestId("calendar-row").getByRole("link", { name: "53" }).click();
+  await expect(page.getByText("53 schedules", { exact: true })).toBeVisible();
+});
+
 test("what others create appears in the lists of calendars and workflows", async ({ page, server, admin }) => {
   const calendar = (name: string) => `createCalendar(input: { name: "${name}", mode: EXCLUDE }) { calendar { id } }`;
   const workflow = (name: string) =>
