@@ -142,7 +142,7 @@ test-console: rust ## Run the console's unit tests
 
 .PHONY: test-browser
 test-browser: dev-binary console e2e/node_modules/.package-lock.json ## Run the browser tests against the built binary
-	@scripts/packages chromium
+	@scripts/packages chromium redis
 	@cd e2e && CARILLON_BINARY=$(DEV_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test
 
 .PHONY: test-clients

@@ -21,7 +21,7 @@ use super::{
     event::Message,
     place::HostPort,
     problem::PublishProblem,
-    report::{BrokerReport, PublishCounts},
+    report::{BrokerReport, LinkEvents, PublishCounts},
 };
 
 #[cfg(feature = "kafka")]
@@ -75,6 +75,7 @@ pub(super) struct PooledConnection {
     session: tokio::sync::Mutex<Option<Arc<dyn BrokerSession>>>,
     /// The number of attempts to connect.
     tries: AtomicU64,
+    events: LinkEvents,
     state: Mutex<LinkState>,
 }
 
@@ -82,6 +83,37 @@ struct LinkState {
     is_open: bool,
     used: Instant,
     failed: Option<(Instant, PublishProblem)>,
+    /// When the current connection was opened.
+    opened: Option<Instant>,
+    /// When connecting first failed, since the last success.
+    unreachable: Option<Instant>,
+    /// When connecting last failed or the connection last broke, and why.
+    last_error: Option<(Instant, String)>,
+}
+
+impl LinkState {
+    fn unused(now: Instant) -> Self {
+        Self {
+            is_open: false,
+            used: now,
+            failed: None,
+            opened: None,
+            unreachable: None,
+            last_error: None,
+        }
+    }
+
+    fn connected(&mut self, now: Instant) {
+        (self.is_open, self.failed) = (true, None);
+        (self.opened, self.unreachable) = (Some(now), None);
+    }
+
+    fn refused(&mut self, now: Instant, problem: &PublishProblem) {
+        self.failed = Some((now, problem.clone()));
+        self.opened = None;
+        self.unreachable.get_or_insert(now);
+        self.last_error = Some((now, problem.to_string()));
+    }
 }
 
 impl BrokerPool {
@@ -116,7 +148,8 @@ impl BrokerPool {
             place: broker.origin().unwrap_or_default(),
             session: tokio::sync::Mutex::default(),
             tries: AtomicU64::new(0),
-            state: Mutex::new(LinkState { is_open: false, used: now, failed: None }),
+            events: LinkEvents::default(),
+            state: Mutex::new(LinkState::unused(now)),
         });
         links.insert(key, link.clone());
         Ok(link)
@@ -143,16 +176,16 @@ impl BrokerPool {
         link.state().is_open = false;
         let made = self.connect(broker).await;
         link.tries.fetch_add(1, Ordering::AcqRel);
+        let now = self.dialer.clock.instant();
         match made {
             Ok(made) => {
                 self.counted.connected(link.broker);
-                let mut state = link.state();
-                (state.is_open, state.failed) = (true, None);
+                link.state().connected(now);
                 *session = Some(made.clone());
                 Ok(made)
             }
             Err(problem) => {
-                link.state().failed = Some((self.dialer.clock.instant(), problem.clone()));
+                link.state().refused(now, &problem);
                 Err(problem)
             }
         }
@@ -165,6 +198,11 @@ impl BrokerPool {
             *session = None;
             link.state().is_open = false;
         }
+    }
+
+    /// Records why a connection broke or was given up.
+    pub(super) fn note_break(&self, link: &PooledConnection, why: String) {
+        link.state().last_error = Some((self.dialer.clock.instant(), why));
     }
 
     async fn connect(&self, broker: &Broker) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
@@ -213,13 +251,21 @@ impl BrokerPool {
                 // A task is using the session right now, so only the last known state is available.
                 Err(_) => state.is_open,
             };
+            let ago = |at: Instant| now.saturating_duration_since(at);
+            let [acknowledged, failed, waiting] = link.events.counts();
             BrokerReport {
                 broker: link.broker,
                 place: link.place.clone(),
                 is_open: open,
-                failing: state.failed.as_ref().map(|(since, problem)| {
-                    (now.saturating_duration_since(*since), problem.to_string())
-                }),
+                failing: state
+                    .failed
+                    .as_ref()
+                    .map(|(since, problem)| (ago(*since), problem.to_string())),
+                since: if open { state.opened } else { state.unreachable }.map(ago),
+                acknowledged,
+                failed,
+                waiting,
+                last_error: state.last_error.as_ref().map(|(at, why)| (ago(*at), why.clone())),
             }
         };
         // A broker that is no longer used is not reported as a problem.
@@ -230,6 +276,11 @@ impl BrokerPool {
 }
 
 impl PooledConnection {
+    /// The events that are published on the connection.
+    pub(super) fn events(&self) -> &LinkEvents {
+        &self.events
+    }
+
     /// The broker and its servers.
     pub(super) fn place(&self) -> &str {
         &self.place
