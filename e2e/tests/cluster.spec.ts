@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { createServer, type AddressInfo } from "node:net";
 
-import { Server } from "../support/server.ts";
 import { hasNoViolations } from "../support/axe.ts";
+import { freePort, Server } from "../support/server.ts";
 import { expect, follow, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -95,15 +94,6 @@ test("a viewer of the cluster is offered no drain", async ({ page, server }) => 
   await expect(page.getByTestId("node-row")).toHaveCount(1);
   await expect(page.getByTestId("node-row").getByRole("button")).toHaveCount(0);
 });
-
-/** A port of this machine that is free now. */
-async function freePort(): Promise<number> {
-  const holder = createServer();
-  await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
-  const { port } = holder.address() as AddressInfo;
-  await new Promise((resolve) => holder.close(resolve));
-  return port;
-}
 
 test("each broker has a row: whether it is reached, its events, and its last error", async ({ page }) => {
   // The test uses its own server, because others may not connect to this machine.
