@@ -23,6 +23,7 @@ use crate::{
     },
     data::{Loading, use_listing},
     model::ApiToken,
+    route::Route,
     state::{use_address, use_session, use_title},
     time::Moment,
 };
@@ -74,6 +75,7 @@ fn List() -> impl IntoView {
     });
     let loading = tokens.load.loading;
     let new = RwSignal::new(false);
+    kit::open_if_asked(new, Route::Tokens, || true);
     let made = RwSignal::new(None::<String>);
     let revoke = use_asked::<ApiToken>();
     let everybody = move || {
