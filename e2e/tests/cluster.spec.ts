@@ -1,4 +1,7 @@
-import { Server } from "../support/server.ts";
+import { spawn, type ChildProcess } from "node:child_process";
+
+import { hasNoViolations } from "../support/axe.ts";
+import { freePort, Server } from "../support/server.ts";
 import { expect, follow, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -90,6 +93,56 @@ test("a viewer of the cluster is offered no drain", async ({ page, server }) => 
   await signIn(page, server.addPerson("finn", "viewer"));
   await expect(page.getByTestId("node-row")).toHaveCount(1);
   await expect(page.getByTestId("node-row").getByRole("button")).toHaveCount(0);
+});
+
+test("each broker has a row: whether it is reached, its events, and its last error", async ({ page }) => {
+  // The test uses its own server, because others may not connect to this machine.
+  const server = await Server.start({ CARILLON_EGRESS__PRIVATE_ADDRESSES: "true" });
+  const port = await freePort();
+  let redis: ChildProcess | undefined;
+  try {
+    const publish = `publish: { to: { redis: { connection: { servers: ["127.0.0.1:${port}"] }, stream: bells } } }`;
+    const ring = `ring: { when: "0 4 1 1 *", task: { target: { ${publish} } } }`;
+    deploy(server, "belfry", `module: belfry\nschedules:\n  ${ring}\n`);
+    server.cli(["namespace", "create", "elsewhere"]);
+    const member = await server.addMember("mina", "viewer", "elsewhere");
+    await page.goto(`${server.url}/cluster`);
+    await signIn(page, server.addPerson("bela", "viewer"));
+    await expect(page.getByTestId("node-row")).toHaveCount(1);
+    await expect(page.getByTestId("broker-row")).toHaveCount(0);
+    server.cli(["trigger", "ring"]);
+    const broker = page.getByTestId("broker-row");
+    await expect(broker).toHaveCount(1);
+    await expect(broker).toContainText(`redis://127.0.0.1:${port}`);
+    await expect(broker).toContainText("Unreachable");
+    await expect(broker).toContainText(`could not connect to 127.0.0.1:${port}`);
+    await expect(broker).toContainText(/\d failed/);
+    await hasNoViolations(page, "the cluster with a broker");
+
+    redis = spawn("redis-server", ["--bind", "127.0.0.1", "--port", String(port), "--save", ""], { stdio: "pipe" });
+    const output = redis.stdout!;
+    await new Promise<void>((resolve, reject) => {
+      output.on("data", (text: Buffer) => text.includes("Ready to accept connections") && resolve());
+      redis!.on("exit", () => reject(new Error("redis-server ended by itself")));
+      redis!.on("error", reject);
+    });
+    server.cli(["trigger", "ring"]);
+    await expect(broker).toContainText("Connected");
+    await expect(broker.getByRole("cell").nth(1)).toContainText(/^[12]/);
+    // What was wrong before can still be read.
+    await expect(broker).toContainText(`could not connect to 127.0.0.1:${port}`);
+
+    // Tasks of all namespaces share the connections: a member of one namespace sees only how many there are.
+    await page.context().clearCookies();
+    await page.goto(`${server.url}/ns/elsewhere/cluster`);
+    await signIn(page, member);
+    await expect(page.getByTestId("brokers")).toContainText("1 of 1 brokers in use are reached");
+    await expect(broker).toHaveCount(0);
+  } finally {
+    redis?.removeAllListeners();
+    redis?.kill("SIGKILL");
+    await server.stop();
+  }
 });
 
 test("a queue that nobody pulls from is seen, and limited", async ({ page, server, admin }) => {

@@ -434,6 +434,59 @@ test("the palette opens a run by its id, and a form", async ({ page, server, adm
   await expect(page).toHaveURL(/\/calendars\/new$/);
 });
 
+test("the palette opens the dialogs that create groups, secrets, tokens and feeds", async ({ page, server, admin }) => {
+  await page.goto("/ns/default/runs");
+  await signIn(page, admin);
+  const field = page.getByRole("combobox", { name: "A page, a schedule" });
+  const create = async (what: string) => {
+    await page.keyboard.press("Control+k");
+    await field.fill(`new ${what}`);
+    await expect(page.getByRole("option", { name: `Create New ${what}` })).toHaveAttribute("aria-selected", "true");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("dialog", { name: `New ${what}` })).toBeVisible();
+    // The address opens the dialog only once.
+    await expect(page).not.toHaveURL(/do=/);
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("dialog")).toHaveCount(0);
+  };
+  for (const [what, path] of [
+    ["group", "groups"],
+    ["secret", "settings/secrets"],
+    ["token", "settings/tokens"],
+    ["feed", "settings/feeds"],
+  ] as const) {
+    await create(what);
+    await expect(page).toHaveURL(new RegExp(`/ns/default/${path}$`));
+    // On the page itself, too, and from another tab of it.
+    await create(what);
+    await page.reload();
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await expect(page.getByRole("dialog")).toHaveCount(0);
+  }
+  await page.goto("/ns/default/settings/tokens?tab=sessions");
+  await expect(page.getByTestId("session-row").first()).toBeVisible();
+  await create("token");
+
+  // Across all namespaces, a group would have no namespace, and the secret is one of the picked namespace.
+  server.cli(["namespace", "create", "picked-here"]);
+  await page.goto("/all/settings/secrets?namespace=picked-here");
+  await page.keyboard.press("Control+k");
+  await field.fill("new ");
+  await expect(page.getByRole("option", { name: "Create New schedule" })).toBeVisible();
+  await expect(page.getByRole("option", { name: "Create New group" })).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await create("secret");
+  await expect(page).toHaveURL(/namespace=picked-here/);
+});
+
+test("the palette offers a viewer only what a viewer may create", async ({ page, server }) => {
+  await page.goto("/ns/default/runs");
+  await signIn(page, server.addPerson("palette-looker", "viewer"));
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "A page, a schedule" }).fill("new ");
+  await expect(page.getByRole("option")).toHaveText(["Create New token", "Create New feed"]);
+});
+
 test("the palette says that nothing matches, once the server has answered", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   await page.goto("/ns/default/runs");

@@ -65,6 +65,30 @@ test("members are found by a part of their names", async ({ page, server, admin 
   await expect(members).toHaveCount(3);
 });
 
+test("tokens of everybody are found by a part of their names or of their owners'", async ({ page, server, admin }) => {
+  const chief = server.cli(["token", "create", "harbour-chief", "--role", "admin"]).trim();
+  const robot = `mutation { createServiceAccount(input: { name: "pilot-robot", role: VIEWER }) { user { id } } }`;
+  await server.ask(robot, {}, chief);
+  const theirs = `mutation { createApiToken(input: {
+    name: "pier-lights", role: VIEWER, serviceAccount: "pilot-robot" }) { secret } }`;
+  await server.ask(theirs, {}, chief);
+  server.cli(["token", "create", "pier-gates", "--role", "viewer"]);
+  await page.goto("/settings/tokens");
+  await signIn(page, admin);
+  await page.getByLabel("Those of everybody").check();
+  const tokens = page.getByTestId("token-row");
+  await page.getByLabel("Name contains").fill("PIER-");
+  await expect(tokens).toHaveCount(2);
+  await page.getByLabel("Name contains").fill("ot-ROB");
+  await expect(tokens).toHaveCount(1);
+  await expect(tokens).toContainText("pier-lights");
+  // The view can be sent to a colleague.
+  await page.reload();
+  await expect(tokens).toHaveCount(1);
+  await page.getByLabel("Name contains").fill("no-such-token");
+  await expect(page.getByText("No token matches")).toBeVisible();
+});
+
 test("modules are found by a part of their names", async ({ page, server, admin }) => {
   server.cli(["namespace", "create", "quays"]);
   for (const name of ["quay-north", "quay-south"]) {
@@ -80,6 +104,24 @@ test("modules are found by a part of their names", async ({ page, server, admin 
   await expect(modules).toContainText("quay-north");
   await page.getByLabel("Name contains").fill("nowhere");
   await expect(page.getByText("No module here")).toBeVisible();
+});
+
+test("a calendar leads to all schedules that use it", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "shifts"]);
+  const times = `when: "0 4 1 1 *", calendars: [shift-days], task: { target: { noop: {} } }`;
+  const lines = Array.from({ length: 53 }, (_, n) => `  shift-${n}: { ${times} }`);
+  lines.push(`  other: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`);
+  const calendars = "calendars:\n  shift-days: { mode: exclude, weekdays: [sun] }";
+  deploy(server, "shifts", `module: shifts\nnamespace: shifts\n${calendars}\nschedules:\n${lines.join("\n")}\n`);
+  await page.goto("/ns/shifts/calendars");
+  await signIn(page, admin);
+  await page.getByTestId("calendar-row").getByRole("link", { name: "shift-days" }).click();
+  await page.getByRole("link", { name: "and 3 more" }).click();
+  await expect(page.getByLabel("Search schedules")).toHaveValue('calendar:"shift-days"');
+  await expect(page.getByText("53 schedules", { exact: true })).toBeVisible();
+  await page.goto("/ns/shifts/calendars");
+  await page.getByTestId("calendar-row").getByRole("link", { name: "53" }).click();
+  await expect(page.getByText("53 schedules", { exact: true })).toBeVisible();
 });
 
 test("what others create appears in the lists of calendars and workflows", async ({ page, server, admin }) => {

@@ -36,7 +36,7 @@ function crowd(): string {
     ...flows,
     "schedules:",
     ...schedules,
-    `  few: { when: "@yearly", tags: [zz-rare], workflow: flow-000 }`,
+    `  few: { when: "@yearly", tags: [zz-rare], calendars: [days-110], workflow: flow-000 }`,
   ].join("\n");
 }
 
@@ -178,6 +178,13 @@ test("tags, workflows and calendars beyond those that the server lists at once a
   await page.getByRole("listbox", { name: "Completions" }).getByRole("option", { name: /tag:zz-rare/ }).click();
   await expect(search).toHaveValue("tag:zz-rare");
   await expect(page.getByTestId("schedule-row")).toHaveCount(1);
+  await search.fill("");
+  await expect(page.getByTestId("schedule-row")).toHaveCount(8);
+  await search.pressSequentially("calendar:days-11");
+  await page.getByRole("listbox", { name: "Completions" }).getByRole("option", { name: /calendar:days-110/ }).click();
+  await expect(search).toHaveValue("calendar:days-110");
+  await expect(page.getByTestId("schedule-row")).toHaveCount(1);
+  await expect(page.getByTestId("schedule-row")).toContainText("few");
 
   await page.goto("/ns/pickers-crowd/schedules?group=tag");
   const groups = page.getByTestId("schedule-groups");

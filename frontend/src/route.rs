@@ -173,6 +173,9 @@ impl Route {
         HERE.with_borrow(|scope| self.narrowed_in(scope, query))
     }
 
+    /// The query that opens the page's dialog for creating an object.
+    pub(crate) const CREATE: (&'static str, &'static str) = ("do", "new");
+
     /// The address in a scope, with a query string.
     pub(crate) fn narrowed_in(&self, scope: &Scope, query: &[(&str, &str)]) -> String {
         let pair = |(name, value): &(&str, &str)| {

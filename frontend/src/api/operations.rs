@@ -40,7 +40,7 @@ macro_rules! operations {
                 variables_derives = "Clone, Debug",
                 extern_enums(
                     "AlertChannelKind", "AlertEvent", "AlertKind", "BackfillFireState", "BackfillMode",
-                    "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode",
+                    "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "BrokerState", "CalendarMode",
                     "CatchUp", "ChangeAction", "Density", "DriftSide", "FeedKind", "FireKind", "GapPolicy",
                     "HealthSeverity",
                     "HttpAnswer", "LogStream", "MaintenanceState", "NodeState", "NotificationState", "OverlapHourPolicy",

@@ -27,10 +27,26 @@ struct New {
     words: &'static str,
     least: Role,
     route: Route,
+    form: Form,
+}
+
+/// Where the form of a new object is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// On a page of its own.
+    Page,
+    /// In a dialog of the page with the list.
+    Dialog,
+    /// In such a dialog, of a page that shows one namespace.
+    DialogOfOne,
 }
 
 const fn new(words: &'static str, least: Role, route: Route) -> New {
-    New { words, least, route }
+    New { words, least, route, form: Form::Page }
+}
+
+const fn new_in(form: Form, words: &'static str, least: Role, route: Route) -> New {
+    New { words, least, route, form }
 }
 
 /// The objects that the palette creates.
@@ -42,6 +58,10 @@ const NEW: &[New] = &[
     new("New workflow", Role::Editor, Route::NewWorkflow),
     new("New alert rule", Role::Editor, Route::NewAlertRule),
     new("New module from a file", Role::Editor, Route::DeployModule),
+    new_in(Form::DialogOfOne, "New group", Role::Editor, Route::Groups),
+    new_in(Form::Dialog, "New secret", Role::Admin, Route::Secrets),
+    new_in(Form::Dialog, "New token", Role::Viewer, Route::Tokens),
+    new_in(Form::Dialog, "New feed", Role::Viewer, Route::Feeds),
 ];
 
 /// The action of a line of the palette.
@@ -185,9 +205,16 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>, found: Found) -> 
         let pages = PAGES.iter().filter(|entry| fits(entry.words));
         let mut lines: Vec<Line> = pages.map(|entry| page(entry.words, &entry.route)).collect();
         let role = session.role();
-        let may = |new: &&New| role.is_some_and(|role| role >= new.least);
+        let may = |new: &&New| {
+            let is_here = new.form != Form::DialogOfOne || !address.is_across();
+            is_here && role.is_some_and(|role| role >= new.least)
+        };
         let new = NEW.iter().filter(may).filter(|new| fits(new.words));
-        lines.extend(new.map(|new| Line { hint: "Create", ..page(new.words, &new.route) }));
+        lines.extend(new.map(|new| Line {
+            words: new.words.to_owned(),
+            hint: "Create",
+            act: Act::Go(form_of(new, address)),
+        }));
         if is_id(&words) {
             lines.push(Line { hint: "Open the run", ..page(&words, &Route::Run(words.clone())) });
         }
@@ -210,6 +237,17 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>, found: Found) -> 
         }
         lines
     })
+}
+
+/// The address of the form of a new object.
+fn form_of(new: &New, address: Address) -> String {
+    match new.form {
+        Form::Page => ranged_path(address, &new.route),
+        // A page that shows one of several namespaces goes on to show the picked one.
+        Form::Dialog | Form::DialogOfOne => {
+            new.route.narrowed(&[Route::CREATE, ("namespace", &address.query("namespace"))])
+        }
+    }
 }
 
 /// The action that a schedule's page offers, pause or resume: its words, and its value in the address. `None` if the

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::{Health, NodeState};
+use super::{BrokerState, Health, NodeState};
 use crate::time::Moment;
 
 /// The nodes, and the state of the cluster.
@@ -60,6 +60,21 @@ pub(crate) struct Shard {
 /// Some change of a node. Each node's share of the work depends on all nodes, so a subscriber reloads all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct ClusterEvent {}
+
+/// A broker to which the answering node publishes events.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BrokerStatus {
+    pub(crate) kind: String,
+    pub(crate) address: String,
+    pub(crate) state: BrokerState,
+    pub(crate) since: Option<Moment>,
+    pub(crate) acknowledged: i64,
+    pub(crate) failed: i64,
+    pub(crate) waiting: i64,
+    pub(crate) last_error: Option<String>,
+    pub(crate) last_error_at: Option<Moment>,
+}
 
 /// A service that one node runs for the whole cluster.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

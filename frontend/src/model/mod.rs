@@ -74,7 +74,7 @@ pub(crate) use build::{
     WorkflowReading, WorkflowRow, WorkflowVersion,
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
-pub(crate) use cluster::{ClusterEvent, Fleet, Member, Shard};
+pub(crate) use cluster::{BrokerStatus, ClusterEvent, Fleet, Member, Shard};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
 pub(crate) use forecast::{
@@ -121,8 +121,8 @@ pub(crate) use schedule::{
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
-    BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, Density,
-    DriftSide, FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream,
+    BackfillStanding, BackfillState, Backoff, BrokerState, CalendarMode, CatchUp, ChangeAction,
+    Density, DriftSide, FeedKind, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream,
     MaintenanceState, NodeState, NotificationState, OverlapHourPolicy, OverlapPolicy, PingEvent,
     ProblemKind, ReasonCode, Role, RunSortField, RunState, RunTaskState, RunTrigger,
     ScheduleGrouping, ScheduleSortField, ScheduleState, SecretUserKind, TaskCondition,

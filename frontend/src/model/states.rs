@@ -26,6 +26,7 @@ states! {
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }
     NodeState { Alive, Draining, Drained, Left, Dead }
+    BrokerState { Unreachable, Connected, Idle }
     LogStream { Stdout, Stderr, System }
     ReasonCode {
         OnTime, Late, CaughtUp, Recovered, Overlap, Buffered, BufferFull, Quota, Purged, Replaced, Paused, Deadline,

@@ -57,16 +57,26 @@ pub(super) fn search(fields: &'static [QueryField]) -> Suggestions {
     Suggestions { fill: Fill::Search(fields), ..tags() }
 }
 
-/// The tags that a search may name, once the user types a term that asks for one.
-pub(super) fn tags_in(search: Signal<String>) -> Names {
+/// What the last term of a search asks for, once the user types a value of the field.
+fn typed_in(search: Signal<String>, field: &'static str) -> Sought {
     let sought = RwSignal::new(None);
     Effect::new(move |before: Option<()>| {
-        let typed = search.with(|search| typed_value(search, "tag").map(str::to_owned));
+        let typed = search.with(|search| typed_value(search, field).map(str::to_owned));
         if before.is_some() && typed.is_some() {
             sought.set(typed);
         }
     });
-    tags_of(sought, here())
+    sought
+}
+
+/// The tags that a search may name, once the user types a term that asks for one.
+pub(super) fn tags_in(search: Signal<String>) -> Names {
+    tags_of(typed_in(search, "tag"), here())
+}
+
+/// The calendars that a search may name, once the user types a term that asks for one. None across all namespaces.
+pub(super) fn calendars_in(search: Signal<String>) -> Names {
+    calendars_of(typed_in(search, "calendar"), here())
 }
 
 fn secret_names(fill: Fill) -> Suggestions {
@@ -98,11 +108,16 @@ fn on_page(page: &Page<Named>) -> FoundNames {
     }
 }
 
+/// The calendars of a namespace.
+fn calendars_of(sought: Sought, namespace: Signal<String>) -> Names {
+    let ask = move |text| one(namespace).map(|namespace| api::calendars(namespace, text));
+    searched(sought, ask, on_page)
+}
+
 /// Calendars, separated by commas.
 pub(super) fn calendars() -> Suggestions {
-    let (sought, namespace) = (RwSignal::new(None), here());
-    let ask = move |text| one(namespace).map(|namespace| api::calendars(namespace, text));
-    Suggestions { fill: Fill::Words, known: searched(sought, ask, on_page), sought }
+    let sought = RwSignal::new(None);
+    Suggestions { fill: Fill::Words, known: calendars_of(sought, here()), sought }
 }
 
 /// One workflow.

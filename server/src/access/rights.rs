@@ -95,6 +95,15 @@ impl Viewer {
         }
     }
 
+    /// Fails unless the viewer has a role in every namespace.
+    pub fn sees_everything(&self) -> Result<(), AccessRefusal> {
+        self.may_act()?;
+        if self.grants.role_everywhere().is_some() {
+            return Ok(());
+        }
+        Err(AccessRefusal::Forbidden { needs: Role::Viewer, has: None, everywhere: true })
+    }
+
     /// Fails unless the viewer may pull tasks from these queues of a namespace: a worker's token
     /// from its own queues, other callers as an operator.
     pub fn pulls(&self, namespace: Uuid, queues: &[String]) -> Result<(), AccessRefusal> {

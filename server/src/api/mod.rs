@@ -57,6 +57,7 @@ mod answer_cache;
 mod aside;
 mod backfill;
 mod backfill_preview;
+mod broker;
 mod calendar;
 mod call;
 mod calm;

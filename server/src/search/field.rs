@@ -83,6 +83,8 @@ words! {
         Zone = "zone",
         /// The concurrency group's name.
         Group = "group",
+        /// The name of one of the schedule's calendars.
+        Calendar = "calendar",
         /// The name of the node that holds or held the run.
         Node = "node",
         /// A part of the error of the run.
@@ -169,7 +171,17 @@ impl SearchedList {
         use {SpanField as S, TimeField as T, WordField as W};
         let (words, times, spans): (&[W], &[T], &[S]) = match self {
             Self::Schedules => (
-                &[W::Tag, W::Workflow, W::Schedule, W::Name, W::Note, W::Module, W::Zone, W::Group],
+                &[
+                    W::Tag,
+                    W::Workflow,
+                    W::Schedule,
+                    W::Name,
+                    W::Note,
+                    W::Module,
+                    W::Zone,
+                    W::Group,
+                    W::Calendar,
+                ],
                 &[T::Next, T::Last, T::Lost, T::Skipped, T::Paused, T::Created, T::Updated],
                 &[S::Late],
             ),
@@ -206,7 +218,7 @@ impl SearchedList {
     pub(super) fn optional_fields(self) -> &'static [WordField] {
         use WordField as W;
         match self {
-            Self::Schedules => &[W::Tag, W::Module, W::Group, W::Note],
+            Self::Schedules => &[W::Tag, W::Module, W::Group, W::Calendar, W::Note],
             Self::Runs => &[W::Tag, W::Module, W::Group, W::Node],
         }
     }

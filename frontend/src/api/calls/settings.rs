@@ -35,10 +35,15 @@ pub(crate) fn delete_secret(namespace: String, name: String) -> Ask<String> {
     Ask::new::<DeleteSecret>(delete_secret::Variables { namespace, name })
 }
 
-/// The caller's own tokens, or those of all users.
-pub(crate) fn tokens(all: bool, place: Place, size: usize) -> Ask<Page<model::ApiToken>> {
+/// The caller's own tokens, or those of all users; with `text`, those whose names or owners' names contain it.
+pub(crate) fn tokens(
+    all: bool,
+    text: Option<String>,
+    place: Place,
+    size: usize,
+) -> Ask<Page<model::ApiToken>> {
     let (first, after) = place.forward(size);
-    Ask::new::<ApiTokens>(api_tokens::Variables { all, first, after })
+    Ask::new::<ApiTokens>(api_tokens::Variables { all, text, first, after })
 }
 
 /// Creates a token, and returns its text. Takes no idempotency key: a repeated call could not show the token again.

@@ -1,12 +1,17 @@
-//! Workers, and the queues that they pull jobs from.
+//! Workers, the queues that they pull jobs from, and brokers.
 
 use crate::{
     api::{Ask, operations::workers::*},
-    model::{Named, Pulling},
+    model::{BrokerStatus, Named, Pulling},
 };
 
 pub(crate) fn workers(namespace: String) -> Ask<Pulling> {
     Ask::new::<Workers>(workers::Variables { namespace })
+}
+
+/// The brokers to which the answering node publishes events.
+pub(crate) fn brokers() -> Ask<Vec<BrokerStatus>> {
+    Ask::new::<Brokers>(brokers::Variables)
 }
 
 /// The names of a namespace's queues.

@@ -15,7 +15,7 @@ use crate::{
     components::{AsyncView, Field, is_id, live, panel},
     data::{Load, use_actor, use_load, use_once},
     model::{Calendar, CalendarUser, Weekday},
-    route::Route,
+    route::{Route, Scope},
     state::{use_address, use_session, use_title},
     time::grouped,
 };
@@ -203,6 +203,9 @@ fn side(
 
 fn used_by(users: Load<Vec<CalendarUser>>, calendar: &Calendar) -> AnyView {
     let count = calendar.schedules;
+    let search = format!("calendar:\"{}\"", calendar.name);
+    let all =
+        Route::Schedules.narrowed_in(&Scope::One(calendar.namespace.clone()), &[("q", &search)]);
     let list = move || {
         let users = users.get().unwrap_or_default();
         if users.is_empty() {
@@ -210,7 +213,8 @@ fn used_by(users: Load<Vec<CalendarUser>>, calendar: &Calendar) -> AnyView {
         }
         let more = count.saturating_sub(i64::try_from(users.len()).unwrap_or(i64::MAX));
         let more = (more > 0).then(|| {
-            view! { <li class="muted">{format!("and {} more", grouped(more))}</li> }.into_any()
+            let words = format!("and {} more", grouped(more));
+            view! { <li><a href=all.clone()>{words}</a></li> }.into_any()
         });
         let one = |user: &CalendarUser| {
             let href = Route::Schedule(user.id.clone()).path();

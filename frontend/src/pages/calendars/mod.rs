@@ -33,7 +33,7 @@ use crate::{
     },
     data::{Loading, use_listing},
     model::{Calendar, CalendarMode, Place},
-    route::Route,
+    route::{Route, Scope},
     state::{use_address, use_every, use_session, use_title},
     time::grouped,
 };
@@ -98,6 +98,9 @@ fn headings() -> Vec<Heading> {
 fn row(calendar: &Calendar, remove: Asked<Calendar>) -> AnyView {
     let module = calendar.module.as_ref().map(|module| note(format!("declared by {module}")));
     let href = Route::EditCalendar(calendar.id.clone()).path_at(&calendar.namespace);
+    let search = format!("calendar:\"{}\"", calendar.name);
+    let users =
+        Route::Schedules.narrowed_in(&Scope::One(calendar.namespace.clone()), &[("q", &search)]);
     let delete = (use_session().edits_in(&calendar.namespace) && calendar.module.is_none())
         .then(|| button(Look::Danger, None, "Delete", remove.ask(calendar)));
     view! {
@@ -106,7 +109,7 @@ fn row(calendar: &Calendar, remove: Asked<Calendar>) -> AnyView {
             {place_cell(&calendar.namespace)}
             <td class="wide">{mode_words(calendar.mode)}</td>
             <td class="wide">{sum(calendar)}</td>
-            <td class="number">{grouped(calendar.schedules)}<span class="card-word">" schedules"</span></td>
+            <td class="number"><a href=users>{grouped(calendar.schedules)}</a><span class="card-word">" schedules"</span></td>
             <td class="wide">{when(calendar.updated_at, None)}</td>
             <td class="actions-cell"><div class="row-actions">{delete}</div></td>
         </tr>

@@ -7,10 +7,12 @@
 //! - `members`: the nodes that are present, with their work
 //! - `drain`: draining and undraining a node
 //! - `shards`: the nodes that claim each shard
+//! - `brokers`: the brokers to which the answering node publishes events
 //! - `workers`: worker programs, and their queues
 //! - `problems`: the problems of a node
 //! - `gone`: nodes that left or died within the last day
 
+mod brokers;
 mod drain;
 mod gone;
 mod members;
@@ -28,7 +30,6 @@ use crate::{
     components::{AsyncView, panel},
     data::{Feed, use_feed, use_load},
     model::Fleet,
-    route::Route,
     state::{use_every, use_session, use_title},
 };
 
@@ -55,7 +56,7 @@ pub(crate) fn Cluster() -> impl IntoView {
                 {panel("Nodes", (), fleet.draw(move |fleet| members::members(&fleet.nodes, drains)))}
                 {fleet.draw(|fleet| gone::gone(&fleet.nodes))}
                 {fleet.draw(|fleet| alone(fleet))}
-                {fleet.draw(|fleet| brokers(fleet))}
+                {brokers::brokers(fleet)}
                 <shards::Shards/>
             </div>
         </AsyncView>
@@ -87,15 +88,4 @@ fn alone(fleet: &Fleet) -> AnyView {
         "Start another server with the same database.url: it shares the work, and takes over when this one dies."
     };
     view! { <p class="muted cluster-hint">{words}</p> }.into_any()
-}
-
-/// How many of the brokers that tasks publish to are reachable. The health page names the others.
-fn brokers(fleet: &Fleet) -> AnyView {
-    let Some(check) = fleet.health.checks.iter().find(|check| check.name == "brokers") else {
-        return ().into_any();
-    };
-    let words = format!("{} brokers in use are reached by the node that answers.", check.value);
-    let href = Route::Health.path();
-    view! { <p class="muted cluster-hint" data-testid="brokers">{words}" "<a href=href>"Health"</a></p> }
-        .into_any()
 }

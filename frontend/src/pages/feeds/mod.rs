@@ -26,6 +26,7 @@ pub(crate) fn Feeds() -> impl IntoView {
     let feeds = use_load(|| Some(api::settings::feeds()));
     let loading = feeds.loading;
     let new = RwSignal::new(false);
+    kit::open_if_asked(new, Route::Feeds, || true);
     let made = RwSignal::new(None::<String>);
     let revoke = use_asked::<CalendarFeed>();
     view! {

@@ -38,11 +38,11 @@ pub(crate) fn Groups() -> impl IntoView {
     use_every(LOOK, move || loading.refresh());
     let new = RwSignal::new(false);
     let (look, change, remove) = (use_asked::<Group>(), use_asked::<Group>(), use_asked::<Group>());
-    let add = move || {
-        // A group is created in a single namespace, and the dialog has no field for it.
-        let is_here = session.edits() && !address.is_across();
-        is_here.then(|| button(Look::Primary, None, "New group", move || new.set(true)))
-    };
+    // A group is created in a single namespace, and the dialog has no field for it.
+    let may_add = move || session.edits() && !address.is_across();
+    kit::open_if_asked(new, Route::Groups, may_add);
+    let add =
+        move || may_add().then(|| button(Look::Primary, None, "New group", move || new.set(true)));
     let nothing = move || {
         if address.is_across() {
             empty(

@@ -9,6 +9,7 @@
 //! - `places`: the namespace of a row
 //! - `acknowledgement`: acknowledging an alert or a problem
 //! - `controls`: check boxes, tabs, hints
+//! - `new_dialog`: a link to the dialog that creates an object
 //! - `name_field`: the field that narrows a list to names with a text
 //! - `in_use`: what stands in the way of a deletion
 //! - `secrets_key`: what to set on a server that has no key for secrets
@@ -21,6 +22,7 @@ mod form;
 mod in_use;
 mod kept;
 mod name_field;
+mod new_dialog;
 mod once;
 mod picked;
 mod places;
@@ -38,6 +40,7 @@ pub(super) use form::{
 pub(super) use in_use::in_use;
 pub(super) use kept::{KeptFields, KeptForm};
 pub(super) use name_field::{name_field, named_with};
+pub(super) use new_dialog::open_if_asked;
 pub(super) use once::{copy_button, new_password, shown_once};
 pub(super) use picked::{picker, use_picked};
 pub(super) use places::{place_cell, place_note, placed};

@@ -41,7 +41,7 @@ const VIEWS: [QueryView; 6] = [
     ("No scheduler was running", "reason:outage,catch_up_window,catch_up_limit"),
 ];
 
-const FIELDS: [QueryField; 12] = [
+const FIELDS: [QueryField; 13] = [
     QueryField::new(
         VERDICT,
         "what became of the fire",
@@ -54,6 +54,7 @@ const FIELDS: [QueryField; 12] = [
     QueryField::new("workflow", "what it runs", &[]),
     QueryField::new("group", "its schedule's concurrency group", &[]),
     QueryField::new("module", "the module that declares its schedule", &[]),
+    QueryField::new("calendar", "one of its schedule's calendars", &[]),
     QueryField::new("zone", "the time zone of its schedule", &[]),
     QueryField::new("note", "a part of its schedule's note", &[]),
     QueryField::new(
@@ -61,7 +62,11 @@ const FIELDS: [QueryField; 12] = [
         "the state of its schedule, or of the last run",
         &["active", "paused", "finished", "exhausted", "failed", "timed_out", "running"],
     ),
-    QueryField::new("no", "what its schedule lacks", &["tag", "module", "group", "note"]),
+    QueryField::new(
+        "no",
+        "what its schedule lacks",
+        &["tag", "module", "group", "calendar", "note"],
+    ),
 ];
 
 /// What a query selects. An empty list selects everything.

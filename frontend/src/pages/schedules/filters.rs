@@ -26,7 +26,7 @@ const VIEWS: [QueryView; 8] = [
 ];
 
 /// The fields of a search for schedules.
-pub(in crate::pages) const FIELDS: [QueryField; 17] = [
+pub(in crate::pages) const FIELDS: [QueryField; 18] = [
     QueryField::new(
         "state",
         "its state, or that of its last run",
@@ -48,7 +48,8 @@ pub(in crate::pages) const FIELDS: [QueryField; 17] = [
     QueryField::new("zone", "the time zone it follows", &[]),
     QueryField::new("group", "its concurrency group", &[]),
     QueryField::new("module", "the module that declares it", &[]),
-    QueryField::new("no", "what it lacks", &["tag", "module", "group", "note"]),
+    QueryField::new("calendar", "one of its calendars", &[]),
+    QueryField::new("no", "what it lacks", &["tag", "module", "group", "calendar", "note"]),
     QueryField::new("next", "when it is due", &["<1h", "<1d", "never"]),
     QueryField::new("last", "the last fire", &["<1h", ">1d"]),
     QueryField::new("lost", "when it last lost a fire", &["<1h", "<1d", "never"]),
@@ -67,6 +68,7 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     });
     let value = Memo::new(move |_| address.query("q"));
     let tags = suggest::tags_in(value.into());
+    let calendars = suggest::calendars_in(value.into());
     let loading: Loading = schedules.load.loading;
     let is_starred = move || (address.query("favourites") == "yes").to_string();
     let star = move |_| {
@@ -86,17 +88,22 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
             fields=&FIELDS
             views=&VIEWS
             own=use_views("schedules")
-            known=Signal::derive(move || known(schedules, tags.get()))
+            known=Signal::derive(move || known(schedules, tags.get(), calendars.get()))
         />
     }
     .into_any()
 }
 
-/// All tags, and the workflows and zones of the visible schedules.
-fn known(schedules: Listing<ScheduleRow>, tags: Vec<String>) -> Vec<(&'static str, Vec<String>)> {
+/// All tags and calendars, and the workflows and zones of the visible schedules.
+fn known(
+    schedules: Listing<ScheduleRow>,
+    tags: Vec<String>,
+    calendars: Vec<String>,
+) -> Vec<(&'static str, Vec<String>)> {
     let of = |take: &dyn Fn(&ScheduleRow) -> Option<String>| schedules.distinct(take);
     vec![
         ("tag", tags),
+        ("calendar", calendars),
         ("workflow", of(&|row| Some(row.workflow.name.clone()))),
         ("zone", of(&|row| Some(row.timing.zone.clone()))),
     ]

@@ -19,6 +19,7 @@ use crate::{
     },
     data::{Loading, use_listing},
     model::Secret,
+    route::Route,
     state::{use_address, use_session, use_title},
 };
 
@@ -47,7 +48,11 @@ pub(crate) fn Secrets() -> impl IntoView {
         // name here.
         {live(move || {
             new.set(false);
-            list(namespace.get(), has_key, new)
+            let shown = namespace.get();
+            let asked = shown.clone();
+            let may = move || session.administers_in(&asked) && has_key.get();
+            kit::open_if_asked(new, Route::Secrets, may);
+            list(shown, has_key, new)
         })}
     }
 }

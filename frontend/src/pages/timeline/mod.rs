@@ -160,6 +160,7 @@ fn bar(lanes: Listing<Lane>, filters: Filters) -> AnyView {
     let search = Callback::new(move |text: String| filters.set(&[("q", &text)]));
     let value = Memo::new(move |_| filters.get("q"));
     let tags = suggest::tags_in(value.into());
+    let calendars = suggest::calendars_in(value.into());
     view! {
         <QueryBar
             label="Search schedules"
@@ -170,7 +171,7 @@ fn bar(lanes: Listing<Lane>, filters: Filters) -> AnyView {
             fields=&SEARCH_FIELDS
             views=&VIEWS
             own=use_views("schedules")
-            known=Signal::derive(move || vec![("tag", tags.get())])
+            known=Signal::derive(move || vec![("tag", tags.get()), ("calendar", calendars.get())])
         />
     }
     .into_any()

@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use super::{
     cursors,
-    kit::{self, Asked, Change, empty, form, none, note, use_asked},
+    kit::{self, Asked, Change, empty, form, name_field, named_with, none, note, use_asked},
     place,
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
     },
     data::{Loading, use_listing},
     model::ApiToken,
+    route::Route,
     state::{use_address, use_session, use_title},
     time::Moment,
 };
@@ -68,27 +69,41 @@ fn List() -> impl IntoView {
             address.replace(&address.with(&[("of", of), ("after", ""), ("before", "")]));
         }
     });
-    let tokens =
-        use_listing(SIZE, move || api::settings::tokens(lists_all(), place(address), SIZE));
+    let tokens = use_listing(SIZE, move || {
+        let text = Some(named_with(address));
+        api::settings::tokens(lists_all(), text, place(address), SIZE)
+    });
     let loading = tokens.load.loading;
     let new = RwSignal::new(false);
+    kit::open_if_asked(new, Route::Tokens, || true);
     let made = RwSignal::new(None::<String>);
     let revoke = use_asked::<ApiToken>();
     let everybody = move || {
         let may = session.administers_all();
         may.then(|| kit::check("all-tokens", "Those of everybody", all, ""))
     };
+    let nothing = move || {
+        if named_with(address).is_empty() {
+            empty(
+                "No token yet",
+                "Programs authenticate with a token: it may do at most what you may, or less if you choose so.",
+            )
+        } else {
+            empty("No token matches", "No name of a token or of its owner contains this text.")
+        }
+    };
     view! {
         <div class="filter-line">
             {button(Look::Primary, None, "New token", move || new.set(true))}
             {move || everybody()}
         </div>
+        {name_field(address, "Which tokens")}
         {kit::shown_once(made, "Your new token", "It is shown only once. Send it as Authorization: Bearer, and keep it where only your program can read it.")}
         <AsyncView
             loading=loading
             what="tokens"
             is_empty=Signal::derive(move || tokens.list.is_empty())
-            empty=|| empty("No token yet", "Programs authenticate with a token: it may do at most what you may, or less if you choose so.")
+            empty=nothing
         >
             {table("Tokens", "table", headings(), rows(tokens.list, move |row| line(row, revoke)))}
             {pager(tokens.beside(), "tokens", move |to| address.go(&address.with(&cursors(&to))))}

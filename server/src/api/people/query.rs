@@ -89,7 +89,7 @@ impl PeopleQuery {
     }
 
     /// Your tokens; for administrators of the instance, those of all users.
-    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    #[graphql(complexity = "search_cost(text.as_deref()) + cost(first, None, child_complexity)")]
     async fn api_tokens(
         &self,
         cx: &Context<'_>,
@@ -98,6 +98,11 @@ impl PeopleQuery {
             desc = "Whether to list the tokens of all users: for administrators of the instance."
         )]
         all: bool,
+        #[graphql(
+            desc = "Only tokens whose names, or the names of whose owners, contain this text, \
+                    ignoring case; at most 200 characters."
+        )]
+        text: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
         #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
     ) -> Result<Connection<ApiToken>> {
@@ -109,7 +114,8 @@ impl PeopleQuery {
             Some(right.who().id)
         };
         let window = Paging::forward(first, after).window(key)?;
-        let page = tokens::page(cx.store().read(), owner, &window).await?;
+        let text = name_text(text)?;
+        let page = tokens::page(cx.store().read(), owner, text.as_deref(), &window).await?;
         Ok(connection(page, |row| cursor(row.id), ApiToken))
     }
 

@@ -4,11 +4,13 @@ use async_graphql::{Context, Object};
 
 use super::names::{ROOT, namespace_id, usual, within};
 use crate::api::{
+    broker::BrokerStatus,
     context::ContextExt,
     error::Result,
     health::Health,
     node::{NODES, Node, Shard},
     overview::Overview,
+    page::{bounded, cost},
     retention::{NamespaceRetention, RetentionPreview, RetentionThought},
     viewer::Viewer,
     zone_names::ZoneNames,
@@ -49,6 +51,21 @@ impl ReadingFleet {
     async fn server_nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         cx.viewer()?;
         Node::all(cx).await
+    }
+
+    /// The brokers to which the node that answers has published events within the last ten minutes,
+    /// those first that it cannot reach. Other nodes have connections of their own. For callers with
+    /// a role in every namespace, because tasks of all namespaces share the connections. A server of
+    /// SQS queues counts as connected if the last request reached it.
+    #[graphql(complexity = "ROOT + cost(Some(first), None, child_complexity)")]
+    async fn brokers(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 50, desc = "The number of entries, 1 to 200.")] first: i32,
+    ) -> Result<Vec<BrokerStatus>> {
+        cx.signed_in()?.sees_everything()?;
+        let most = usize::try_from(bounded("first", first)?).unwrap_or_default();
+        Ok(BrokerStatus::all(cx, most))
     }
 
     /// The 256 shards that schedules are divided into, and the nodes that claim due schedules in

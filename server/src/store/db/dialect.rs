@@ -248,6 +248,30 @@ impl Dialect {
         }
     }
 
+    /// The condition that the JSON list in `column`
+    /// contains any text of the query in the placeholder.
+    pub fn list_has_some_of(&self, column: &str, placeholder: &str) -> String {
+        if self.is_postgres() {
+            format!("jsonb_exists_any({column}, ARRAY {placeholder})")
+        } else {
+            format!(
+                "EXISTS (SELECT 1 FROM json_each({column}) kept WHERE kept.value IN {placeholder})"
+            )
+        }
+    }
+
+    /// The key in `column` as hyphenated lower-case text, as JSON columns contain it.
+    /// SQLite stores its bytes.
+    pub fn uuid_as_text(&self, column: &str) -> String {
+        if self.is_postgres() {
+            return format!("CAST({column} AS text)");
+        }
+        let groups = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)];
+        let groups =
+            groups.map(|(from, length)| format!("substr(hex({column}), {from}, {length})"));
+        format!("lower({})", groups.join(" || '-' || "))
+    }
+
     /// The condition that the JSON list in the placeholder
     /// contains all texts of the list in `column`.
     pub fn list_within(&self, column: &str, placeholder: &str) -> String {

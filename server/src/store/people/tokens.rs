@@ -3,14 +3,15 @@
 use entity::{
     Timestamp,
     api_token::{ActiveModel, Column, Entity, Model},
+    user,
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
-    QuerySelect, sea_query::Expr,
+    QuerySelect, QueryTrait, sea_query::Expr,
 };
 use uuid::Uuid;
 
-use crate::store::{Page, PageWindow, StoreError};
+use crate::store::{Page, PageWindow, StoreError, db::names::name_contains};
 
 /// The token with this hash, unless it was revoked or has expired.
 pub async fn live_by_hash<C: ConnectionTrait>(
@@ -29,15 +30,25 @@ pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
 }
 
-/// A page of tokens in order of creation: those of all owners, or those of `owner` only.
+/// A page of tokens in order of creation: those of all owners, or those of `owner` only. With
+/// `text`, only those whose names or owners' names contain it, ignoring case.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     owner: Option<Uuid>,
+    text: Option<&str>,
     window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let mut list = Entity::find();
     if let Some(owner) = owner {
         list = list.filter(Column::UserId.eq(owner));
+    }
+    if let Some(text) = text {
+        let owners = user::Entity::find().select_only().column(user::Column::Id);
+        let owners = owners.filter(name_contains(user::Column::Name, text)).into_query();
+        let named = Condition::any()
+            .add(name_contains(Column::Name, text))
+            .add(Column::UserId.in_subquery(owners));
+        list = list.filter(named);
     }
     let mut query = list.clone();
     if let Some(after) = window.after {

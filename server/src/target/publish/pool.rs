@@ -21,7 +21,7 @@ use super::{
     event::Message,
     place::HostPort,
     problem::PublishProblem,
-    report::{BrokerReport, PublishCounts},
+    report::{BrokerReport, LinkEvents, PublishCounts},
 };
 
 #[cfg(feature = "kafka")]
@@ -76,6 +76,7 @@ pub(super) struct PooledConnection {
     connecting: tokio::sync::Mutex<()>,
     /// The number of attempts to connect.
     tries: AtomicU64,
+    events: LinkEvents,
     state: Mutex<LinkState>,
 }
 
@@ -83,9 +84,38 @@ struct LinkState {
     session: Option<Arc<dyn BrokerSession>>,
     used: Instant,
     failed: Option<(Instant, PublishProblem)>,
+    /// When the current connection was opened.
+    opened: Option<Instant>,
+    /// When connecting first failed, since the last success.
+    unreachable: Option<Instant>,
+    /// When connecting last failed or the connection last broke, and why.
+    last_error: Option<(Instant, String)>,
 }
 
 impl LinkState {
+    fn unused(now: Instant) -> Self {
+        Self {
+            session: None,
+            used: now,
+            failed: None,
+            opened: None,
+            unreachable: None,
+            last_error: None,
+        }
+    }
+
+    fn connected(&mut self, now: Instant, session: Arc<dyn BrokerSession>) {
+        (self.session, self.failed) = (Some(session), None);
+        (self.opened, self.unreachable) = (Some(now), None);
+    }
+
+    fn refused(&mut self, now: Instant, problem: &PublishProblem) {
+        self.failed = Some((now, problem.clone()));
+        self.opened = None;
+        self.unreachable.get_or_insert(now);
+        self.last_error = Some((now, problem.to_string()));
+    }
+
     /// The session, if it is open.
     fn open(&self) -> Option<&Arc<dyn BrokerSession>> {
         self.session.as_ref().filter(|session| session.is_open())
@@ -124,7 +154,8 @@ impl BrokerPool {
             place: broker.origin().unwrap_or_default(),
             connecting: tokio::sync::Mutex::default(),
             tries: AtomicU64::new(0),
-            state: Mutex::new(LinkState { session: None, used: now, failed: None }),
+            events: LinkEvents::default(),
+            state: Mutex::new(LinkState::unused(now)),
         });
         links.insert(key, link.clone());
         Ok(link)
@@ -157,18 +188,23 @@ impl BrokerPool {
         }
         let made = self.connect(broker).await;
         link.tries.fetch_add(1, Ordering::AcqRel);
+        let now = self.dialer.clock.instant();
         match made {
             Ok(made) => {
                 self.counted.connected(link.broker);
-                let mut state = link.state();
-                (state.session, state.failed) = (Some(made.clone()), None);
+                link.state().connected(now, made.clone());
                 Ok(made)
             }
             Err(problem) => {
-                link.state().failed = Some((self.dialer.clock.instant(), problem.clone()));
+                link.state().refused(now, &problem);
                 Err(problem)
             }
         }
+    }
+
+    /// Records why a connection broke or was given up.
+    pub(super) fn note_break(&self, link: &PooledConnection, why: String) {
+        link.state().last_error = Some((self.dialer.clock.instant(), why));
     }
 
     async fn connect(&self, broker: &Broker) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
@@ -212,13 +248,22 @@ impl BrokerPool {
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         let report = |link: &Arc<PooledConnection>| {
             let state = link.state();
+            let open = state.open().is_some();
+            let ago = |at: Instant| now.saturating_duration_since(at);
+            let [acknowledged, failed, waiting] = link.events.counts();
             BrokerReport {
                 broker: link.broker,
                 place: link.place.clone(),
-                is_open: state.open().is_some(),
-                failing: state.failed.as_ref().map(|(since, problem)| {
-                    (now.saturating_duration_since(*since), problem.to_string())
-                }),
+                is_open: open,
+                failing: state
+                    .failed
+                    .as_ref()
+                    .map(|(since, problem)| (ago(*since), problem.to_string())),
+                since: if open { state.opened } else { state.unreachable }.map(ago),
+                acknowledged,
+                failed,
+                waiting,
+                last_error: state.last_error.as_ref().map(|(at, why)| (ago(*at), why.clone())),
             }
         };
         // A broker that is no longer used is not reported as a problem.
@@ -229,6 +274,11 @@ impl BrokerPool {
 }
 
 impl PooledConnection {
+    /// The events that are published on the connection.
+    pub(super) fn events(&self) -> &LinkEvents {
+        &self.events
+    }
+
     /// The broker and its servers.
     pub(super) fn place(&self) -> &str {
         &self.place

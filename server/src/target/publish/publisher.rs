@@ -139,11 +139,25 @@ impl Publisher {
             return in_time(limit, sending, what).await?.map_err(|problem| failed(&problem));
         }
         let link = self.pool.link(&definition.to).map_err(|problem| failed(&problem))?;
+        let event = link.events().begin();
+        let published = self.over_any(&link, &definition.to, &message, limit).await;
+        event.published(published.is_ok());
+        published
+    }
+
+    /// Publishes over the open connection, or over a new one if the open one turns out to be lost.
+    async fn over_any(
+        &self,
+        link: &PooledConnection,
+        broker: &Broker,
+        message: &Message,
+        limit: &TimeLimit<'_>,
+    ) -> Result<Value, Failure> {
         // A connection that has just broken is noticed only when it is used, so nothing was sent
         // over it.
-        match self.over(&link, &definition.to, &message, limit).await? {
+        match self.over(link, broker, message, limit).await? {
             Err(problem) if problem.is_unsent() => {
-                let again = self.over(&link, &definition.to, &message, limit).await?;
+                let again = self.over(link, broker, message, limit).await?;
                 again.map_err(|problem| failed(&problem))
             }
             published => published.map_err(|problem| failed(&problem)),
@@ -167,13 +181,16 @@ impl Publisher {
         let published = in_time(limit, session.publish(broker, message), what).await;
         // If the connection was silent the whole time, the next attempts on it would also wait for
         // nothing.
-        let is_lost = match &published {
-            Ok(Ok(_)) => false,
-            Ok(Err(problem)) => problem.is_broken(),
-            Err(_) => true,
+        let lost = match &published {
+            Ok(Err(problem)) if problem.is_broken() => Some(problem.to_string()),
+            Ok(Ok(_) | Err(_)) => None,
+            Err(_) => Some(format!("{} did not acknowledge an event", link.place())),
         };
-        if is_lost && session.heard() == heard {
-            link.give_up(&session);
+        if let Some(why) = lost {
+            self.pool.note_break(link, why);
+            if session.heard() == heard {
+                link.give_up(&session);
+            }
         }
         published
     }

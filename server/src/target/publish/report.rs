@@ -6,7 +6,7 @@ use std::{
 use crate::telemetry::BrokerCounts;
 
 /// The state of a connection to a broker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BrokerReport {
     /// Name of the broker's kind.
     pub broker: &'static str,
@@ -17,6 +17,56 @@ pub struct BrokerReport {
     /// For how long the broker has been unreachable, and why; `None` if the last attempt to connect
     /// succeeded.
     pub failing: Option<(Duration, String)>,
+    /// For how long the connection has been open, or the broker unreachable; `None` if neither is
+    /// the case.
+    pub since: Option<Duration>,
+    /// Number of events that the broker has acknowledged.
+    pub acknowledged: u64,
+    /// Number of attempts to publish an event that failed.
+    pub failed: u64,
+    /// Number of events that wait for the connection or for their acknowledgement.
+    pub waiting: u64,
+    /// How long ago connecting last failed or the connection last broke, and why. It stays when the
+    /// broker can be reached again.
+    pub last_error: Option<(Duration, String)>,
+}
+
+/// Counts the events on one connection.
+#[derive(Debug, Default)]
+pub(super) struct LinkEvents {
+    acknowledged: AtomicU64,
+    failed: AtomicU64,
+    waiting: AtomicU64,
+}
+
+/// An event that is being published. Dropping it means that it no longer waits.
+pub(super) struct WaitingEvent<'a>(&'a LinkEvents);
+
+impl LinkEvents {
+    /// Counts an event until the result is dropped.
+    pub(super) fn begin(&self) -> WaitingEvent<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        WaitingEvent(self)
+    }
+
+    /// The numbers of acknowledged, failed and waiting events.
+    pub(super) fn counts(&self) -> [u64; 3] {
+        [&self.acknowledged, &self.failed, &self.waiting].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+impl WaitingEvent<'_> {
+    /// Counts the outcome of the event.
+    pub(super) fn published(self, is_acknowledged: bool) {
+        let count = if is_acknowledged { &self.0.acknowledged } else { &self.0.failed };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for WaitingEvent<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The kinds of brokers, in alphabetical order.

@@ -48,10 +48,15 @@ impl SqsQueues {
         group: &str,
     ) -> Result<Value, PublishProblem> {
         let queue = Queue::of(sqs)?;
+        let events = self.lanes.events(&queue);
+        let waiting = events.begin();
         let (reply, answer) = oneshot::channel();
         let entry = BatchEntry::of(sqs, message, group);
         self.lanes.give(&Arc::new(queue), SqsJob { entry, reply });
-        answer.await.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")))
+        let answer = answer.await;
+        let sent = answer.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")));
+        waiting.published(sent.is_ok());
+        sent
     }
 }
 

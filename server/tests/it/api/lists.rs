@@ -105,6 +105,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("PausePreviewSchedule.sample", Asked("first", 200)),
     ("Query.alertChannels", Limit(50)),
     ("Query.alertRules", Limit(100)),
+    ("Query.brokers", Asked("first", 200)),
     ("Query.calendarFeeds", Limit(50)),
     ("Query.concurrencyGroups", Limit(500)),
     // The modules of at most 5,000 schedules.

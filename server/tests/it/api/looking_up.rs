@@ -7,6 +7,7 @@ on_both!(
     modules_are_listed_by_name,
     users_are_found_by_a_part_of_their_names,
     members_are_found_by_a_part_of_their_names,
+    tokens_are_found_by_a_part_of_their_names_or_their_owners,
     a_fire_is_found_by_its_key,
     upcoming_fires_are_counted_by_the_hour_and_listed,
 );
@@ -120,6 +121,55 @@ async fn members_are_found_by_a_part_of_their_names(database: TestDatabase) {
     both.sort_unstable();
     assert_eq!(both, ["Ada.Byron", "ada_bot"]);
     assert_eq!(last["pageInfo"]["hasNextPage"], false);
+    let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
+    assert_eq!(error["extensions"]["field"], "text");
+}
+
+async fn tokens_are_found_by_a_part_of_their_names_or_their_owners(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let create = "mutation($input: CreateApiTokenInput!) {
+        createApiToken(input: $input) { apiToken { name } } }";
+    for (owner, names) in
+        [("Robot.One", &["deploy_a", "deployxb"][..]), ("robot-two", &["Deploy-c", "lamp"])]
+    {
+        desk.account(owner, Some("VIEWER")).await;
+        for name in names {
+            let input = json!({ "name": name, "role": "VIEWER", "serviceAccount": owner });
+            desk.ask(create, json!({ "input": input })).await;
+        }
+    }
+    let query = "query($text: String, $first: Int, $after: String) {
+        apiTokens(all: true, text: $text, first: $first, after: $after) {
+            totalCount nodes { name } pageInfo { endCursor hasNextPage } } }";
+    let found = async |variables: Value| {
+        let page = desk.ask(query, variables).await["apiTokens"].clone();
+        let nodes = page["nodes"].as_array().unwrap().iter();
+        let names = nodes.map(|node| node["name"].as_str().unwrap().to_owned());
+        // Tokens that are created in the same millisecond have no order.
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        (names, page)
+    };
+    let (names, page) = found(json!({ "text": "DEPLOY" })).await;
+    assert_eq!(names, ["Deploy-c", "deploy_a", "deployxb"]);
+    assert_eq!(page["totalCount"], 3);
+    // The name of the owner counts, too.
+    assert_eq!(found(json!({ "text": "robot-T" })).await.0, ["Deploy-c", "lamp"]);
+    assert_eq!(found(json!({ "text": "ROBOT" })).await.0.len(), 4);
+    assert_eq!(found(json!({ "text": "y_a" })).await.0, ["deploy_a"], "_ is no wildcard");
+    assert_eq!(found(json!({ "text": "" })).await.0.len(), 4);
+    assert!(found(json!({ "text": "%" })).await.0.is_empty());
+    let (first, page) = found(json!({ "text": "ploy", "first": 2 })).await;
+    assert_eq!((&page["totalCount"], &page["pageInfo"]["hasNextPage"]), (&json!(3), &json!(true)));
+    let after = &page["pageInfo"]["endCursor"];
+    let (second, last) = found(json!({ "text": "ploy", "first": 2, "after": after })).await;
+    let mut all = [first, second].concat();
+    all.sort_unstable();
+    assert_eq!(all, ["Deploy-c", "deploy_a", "deployxb"]);
+    assert_eq!(last["pageInfo"]["hasNextPage"], false);
+    // Without `all`, only the caller's own tokens are searched.
+    let own = "{ apiTokens(text: \"deploy\") { totalCount } }";
+    assert_eq!(desk.ask(own, json!({})).await["apiTokens"]["totalCount"], 0);
     let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
     assert_eq!(error["extensions"]["field"], "text");
 }

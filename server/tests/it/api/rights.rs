@@ -78,6 +78,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("ledgerCheck", "ledgerCheck { expected }".into()),
         ("problems", "problems { count }".into()),
         ("shards", "shards { number }".into()),
+        ("brokers", "brokers { kind }".into()),
         ("outagePreview", format!("outagePreview({WINDOW}) {{ hasMore }}")),
         ("pausePreview", format!("pausePreview(ids: [{ID}]) {{ fires }}")),
         ("maintenanceWindows", "maintenanceWindows { nodes { id } }".into()),

@@ -19,6 +19,7 @@ on_both!(
     schedules_are_counted_by_tag_and_by_module,
     a_group_is_found_by_a_part_of_its_name_however_many_there_are,
     calendars_are_found_by_a_part_of_their_names,
+    schedules_are_found_by_their_calendars,
     runs_are_found_by_the_search_language,
     what_a_search_holds_is_never_sql_nor_a_pattern,
     a_note_with_an_umlaut_is_found_by_itself,
@@ -168,6 +169,59 @@ async fn calendars_are_found_by_a_part_of_their_names(database: TestDatabase) {
     assert_eq!(last["pageInfo"]["hasNextPage"], false);
     let error = desk.refused(query, json!({ "text": "x".repeat(201) })).await;
     assert_eq!(error["extensions"]["field"], "text");
+}
+
+async fn schedules_are_found_by_their_calendars(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let create = "mutation($input: CreateCalendarInput!) {
+        createCalendar(input: $input) { calendar { id } } }";
+    for (namespace, name, mode) in [
+        ("default", "DE-holidays", "EXCLUDE"),
+        ("default", "long-nights", "ONLY"),
+        ("default", "unused", "EXCLUDE"),
+        ("other", "DE-holidays", "EXCLUDE"),
+    ] {
+        let input = json!({ "namespace": namespace, "name": name, "mode": mode,
+            "weekdays": ["SAT"] });
+        desk.ask(create, json!({ "input": input })).await;
+    }
+    for (name, calendars) in [
+        ("both", &["DE-holidays", "long-nights"][..]),
+        ("closed", &["DE-holidays"]),
+        ("dark", &["long-nights"]),
+        ("plain", &[]),
+    ] {
+        make(&desk, name, json!({ "calendars": calendars })).await;
+    }
+    let elsewhere = json!({ "namespace": "other", "calendars": ["DE-holidays"] });
+    make(&desk, "elsewhere", elsewhere).await;
+    for (search, expected) in [
+        ("calendar:de-HOLIDAYS", &["both", "closed"][..]),
+        ("calendar:LONG-nights", &["both", "dark"]),
+        ("calendar:DE-holidays,long-nights", &["both", "closed", "dark"]),
+        ("calendar:DE-holidays calendar:long-nights", &["both"]),
+        ("calendar:DE-holidays -calendar:long-nights closed", &["closed"]),
+        ("-calendar:DE-holidays", &["dark", "plain"]),
+        // A part of a name is not enough, and a name is no pattern.
+        ("calendar:holidays", &[]),
+        ("calendar:DE_holidays", &[]),
+        ("calendar:unused", &[]),
+        ("no:calendar", &["plain"]),
+        ("-no:calendar", &["both", "closed", "dark"]),
+    ] {
+        assert_eq!(found(&desk, search).await, expected, "{search}");
+    }
+    // Calendars of other namespaces are found only with their own schedules.
+    let query = "query($namespace: String, $search: String) {
+        schedules(namespace: $namespace, search: $search) { nodes { name } totalCount } }";
+    let of_holidays = async |namespace: Option<&str>| {
+        let search = json!({ "namespace": namespace, "search": "calendar:DE-holidays" });
+        desk.ask(query, search).await["schedules"]["totalCount"].clone()
+    };
+    assert_eq!(of_holidays(Some("other")).await, 1);
+    assert_eq!(of_holidays(Some("default")).await, 2);
+    assert_eq!(of_holidays(None).await, 3);
 }
 
 async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
@@ -364,7 +418,9 @@ async fn what_a_search_holds_is_never_sql_nor_a_pattern(database: TestDatabase) 
     make(&desk, "plain", json!({ "tags": ["a"] })).await;
     for attack in ["' OR '1'='1", "x'); DROP TABLE schedule; --", "%", "_____", "\\", "$1", "?"] {
         let quoted = format!("\"{}\"", attack.replace('\\', "\\\\"));
-        for field in ["", "name:", "note:", "tag:", "workflow:", "module:", "zone:", "group:"] {
+        for field in
+            ["", "name:", "note:", "tag:", "workflow:", "module:", "zone:", "group:", "calendar:"]
+        {
             let search = format!("{field}{quoted}");
             assert_eq!(found(&desk, &search).await, [""; 0], "{search}");
             assert_eq!(found(&desk, &format!("-{search}")).await, ["plain"], "{search}");

@@ -140,6 +140,7 @@ async fn who_looks_changes_nothing_and_reads_no_payload(database: TestDatabase) 
         "readWorkflow",
         "deletedNamespaces",
         "namespaceImpact",
+        "brokers",
     ];
     for Asked { name, text } in walk.fields("Query") {
         let code = desk.code_for(&viewer, &format!("{{ {text} }}"), json!({})).await;

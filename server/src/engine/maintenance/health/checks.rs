@@ -298,6 +298,7 @@ mod tests {
             place: "redis://cache:6379".to_owned(),
             is_open: failing.is_none(),
             failing: failing.map(|why| (std::time::Duration::from_secs(3), why.to_owned())),
+            ..BrokerReport::default()
         };
         assert_eq!(brokers(&[report(None)]).unwrap().issue, None);
         let check = brokers(&[report(None), report(Some("refused"))]).unwrap();

@@ -69,7 +69,8 @@ impl ConditionInputs<'_> {
             | WordField::Name
             | WordField::Note
             | WordField::Module
-            | WordField::Zone => any_of(self.by_schedule(self.schedule_word(field, words))),
+            | WordField::Zone
+            | WordField::Calendar => any_of(self.by_schedule(self.schedule_word(field, words))),
         }
     }
 
@@ -89,6 +90,7 @@ impl ConditionInputs<'_> {
             | WordField::Name
             | WordField::Note
             | WordField::Zone
+            | WordField::Calendar
             | WordField::Error => nothing(),
         }
     }

@@ -1,6 +1,6 @@
 //! The terms of a search for schedules.
 
-use entity::{Timestamp, fire, run, schedule, workflow};
+use entity::{Timestamp, calendar, fire, run, schedule, workflow};
 use sea_orm::{
     ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
     sea_query::{Expr, ExprTrait, Func, SelectStatement, SimpleExpr},
@@ -56,6 +56,7 @@ impl ConditionInputs<'_> {
             WordField::Module => is_some(C::Module, words),
             WordField::Zone => is(C::Zone, words),
             WordField::Group => self.in_group(C::GroupId, words),
+            WordField::Calendar => self.of_calendars(words),
             // Schedules do not have these fields.
             WordField::Node | WordField::Error => nothing(),
         }
@@ -68,6 +69,7 @@ impl ConditionInputs<'_> {
             WordField::Tag => any_of(Expr::cust(self.dialect.list_is_empty("schedule.tags"))),
             WordField::Module => any_of(C::Module.is_null()),
             WordField::Group => any_of(C::GroupId.is_null()),
+            WordField::Calendar => any_of(C::Calendars.is_null()),
             WordField::Note => any_of(C::Note.eq("")),
             // Schedules always have these fields, or never; the parser rejects the term.
             WordField::Workflow
@@ -77,6 +79,24 @@ impl ConditionInputs<'_> {
             | WordField::Node
             | WordField::Error => nothing(),
         }
+    }
+
+    /// The condition that the schedule refers to one of the calendars with these names. Whether
+    /// such a calendar suppresses what it names or allows only that makes no difference.
+    fn of_calendars(&self, names: &[String]) -> Condition {
+        use calendar::Column as K;
+        let keys = calendar::Entity::find()
+            .select_only()
+            .expr(Expr::cust(self.dialect.uuid_as_text("calendar.id")))
+            .filter(self.within.holds(K::NamespaceId))
+            .filter(K::DeletedAt.is_null())
+            .filter(is(K::Name, names))
+            .into_query();
+        // The keys do not depend on the schedule, so the database finds them once.
+        let placeholder = if self.dialect.is_postgres() { "$1" } else { "?" };
+        let has = self.dialect.list_has_some_of("schedule.calendars", placeholder);
+        let has = Expr::cust_with_exprs(has, [SimpleExpr::from(keys)]);
+        some(schedule::Column::Calendars, has)
     }
 
     pub(super) fn schedule_time(&self, field: TimeField, moment: TimeOperand) -> Condition {

@@ -19,7 +19,11 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    target::{BrokerReport, egress::spawn_for_same, publish::problem::PublishProblem},
+    target::{
+        BrokerReport,
+        egress::spawn_for_same,
+        publish::{problem::PublishProblem, report::LinkEvents},
+    },
 };
 
 const SEND: &str = "AmazonSQS.SendMessage";
@@ -69,6 +73,11 @@ impl Lanes {
     /// The state of the servers.
     pub(super) fn reports(&self) -> Vec<BrokerReport> {
         self.servers.reports()
+    }
+
+    /// The events that are sent to the server of a queue.
+    pub(super) fn events(&self, queue: &Queue) -> Arc<LinkEvents> {
+        self.servers.events(&queue.server())
     }
 
     /// Adds an event to those that wait for its queue.
@@ -179,7 +188,7 @@ impl Lanes {
             Err(SqsFailure::Failed(problem)) if problem.is_broken() => Some(problem),
             Ok(_) | Err(_) => None,
         };
-        self.servers.record(queue.server(), unreached);
+        self.servers.record(&queue.server(), unreached);
         Some(called)
     }
 

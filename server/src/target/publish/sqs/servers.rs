@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
@@ -11,7 +11,7 @@ use crate::{
     clock::Clock,
     target::{
         BrokerReport,
-        publish::{pool::FORGET, problem::PublishProblem},
+        publish::{pool::FORGET, problem::PublishProblem, report::LinkEvents},
     },
 };
 
@@ -26,8 +26,12 @@ pub(super) struct QueueServers {
 
 struct ServerState {
     used: Instant,
-    /// When and why the last call did not reach the server.
-    failed: Option<(Instant, String)>,
+    events: Arc<LinkEvents>,
+    /// Whether the last call reached the server, and since when that is so; `None` before the end
+    /// of the first call.
+    reached: Option<(bool, Instant)>,
+    /// When and why a call last did not reach the server.
+    last_error: Option<(Instant, String)>,
 }
 
 impl QueueServers {
@@ -35,34 +39,62 @@ impl QueueServers {
         Self { clock, servers: Mutex::default() }
     }
 
-    /// Records the end of a call: why it did not reach the server, or nothing if it did.
-    pub(super) fn record(&self, server: String, unreached: Option<&PublishProblem>) {
+    /// The events that are sent to a server. If too many servers are known, they are not reported.
+    pub(super) fn events(&self, server: &str) -> Arc<LinkEvents> {
         let now = self.clock.instant();
-        let failed = unreached.map(|problem| (now, problem.to_string()));
         let mut servers = self.servers();
-        if servers.len() >= MAX_SERVERS && !servers.contains_key(&server) {
-            servers.retain(|_, state| now.saturating_duration_since(state.used) < FORGET);
-            if servers.len() >= MAX_SERVERS {
-                return;
-            }
+        if let Some(known) = servers.get_mut(server) {
+            known.used = now;
+            return known.events.clone();
         }
-        servers.insert(server, ServerState { used: now, failed });
+        if servers.len() >= MAX_SERVERS {
+            servers.retain(|_, state| now.saturating_duration_since(state.used) < FORGET);
+        }
+        let events = Arc::<LinkEvents>::default();
+        if servers.len() < MAX_SERVERS {
+            let state =
+                ServerState { used: now, events: events.clone(), reached: None, last_error: None };
+            servers.insert(server.to_owned(), state);
+        }
+        events
+    }
+
+    /// Records the end of a call: why it did not reach the server, or nothing if it did.
+    pub(super) fn record(&self, server: &str, unreached: Option<&PublishProblem>) {
+        let now = self.clock.instant();
+        let mut servers = self.servers();
+        let Some(state) = servers.get_mut(server) else { return };
+        state.used = now;
+        let is_reached = unreached.is_none();
+        if state.reached.is_none_or(|(before, _)| before != is_reached) {
+            state.reached = Some((is_reached, now));
+        }
+        if let Some(problem) = unreached {
+            state.last_error = Some((now, problem.to_string()));
+        }
     }
 
     /// The state of all servers that are in use.
     pub(super) fn reports(&self) -> Vec<BrokerReport> {
         let now = self.clock.instant();
+        let ago = |at: Instant| now.saturating_duration_since(at);
         let servers = self.servers();
-        let used =
-            servers.iter().filter(|(_, state)| now.saturating_duration_since(state.used) < FORGET);
-        used.map(|(server, state)| BrokerReport {
-            broker: "sqs",
-            place: server.clone(),
-            is_open: state.failed.is_none(),
-            failing: state
-                .failed
-                .as_ref()
-                .map(|(since, why)| (now.saturating_duration_since(*since), why.clone())),
+        let used = servers.iter().filter(|(_, state)| ago(state.used) < FORGET);
+        used.map(|(server, state)| {
+            let last_error = state.last_error.as_ref().map(|(at, why)| (ago(*at), why.clone()));
+            let is_unreachable = matches!(state.reached, Some((false, _)));
+            let [acknowledged, failed, waiting] = state.events.counts();
+            BrokerReport {
+                broker: "sqs",
+                place: server.clone(),
+                is_open: matches!(state.reached, Some((true, _))),
+                failing: last_error.clone().filter(|_| is_unreachable),
+                since: state.reached.map(|(_, since)| ago(since)),
+                acknowledged,
+                failed,
+                waiting,
+                last_error,
+            }
         })
         .collect()
     }
@@ -74,6 +106,8 @@ impl QueueServers {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use chrono::DateTime;
 
     use super::*;
@@ -83,21 +117,51 @@ mod tests {
     fn servers_that_are_no_longer_used_are_not_reported_and_make_room() {
         let manual = ManualClock::new(DateTime::UNIX_EPOCH);
         let servers = QueueServers::new(manual.clock());
-        let problem = PublishProblem::broken("refused");
         for number in 0..=MAX_SERVERS {
-            servers.record(format!("http://queue-{number}.test"), Some(&problem));
+            servers.events(&format!("http://queue-{number}.test"));
         }
         assert_eq!(servers.reports().len(), MAX_SERVERS);
         manual.pass(FORGET);
         assert!(servers.reports().is_empty());
-        servers.record("http://other.test".to_owned(), None);
-        let report = BrokerReport {
-            broker: "sqs",
-            place: "http://other.test".to_owned(),
+        servers.events("http://other.test");
+        assert_eq!(servers.servers().len(), 1);
+    }
+
+    #[test]
+    fn a_server_is_reported_with_its_events_and_its_last_error() {
+        const SERVER: &str = "http://queue.test";
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let servers = QueueServers::new(manual.clock());
+        let events = servers.events(SERVER);
+        let unused =
+            BrokerReport { broker: "sqs", place: SERVER.to_owned(), ..BrokerReport::default() };
+        assert_eq!(servers.reports(), [unused.clone()]);
+
+        events.begin().published(false);
+        servers.record(SERVER, Some(&PublishProblem::broken("refused")));
+        manual.pass(Duration::from_secs(5));
+        let waiting = events.begin();
+        let away = Some((Duration::from_secs(5), "refused".to_owned()));
+        let refused = BrokerReport {
+            failing: away.clone(),
+            since: Some(Duration::from_secs(5)),
+            failed: 1,
+            waiting: 1,
+            last_error: away.clone(),
+            ..unused
+        };
+        assert_eq!(servers.reports(), [refused.clone()]);
+
+        waiting.published(true);
+        servers.record(SERVER, None);
+        let back = BrokerReport {
             is_open: true,
             failing: None,
+            since: Some(Duration::ZERO),
+            acknowledged: 1,
+            waiting: 0,
+            ..refused
         };
-        assert_eq!(servers.reports(), [report]);
-        assert_eq!(servers.servers().len(), 1);
+        assert_eq!(servers.reports(), [back]);
     }
 }

@@ -131,7 +131,9 @@ pub(super) async fn is_found_again(broker: &mut Broker, definition: Value) {
     let (executor, target) = (executor(open()), target(definition));
     let limit = Duration::from_secs(20);
     succeeded(attempt(&executor, &target, "a-1", 1, limit).await);
-    assert!(executor.broker_reports()[0].is_open);
+    let report = &executor.broker_reports()[0];
+    assert!(report.is_open && report.since.is_some() && report.last_error.is_none(), "{report:?}");
+    assert_eq!((report.acknowledged, report.failed, report.waiting), (1, 0, 0));
     broker.kill();
     // The first attempt may discover that the connection is gone.
     let mut message = String::new();
@@ -142,10 +144,17 @@ pub(super) async fn is_found_again(broker: &mut Broker, definition: Value) {
     assert!(message.starts_with(&format!("could not connect to {place}: ")), "{message}");
     let report = &executor.broker_reports()[0];
     assert!(!report.is_open && report.failing.is_some(), "{report:?}");
+    assert_eq!((report.acknowledged, report.failed, report.waiting), (1, 2, 0));
+    assert!(report.since.is_some(), "{report:?}");
+    let last = report.last_error.as_ref().unwrap();
+    assert!(last.1.starts_with(&format!("could not connect to {place}: ")), "{report:?}");
     broker.go_on().await;
     succeeded(attempt(&executor, &target, "a-2", 3, limit).await);
     let report = &executor.broker_reports()[0];
     assert!(report.is_open && report.failing.is_none(), "{report:?}");
+    assert_eq!((report.acknowledged, report.failed, report.waiting), (2, 2, 0));
+    // What was wrong can still be read.
+    assert!(report.since.is_some() && report.last_error.is_some(), "{report:?}");
     let name = report.broker;
     let counts = executor.broker_counts();
     let counts = counts.iter().find(|counts| counts.broker == name).unwrap();
