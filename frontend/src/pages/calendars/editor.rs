@@ -226,7 +226,7 @@ fn used_by(users: Load<Vec<CalendarUser>>, calendar: &Calendar) -> AnyView {
             .into_any()
     };
     let content = view! {
-        <AsyncView loading=users.loading what="the schedules that use it">{live(list)}</AsyncView>
+        <AsyncView loading=users.loading what="the schedules that use it">{live(list.clone())}</AsyncView>
     };
     let number = (count > 0).then(|| view! { <span class="muted">{grouped(count)}</span> });
     panel("Used by", number, content.into_any())
