@@ -215,7 +215,7 @@ async fn every_list_is_bounded() {
 }
 
 /// A query for each list that has an argument for the number of items.
-const REACHED: [(&str, &str); 20] = [
+const REACHED: [(&str, &str); 21] = [
     ("ClockChange.schedules", "{ clockChanges(first: N) { isComplete } }"),
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
@@ -242,6 +242,7 @@ const REACHED: [(&str, &str); 20] = [
         "PausePreviewSchedule.sample",
         "{ pausePreview(search: \"nightly\") { schedules { sample(first: N) { at } } } }",
     ),
+    ("Query.brokers", "{ brokers(first: N) { kind } }"),
     ("Query.problems", "{ problems(first: N) { count } }"),
     ("RetentionPreview.tables", "{ retentionPreview { tables(first: N) { rows } } }"),
     ("Run.taskRuns", "{ runs(first: 1) { nodes { taskRuns(first: N) { id } } } }"),
