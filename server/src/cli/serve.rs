@@ -46,15 +46,14 @@ impl Serve {
             tracing::warn!(%problem, %help, "the configuration file is open to other users");
         }
         // Signals are handled from here on, so that a signal during the start is not lost.
+        let (interrupt, terminate) = (of(SignalKind::interrupt())?, of(SignalKind::terminate())?);
         let app = App::start(config, Arc::new(telemetry), clock.clone()).await?;
         if let Err(error) = self.prepare(&app, &clock, &place, sources).await {
             // The services that have started shut down cleanly before the error is reported.
             app.run_until(std::future::ready(())).await?;
             return Err(error);
         }
-        Ok(app
-            .run_until(asked_to_stop(of(SignalKind::interrupt())?, of(SignalKind::terminate())?))
-            .await?)
+        Ok(app.run_until(asked_to_stop(interrupt, terminate)).await?)
     }
 
     /// Carries out what the flags request, before the server counts as ready. `place` is the flag

@@ -30,7 +30,7 @@ use crate::{
 pub(super) const BODY: usize = 1024 * 1024;
 
 /// The words by which a worker reports on the jobs that it has.
-const REPORTS: [&str; 6] = ["heartbeat", "log", "complete", "fail", "extend", "leave"];
+const REPORTS: [&str; 7] = ["heartbeat", "log", "complete", "fail", "report", "extend", "leave"];
 
 /// Whether this is the path of a report. While the server drains, its runs wait for their jobs, so
 /// their workers must be able to end them.
