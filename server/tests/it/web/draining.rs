@@ -5,7 +5,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use super::workers::{Desk, of, task};
+use super::workers::{Desk, task};
 use crate::support::{Command, Server, TestDatabase, on_both};
 
 on_both!(
@@ -75,7 +75,9 @@ async fn a_worker_reports_on_its_job_until_the_end_of_a_drain(database: TestData
     let named = json!([{ "id": job["id"], "token": job["token"] }]);
     let beat = desk.ok("heartbeat", json!({ "workerId": worker, "jobs": named })).await;
     assert_eq!(beat, json!({ "lost": [], "stop": [], "drain": true }));
-    desk.ok("complete", of(&worker, &job, json!({ "output": { "sent": 3 } }))).await;
+    let end = json!({ "id": job["id"], "token": job["token"], "output": { "sent": 3 } });
+    let told = desk.ok("report", json!({ "workerId": worker, "ends": [end] })).await;
+    assert_eq!(told, json!({ "answers": [{ "status": 200 }] }));
     let Desk { server, token } = desk;
     assert_eq!(server.ended(), 0);
 
