@@ -59,12 +59,16 @@ fn from_elsewhere<'h>(headers: &'h HeaderMap, public_url: Option<&str>) -> Optio
     if public_url.is_some_and(|url| url.eq_ignore_ascii_case(origin)) {
         return None;
     }
-    let authority = origin.split_once("://").map(|(_, authority)| authority);
-    let ours = text("host");
-    match (authority, ours) {
-        (Some(theirs), Some(ours)) if theirs.eq_ignore_ascii_case(ours) => None,
-        _ => Some(origin),
+    let authority = |url: &'h str| url.split_once("://").map(|(_, authority)| authority);
+    let is_theirs =
+        |ours: &str| authority(origin).is_some_and(|theirs| theirs.eq_ignore_ascii_case(ours));
+    // A page of the public name with another scheme is not ours: without TLS anyone on the network
+    // could have written it.
+    let public = public_url.and_then(|url| url.split_once("://"));
+    if public.is_some_and(|(_, authority)| is_theirs(authority)) {
+        return Some(origin);
     }
+    if text("host").is_some_and(is_theirs) { None } else { Some(origin) }
 }
 
 #[cfg(test)]
@@ -99,5 +103,8 @@ mod tests {
         assert!(!judged(&[host, ("sec-fetch-site", "same-site")], None));
         let both = [host, ("sec-fetch-site", "cross-site"), ("origin", "http://evil.example")];
         assert!(!judged(&both, Some("https://cron.example.org")));
+        let plain = [("host", "cron.example.org"), ("origin", "http://cron.example.org")];
+        assert!(!judged(&plain, Some("https://cron.example.org")));
+        assert!(judged(&plain, None));
     }
 }

@@ -18,7 +18,7 @@ use crate::store::{
 
 /// What waits in a namespace at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct QueueDepth {
+pub struct NamespaceQueueDepth {
     /// The namespace of the runs and jobs.
     pub namespace_id: Uuid,
     /// Number of runs that could start, and wait for a node or for their group.
@@ -69,7 +69,10 @@ impl Store {
     /// What waits in each namespace. Namespaces in which nothing waits are left out.
     ///
     /// Live runs are read one by one, so call this rarely.
-    pub async fn queue_depths(&self, now: Timestamp) -> Result<Vec<QueueDepth>, StoreError> {
+    pub async fn queue_depths(
+        &self,
+        now: Timestamp,
+    ) -> Result<Vec<NamespaceQueueDepth>, StoreError> {
         let days = self.dialect().live_runs("run.id", now);
         let sql = format!(
             "SELECT namespace_id, CAST(sum(runs) AS bigint) AS runs, \
@@ -82,7 +85,7 @@ impl Store {
             job_waits()
         );
         let statement = self.dialect().statement(sql, [now.0.into()]);
-        Ok(QueueDepth::find_by_statement(statement).all(self.rounds()).await?)
+        Ok(NamespaceQueueDepth::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Adds to the statistics of a minute that so many runs and jobs waited for this long.
@@ -90,7 +93,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         minute: Timestamp,
-        depths: &[QueueDepth],
+        depths: &[NamespaceQueueDepth],
         waited_ms: i64,
     ) -> Result<(), StoreError> {
         for part in depths.chunks(MAX_ROWS) {

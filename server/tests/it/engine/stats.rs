@@ -365,7 +365,8 @@ async fn a_dump_from_a_cluster_with_higher_ids_is_counted_on_from_where_it_was()
         world.write(far, []).await;
     }
     // Makes one run look as if it had settled while the others were counted.
-    let late = "UPDATE run SET changed = (SELECT changed FROM stat_position) + 5 WHERE id = $1";
+    let late = "UPDATE run SET changed = 5 + \
+        (SELECT changed FROM stat_position WHERE feed = 'run') WHERE id = $1";
     world.write(late, [runs[0].id.into()]).await;
 
     let store = &world.database.store;

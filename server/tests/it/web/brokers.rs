@@ -18,8 +18,11 @@ async fn brokers_that_are_away_are_in_the_health_and_the_metrics() {
     let redis = json!({ "redis": { "connection": { "servers": [place] }, "stream": "orders" } });
     let sqs = json!({ "sqs": {
         "queueUrl": format!("http://{place}/1/orders"), "region": "eu-central-1",
-        "accessKeyId": "test", "secretAccessKey": "sesame",
+        "accessKeyId": "test", "secretAccessKey": "{{ secrets.sqs }}",
     } });
+    let set =
+        "mutation { setSecret(input: { name: \"sqs\", value: \"sesame\" }) { secret { name } } }";
+    desk.graphql(set, json!({})).await;
     for (name, to) in [("to-redis", redis), ("to-sqs", sqs)] {
         let run = desk.run(name, json!({ "target": { "publish": { "to": to } } })).await;
         let ended = desk.ended(&run).await;
