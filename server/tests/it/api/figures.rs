@@ -6,7 +6,7 @@ use carillon::{
     access::{Grant, Grants, Viewer, ViewerKind},
     store::{
         counts::{Counts, Rollup},
-        depths::QueueDepth,
+        depths::NamespaceQueueDepth,
         namespaces,
         reads::feed::end_of_runs,
         spread::DurationSpread,
@@ -138,7 +138,7 @@ async fn a_chart_has_the_average_of_what_waited(database: TestDatabase) {
     let store = &desk.database.store;
     let tx = store.begin().await.unwrap();
     for (namespace_id, ago, runs, jobs) in [(home, 4, 10, 0), (home, 3, 5, 2), (other, 3, 30, 0)] {
-        let depth = QueueDepth { namespace_id, runs, jobs };
+        let depth = NamespaceQueueDepth { namespace_id, runs, jobs };
         let minute = minute(namespace_id, ago).minute;
         // Counted twice in this minute.
         for _ in 0..2 {
