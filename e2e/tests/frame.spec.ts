@@ -395,9 +395,12 @@ test("a row is one stop, and its keys go from row to row and choose it", async (
   await expect(page.getByRole("link", { name: "frame-one" })).toBeFocused();
   await page.keyboard.press("j");
   await page.keyboard.press("x");
-  await expect(page.getByRole("region", { name: "Actions for the selected schedules" })).toContainText("1 chosen");
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  await expect(bar).toContainText("1 chosen");
   await page.keyboard.press("Tab");
   await expect(page.getByRole("link", { name: "frame-two" })).toBeFocused();
+  await page.keyboard.press("Shift+KeyX");
+  await expect(bar).toContainText("2 chosen");
 });
 
 test("the palette goes to a schedule by a few letters", async ({ page, server, admin }) => {

@@ -60,6 +60,7 @@ mod m0051_deleted_namespaces;
 mod m0052_health_budgets;
 mod m0053_queue_depths;
 mod m0054_declared_health;
+mod m0055_long_runs;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
 pub struct Migrator;
@@ -121,6 +122,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0052_health_budgets::Migration),
             Box::new(m0053_queue_depths::Migration),
             Box::new(m0054_declared_health::Migration),
+            Box::new(m0055_long_runs::Migration),
         ]
     }
 }

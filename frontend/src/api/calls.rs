@@ -35,7 +35,8 @@ pub(crate) use self::runs::{
 };
 pub(crate) use self::schedules::{
     ScheduleQuery, deleted_schedules, found_schedules, rename_schedule, schedule, schedule_audit,
-    schedule_count, schedule_groups, schedule_histories, schedule_impact, schedules, tags,
+    schedule_count, schedule_groups, schedule_histories, schedule_impact, schedule_versions,
+    schedules, tags,
 };
 use super::{
     Ask,

@@ -89,6 +89,7 @@ operations! {
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Tags = "graphql/tags.graphql", "/scheduleGroups" => crate::model::TagNames;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
+    ScheduleVersions = "graphql/schedule_versions.graphql", "/schedule/versions/nodes" => Vec<crate::model::Version>;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;
     Runs = "graphql/runs.graphql", "/runs" => Page<RunRow>;
     Run = "graphql/run.graphql", "/run" => RunDetail;

@@ -69,7 +69,7 @@ impl Row for WorkflowRow {
     }
 }
 
-/// A workflow with its tasks and versions.
+/// A workflow with its tasks.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Workflow {
@@ -86,7 +86,6 @@ pub(crate) struct Workflow {
     pub(crate) tasks: Vec<Step>,
     /// The definition as in a module file; absent if it is too large for one.
     pub(crate) yaml: Option<String>,
-    pub(crate) versions: WorkflowVersions,
 }
 
 /// A workflow for its editor: the current definition, with every field of its tasks.
@@ -152,12 +151,6 @@ pub(crate) struct Step {
     pub(crate) retry_on: Vec<String>,
     pub(crate) retry: Retry,
     pub(crate) target: Target,
-}
-
-/// The versions of a workflow's definition, newest first.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct WorkflowVersions {
-    pub(crate) nodes: Vec<WorkflowVersion>,
 }
 
 /// One version of a workflow.

@@ -264,24 +264,8 @@ pub(crate) struct Misfire {
 
 /// The latest versions of the definition, newest first.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct Versions {
     pub(crate) nodes: Vec<Version>,
-    page_info: OlderVersions,
-}
-
-/// Whether there are older versions than the listed ones.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct OlderVersions {
-    has_next_page: bool,
-}
-
-impl Versions {
-    /// Whether older versions are not listed.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.page_info.has_next_page
-    }
 }
 
 /// A deleted schedule that can be restored.

@@ -322,9 +322,10 @@ impl Schedule {
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
         #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
+        #[graphql(desc = "Only the version with this number and earlier ones.")] up_to: Option<i32>,
     ) -> Result<Connection<ScheduleVersion>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
-        let page = schedules::versions(cx.store().read(), self.0.id, &window).await?;
+        let page = schedules::versions(cx.store().read(), self.0.id, up_to, &window).await?;
         let shown = cx.sees_payloads(self.0.namespace_id);
         let version = |row| ScheduleVersion::shown(row, shown);
         Ok(connection(page, |row| row.version.to_string(), version))

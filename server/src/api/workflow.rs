@@ -107,9 +107,10 @@ impl Workflow {
         cx: &Context<'_>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
         #[graphql(desc = "Only entries after this cursor of the list.")] after: Option<String>,
+        #[graphql(desc = "Only the version with this number and earlier ones.")] up_to: Option<i32>,
     ) -> Result<Connection<PastWorkflow>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
-        let page = workflows::history(cx.store().read(), self.row.id, &window).await?;
+        let page = workflows::history(cx.store().read(), self.row.id, up_to, &window).await?;
         let past = |row| PastWorkflow { row, name: self.row.name.clone() };
         Ok(connection(page, |row| row.version.to_string(), past))
     }

@@ -11,8 +11,8 @@ use crate::{
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, CatchUp, Drift, Exported, Group, GroupRun, Lane, Module, Outage,
-        OutageFires, Page, PageArguments, Place, Plan, SavedWorkflow, ScheduleName, TimelineSort, Took, Workflow,
-        WorkflowDefinition, WorkflowReading, WorkflowRow,
+        OutageFires, Page, PageArguments, Place, Plan, SavedWorkflow, ScheduleName, TimelineSort,
+        Took, Workflow, WorkflowDefinition, WorkflowReading, WorkflowRow, WorkflowVersion,
     },
     time::Moment,
 };
@@ -192,6 +192,17 @@ pub(crate) fn workflow_list(
 
 pub(crate) fn workflow(id: String) -> Ask<Workflow> {
     Ask::new::<WorkflowOne>(workflow_one::Variables { id })
+}
+
+/// Up to `count` versions of a workflow's definition, newest first: from `up_to` on, or from the current one.
+pub(crate) fn workflow_versions(
+    id: String,
+    up_to: Option<i64>,
+    count: usize,
+) -> Ask<Vec<WorkflowVersion>> {
+    let first = i64::try_from(count).unwrap_or(i64::MAX);
+    let variables = workflow_versions::Variables { id, first, up_to };
+    Ask::new::<operations::WorkflowVersions>(variables)
 }
 
 /// A workflow for its editor, with every field that an update has to send back.

@@ -10,7 +10,7 @@ use super::{
 use crate::model::{
     AuditRow, DeletedSchedule, FoundSchedule, Page, PageArguments, Place, ScheduleDetail,
     ScheduleGrouping, ScheduleGroups, ScheduleHistories, ScheduleImpact, ScheduleRow,
-    ScheduleSortField, TagNames,
+    ScheduleSortField, TagNames, Version,
 };
 
 /// Filters and order of a list of schedules.
@@ -107,6 +107,13 @@ pub(crate) fn schedule_histories(ids: Vec<String>) -> Ask<ScheduleHistories> {
 
 pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {
     Ask::new::<operations::Schedule>(operations::schedule::Variables { id, fires: 8 })
+}
+
+/// Up to `count` versions of a schedule's definition, newest first: from `up_to` on, or from the current one.
+pub(crate) fn schedule_versions(id: String, up_to: Option<i64>, count: usize) -> Ask<Vec<Version>> {
+    let first = i64::try_from(count).unwrap_or(i64::MAX);
+    let variables = operations::schedule_versions::Variables { id, first, up_to };
+    Ask::new::<operations::ScheduleVersions>(variables)
 }
 
 /// The deleted schedules of a namespace that can be restored, the last deleted first.

@@ -41,6 +41,7 @@ operations! {
     DeleteGroup = "graphql/delete_group.graphql", "/deleteConcurrencyGroup/id" => String;
     WorkflowList = "graphql/workflow_list.graphql", "/workflows" => Page<WorkflowRow>;
     WorkflowOne = "graphql/workflow.graphql", "/workflow" => Workflow;
+    WorkflowVersions = "graphql/workflow_versions.graphql", "/workflow/versions/nodes" => Vec<crate::model::WorkflowVersion>;
     WorkflowDefinition = "graphql/workflow_definition.graphql", "/workflow" => crate::model::WorkflowDefinition;
     CreateWorkflow = "graphql/create_workflow.graphql", "/createWorkflow" => crate::model::SavedWorkflow;
     UpdateWorkflow = "graphql/update_workflow.graphql", "/updateWorkflow" => crate::model::SavedWorkflow;

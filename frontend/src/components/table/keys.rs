@@ -36,7 +36,8 @@ pub(super) fn listen(frame: NodeRef<html::Div>, list: List, selection: Option<Se
         match (event.key().as_str(), row) {
             ("j", row) => go(&frame, row, 1),
             ("k", row) => go(&frame, row, -1),
-            ("x", Some(row)) => {
+            // With Shift, the key is the upper-case letter.
+            ("x" | "X", Some(row)) => {
                 let Some((selection, id)) = selection.zip(row.get_attribute("data-id")) else {
                     return;
                 };

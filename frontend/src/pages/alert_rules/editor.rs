@@ -311,7 +311,7 @@ fn look_back(preview: Load<RulePreview>) -> AnyView {
     };
     let content = view! {
         <AsyncView loading=preview.loading what="what it would have sent">{preview.draw(list)}</AsyncView>
-        <p class="hint">"From the ledger. It does not say what stalled or was slow, whose clocks change, and which nodes were lost."</p>
+        <p class="hint">"From what is recorded. Stalled work is left out, because nothing records it."</p>
     };
     panel("What it would have sent", (), content.into_any())
 }

@@ -14,6 +14,7 @@
 //! - `in_use`: what stands in the way of a deletion
 //! - `secrets_key`: what to set on a server that has no key for secrets
 //! - `sessions`: the forms that end sessions
+//! - `versions`: pages of the versions of a definition
 
 mod acknowledgement;
 mod asked;
@@ -29,6 +30,7 @@ mod places;
 mod restored;
 mod secrets_key;
 mod sessions;
+mod versions;
 
 pub(super) use acknowledgement::{Acknowledged, acknowledge_form};
 pub(super) use asked::{Asked, use_asked};
@@ -47,6 +49,7 @@ pub(super) use places::{place_cell, place_note, placed};
 pub(super) use restored::restored;
 pub(super) use secrets_key::{no_secrets_key, use_secrets_key};
 pub(super) use sessions::{end_session_form, end_sessions_form};
+pub(super) use versions::{use_first_version, version_pager};
 
 use leptos::prelude::*;
 

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use super::definition::{deadline_words, misfire_words, overlap_words};
 use crate::{
-    components::{expressions, fact},
-    model::{Misfire, OverlapPolicy, ScheduleDetail},
+    api,
+    components::{AsyncView, expressions, fact},
+    data::{Load, use_load},
+    model::{Misfire, OverlapPolicy, ScheduleDetail, Version},
     time::seconds,
 };
 
@@ -40,18 +42,33 @@ struct PastMisfire {
     window_seconds: i64,
 }
 
-/// The rules of this version.
+/// The rules of this version. The page of a schedule has the latest versions; an older one is loaded.
 pub(in crate::pages) fn rules(schedule: &ScheduleDetail, version: i64) -> AnyView {
-    let versions = &schedule.more.versions.nodes;
-    let found = versions.iter().find(|known| known.version == version);
-    let Some(facts) = found.and_then(|found| facts(&found.snapshot)) else {
-        let words = format!("Version {version} is too old for its rules to be listed here.");
+    let now = schedule.row.version;
+    let is_meant = move |known: &&Version| known.version == version;
+    if let Some(found) = schedule.more.versions.nodes.iter().find(is_meant) {
+        return listed(Some(&found.snapshot), version, now);
+    }
+    let id = schedule.row.id.clone();
+    let load: Load<Vec<Version>> =
+        use_load(move || Some(api::schedule_versions(id.clone(), Some(version), 1)));
+    let list = move |all: &Vec<Version>| {
+        listed(all.iter().find(is_meant).map(|found| &found.snapshot), version, now)
+    };
+    view! { <AsyncView loading=load.loading what="the rules">{load.draw(list)}</AsyncView> }
+        .into_any()
+}
+
+/// The rules of a version's snapshot, beside the version that applies now.
+fn listed(snapshot: Option<&Value>, version: i64, now: i64) -> AnyView {
+    let Some(facts) = snapshot.and_then(facts) else {
+        let words = format!("The rules of version {version} cannot be read.");
         return view! { <p class="hint">{words}</p> }.into_any();
     };
-    let which = if version == schedule.row.version {
+    let which = if version == now {
         format!("Version {version}, which still applies.")
     } else {
-        format!("Version {version}; now version {} applies.", schedule.row.version)
+        format!("Version {version}; now version {now} applies.")
     };
     view! {
         <section aria-label="The rules" data-testid="rules">

@@ -7,20 +7,43 @@ use super::effect::{effect, past};
 use crate::{
     api,
     components::{
-        Dialog, Field, Look, button, diff, fact, heading, live, silent_heading, table, when,
+        AsyncView, Dialog, Field, Look, button, diff, fact, heading, live, silent_heading, table,
+        when,
     },
     data::{self, Load, use_actor, use_load},
     model::{ScheduleDetail, Version},
-    pages::actions::Actions,
-    state::use_session,
+    pages::{
+        actions::Actions,
+        kit::{use_first_version, version_pager},
+    },
+    state::{use_address, use_session},
 };
 
-/// The tab with the latest versions, newest first.
+/// Number of versions on a page.
+const SIZE: usize = 20;
+
+/// The tab with the versions, newest first, one page at a time.
 pub(in crate::pages) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView {
-    let session = use_session();
+    let (address, session) = (use_address(), use_session());
     let (open, back) = (RwSignal::new(false), RwSignal::new(false));
     let meant = RwSignal::new(0_i64);
-    let rows = move |schedule: &ScheduleDetail| {
+    let first = use_first_version(address);
+    // A new version makes the page load again.
+    let current =
+        Memo::new(move |_| load.with(|schedule| (schedule.row.id.clone(), schedule.row.version)));
+    let page: Load<Vec<Version>> = use_load(move || {
+        let (id, _) = current.get()?;
+        // One more than is listed: the last one is compared with it.
+        Some(api::schedule_versions(id, first.get(), SIZE + 1))
+    });
+    let facts = Memo::new(move |_| {
+        load.with(|schedule| {
+            let is_declared = schedule.more.module.is_some();
+            (schedule.row.version, schedule.row.zone(), is_declared)
+        })
+    });
+    let rows = move |all: &Vec<Version>| {
+        let Some((current, zone, is_declared)) = facts.get() else { return ().into_any() };
         let headings = vec![
             heading("No.", "number"),
             heading("Change", ""),
@@ -28,14 +51,14 @@ pub(in crate::pages) fn versions(load: Load<ScheduleDetail>, actions: Actions) -
             heading("At", ""),
             silent_heading("Actions"),
         ];
-        let may = session.edits() && schedule.more.module.is_none();
+        let may = session.edits() && !is_declared;
         let row = |version: &Version| {
             let number = version.version;
             let look = move || {
                 meant.set(number);
                 open.set(true);
             };
-            let is_now = number == schedule.row.version;
+            let is_now = number == current;
             let roll = (may && !is_now).then(|| {
                 button(Look::Plain, None, "Roll back to this version", move || {
                     meant.set(number);
@@ -47,36 +70,32 @@ pub(in crate::pages) fn versions(load: Load<ScheduleDetail>, actions: Actions) -
                     <th scope="row" class="number">{number}</th>
                     <td>{version.change.clone()}</td>
                     <td>{version.by.clone()}</td>
-                    <td>{when(version.at, schedule.row.zone())}</td>
+                    <td>{when(version.at, zone.clone())}</td>
                     <td><div class="row-actions">{button(Look::Plain, None, "What changed", look)}{roll}</div></td>
                 </tr>
             }
             .into_any()
         };
-        let rows: Vec<_> = schedule.more.versions.nodes.iter().map(row).collect();
-        let cut = schedule.more.versions.is_cut().then(|| {
-            let listed = rows.len();
-            let words =
-                format!("The latest {listed} versions are listed; the audit log has all changes.");
-            view! { <p class="panel-note">{words}</p> }.into_any()
-        });
-        view! { {table("Versions", "table table-tight", headings, rows.into_any())}{cut} }
-            .into_any()
+        let rows: Vec<_> = all.iter().take(SIZE).map(row).collect();
+        table("Versions", "table table-tight", headings, rows.into_any())
     };
     let changed = move || {
         let number = meant.get();
-        load.with(|schedule| compared(&schedule.more.versions.nodes, number))
-            .unwrap_or_else(|| ().into_any())
+        page.with(|all| compared(all, number)).unwrap_or_else(|| ().into_any())
     };
+    let older = move || page.with(|all| all.get(SIZE).map(|next| next.version)).flatten();
     view! {
-        <section class="panel" aria-label="Versions">{load.draw(rows)}</section>
-        <Dialog open=open title="What changed">{live(changed)}{again(load, meant)}</Dialog>
-        <Dialog open=back title="Roll back">{roll_back(load, meant, back, actions)}</Dialog>
+        <section class="panel" aria-label="Versions">
+            <AsyncView loading=page.loading what="the versions">{page.draw(rows)}</AsyncView>
+            {version_pager(address, first, older)}
+        </section>
+        <Dialog open=open title="What changed">{live(changed)}{again(load, page, meant)}</Dialog>
+        <Dialog open=back title="Roll back">{roll_back(load, page, meant, back, actions)}</Dialog>
     }
     .into_any()
 }
 
-/// A version compared with the previous one. The oldest known version is not compared.
+/// A version compared with the previous one. The first version of all is compared with nothing.
 fn compared(versions: &[Version], number: i64) -> AnyView {
     let Some(at) = versions.iter().position(|version| version.version == number) else {
         return ().into_any();
@@ -89,16 +108,13 @@ fn compared(versions: &[Version], number: i64) -> AnyView {
 
 /// What an earlier version would change about the coming fires, if it applied again. It is asked for once for each
 /// version, however often the schedule is reloaded.
-fn again(load: Load<ScheduleDetail>, meant: RwSignal<i64>) -> AnyView {
+fn again(load: Load<ScheduleDetail>, page: Load<Vec<Version>>, meant: RwSignal<i64>) -> AnyView {
     let earlier = Memo::new(move |_| {
         let number = meant.get();
+        let snapshot = snapshot_of(page, number)?;
         let found = |schedule: &ScheduleDetail| {
-            let all = &schedule.more.versions.nodes;
-            let version = all.iter().find(|version| version.version == number);
             let is_earlier = number != schedule.row.version;
-            version.filter(|_| is_earlier).map(|version| {
-                (schedule.row.id.clone(), schedule.row.zone(), version.snapshot.clone())
-            })
+            is_earlier.then(|| (schedule.row.id.clone(), schedule.row.zone(), snapshot))
         };
         load.with(found).flatten()
     });
@@ -119,6 +135,15 @@ fn again(load: Load<ScheduleDetail>, meant: RwSignal<i64>) -> AnyView {
     })
 }
 
+/// The definition of a version on the page; tracked.
+fn snapshot_of(page: Load<Vec<Version>>, number: i64) -> Option<serde_json::Value> {
+    let found = |all: &Vec<Version>| {
+        let version = all.iter().find(|version| version.version == number);
+        version.map(|version| version.snapshot.clone())
+    };
+    page.with(found).flatten()
+}
+
 /// The data of the rollback dialog.
 struct Rollback {
     id: String,
@@ -135,6 +160,7 @@ struct Rollback {
 /// Asks for confirmation before a rollback, and shows what it would change.
 fn roll_back(
     load: Load<ScheduleDetail>,
+    page: Load<Vec<Version>>,
     meant: RwSignal<i64>,
     open: RwSignal<bool>,
     actions: Actions,
@@ -143,20 +169,17 @@ fn roll_back(
     let reason = RwSignal::new(String::new());
     let number = meant.get_untracked();
     let Some(Rollback { id, name, zone, now, changes, then }) = untrack(|| {
+        let then = snapshot_of(page, number)?;
         load.with(|schedule| {
-            let versions = &schedule.more.versions.nodes;
-            let snapshot = |number: i64| {
-                let found = versions.iter().find(|version| version.version == number);
-                found.map(|version| version.snapshot.clone()).unwrap_or_default()
-            };
             let now = schedule.row.version;
-            let then = snapshot(number);
+            let current = schedule.more.versions.nodes.iter().find(|known| known.version == now);
+            let current = current.map(|current| current.snapshot.clone()).unwrap_or_default();
             Rollback {
                 id: schedule.row.id.clone(),
                 name: schedule.row.name.clone(),
                 zone: schedule.row.zone(),
                 now,
-                changes: diff(&snapshot(now), &then),
+                changes: diff(&current, &then),
                 then,
             }
         })

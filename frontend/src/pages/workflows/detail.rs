@@ -5,7 +5,10 @@ use leptos::prelude::*;
 use super::{
     super::{
         NotFound,
-        kit::{self, Asked, Change, copy_button, form, in_use, none, note, use_asked},
+        kit::{
+            self, Asked, Change, copy_button, form, in_use, none, note, use_asked,
+            use_first_version, version_pager,
+        },
     },
     changes::{Line, between},
 };
@@ -29,6 +32,8 @@ const TABS: &[Tab] = &[
 ];
 /// Maximum length of a text that is compared line by line, in lines.
 const MAX_LINES: usize = 2_000;
+/// Number of versions on a page.
+const SIZE: usize = 20;
 
 /// The page of one workflow. A malformed id is not sent to the server.
 #[component]
@@ -52,7 +57,7 @@ fn Known(id: String) -> impl IntoView {
     let (look, chosen) = (use_dag_view(), RwSignal::new(String::new()));
     let content = move || match tab.get().as_str() {
         "yaml" => workflow.draw(file),
-        "versions" => workflow.draw(versions),
+        "versions" => versions(workflow),
         _ => workflow.draw(move |workflow| tasks(workflow, look, chosen)),
     };
     view! {
@@ -182,8 +187,30 @@ fn too_large() -> AnyView {
         .into_any()
 }
 
-fn versions(workflow: &model::Workflow) -> AnyView {
-    let all = &workflow.versions.nodes;
+/// The versions, newest first, one page at a time.
+fn versions(workflow: Load<model::Workflow>) -> AnyView {
+    let address = use_address();
+    let first = use_first_version(address);
+    // A new version makes the page load again.
+    let current =
+        Memo::new(move |_| workflow.with(|workflow| (workflow.id.clone(), workflow.version)));
+    let page: Load<Vec<WorkflowVersion>> = use_load(move || {
+        let (id, _) = current.get()?;
+        // One more than is listed: the last one is compared with it.
+        Some(api::planning::workflow_versions(id, first.get(), SIZE + 1))
+    });
+    let older = move || page.with(|all| all.get(SIZE).map(|next| next.version)).flatten();
+    let content = view! {
+        <AsyncView loading=page.loading what="the versions">
+            {page.draw(|all: &Vec<WorkflowVersion>| compared(all))}
+        </AsyncView>
+        {version_pager(address, first, older)}
+    };
+    panel("Versions", (), content.into_any())
+}
+
+/// The versions of a page, each compared with the one before it.
+fn compared(all: &[WorkflowVersion]) -> AnyView {
     let part = |(place, version): (usize, &WorkflowVersion)| {
         let before = all.get(place + 1).map(|before| before.yaml.as_deref());
         let shown = match (before, version.yaml.as_deref()) {
@@ -201,8 +228,8 @@ fn versions(workflow: &model::Workflow) -> AnyView {
         }
         .into_any()
     };
-    let parts: Vec<_> = all.iter().enumerate().map(part).collect();
-    panel("Versions", (), parts.into_any())
+    let parts: Vec<_> = all.iter().enumerate().take(SIZE).map(part).collect();
+    parts.into_any()
 }
 
 /// The changed lines, with some context.

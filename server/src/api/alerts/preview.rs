@@ -5,8 +5,9 @@ use crate::{api::scalar::Instant, engine::alerting::alerts::RulePreview};
 /// Maximum number of past days for which a rule is previewed.
 pub(super) const MAX_DAYS: i64 = 30;
 
-/// What a rule would have reported for the part of the past that the ledger still holds. Stalls and
-/// lost nodes are not included.
+/// What a rule would have reported for the part of the past that is still recorded. Stalls are not
+/// included, because nothing records them. A slow run is measured against the runs before it, and
+/// clock changes are computed from the present definitions of the schedules.
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePreview {
     /// Start of the examined range, inclusive.
@@ -18,8 +19,9 @@ pub(crate) struct AlertRulePreview {
     /// How many alerts the rule would have recorded.
     alerts: i64,
     /// Whether the preview is incomplete: it reads at most 5,000 failed runs, 5,000 late runs,
-    /// 5,000 fires that did not run and 5,000 that were skipped for load, and lists at most 200
-    /// messages.
+    /// 5,000 runs longer than a minute of 200 schedules, 5,000 fires that did not run, 5,000 that
+    /// were skipped for load, 5,000 lost nodes and 5,000 schedules whose clock may change, and
+    /// lists at most 200 messages.
     is_cut: bool,
 }
 

@@ -95,7 +95,9 @@ impl AlertQuery {
         }
         check_rule(&spec)?;
         let now = cx.commands().clock.now();
-        let preview = RulePreview::of(cx.store(), namespace, &name, spec.rule, now, days).await?;
+        let (store, timings) = (cx.store(), &cx.commands().cache);
+        let preview =
+            RulePreview::of(store, timings, namespace, &name, spec.rule, now, days).await?;
         Ok(preview.into())
     }
 

@@ -1,15 +1,20 @@
-//! Past failures of a namespace, for the preview of a rule.
+//! Past events of a namespace, for the preview of a rule.
 //! Each query has the time limit of a search, because a long period contains a lot of history.
 
 use std::collections::HashMap;
 
-use entity::Timestamp;
+use entity::{Timestamp, run::State};
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::feeds::{BadRun, LostFire};
+use super::{
+    feeds::{BadRun, LostFire},
+    standing::LongRun,
+};
 use crate::store::{
     Store, StoreError,
+    days::first_key,
+    db::bulk::BulkValues,
     reads::skipped::{CALM_MS, SKIPPED_FOR_LOAD},
 };
 
@@ -38,6 +43,44 @@ pub struct PastSkip {
     /// When a fire started that was due more than an hour later; `None` if the next fire was
     /// skipped before that.
     pub resumed_at: Option<Timestamp>,
+}
+
+/// A run that took longer than a minute.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct PastLongRun {
+    /// The run that took so long.
+    #[sea_orm(nested)]
+    pub run: LongRun,
+    /// When the run settled; `None` if it has not.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// How long a settled run took.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct PastDuration {
+    /// The key of the run.
+    pub id: Uuid,
+    /// The schedule of the run.
+    pub schedule_id: Uuid,
+    /// The state of the run.
+    pub state: State,
+    /// When the first attempt of the run started.
+    pub started_at: Option<Timestamp>,
+    /// When the run settled.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// A node that was declared dead.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct PastLoss {
+    /// The key of the node's life.
+    pub id: Uuid,
+    /// The node's name.
+    pub name: String,
+    /// When the node was declared dead.
+    pub ended_at: Timestamp,
+    /// When the next life with the same name began; `None` if none has.
+    pub back_at: Option<Timestamp>,
 }
 
 const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
@@ -152,5 +195,68 @@ pub async fn skipped(
         store.dialect().of_few("fire.namespace_id")
     );
     let values = [namespace.into(), since.0.into(), limit.cast_signed().into(), i64::MAX.into()];
+    store.found(store.dialect().statement(sql, values), true).await
+}
+
+/// Runs of schedules that took longer than a minute and have settled since then, by the time when
+/// they settled: at most `limit`.
+pub async fn long(
+    store: &Store,
+    namespace: Uuid,
+    since: Timestamp,
+    limit: u64,
+) -> Result<Vec<PastLongRun>, StoreError> {
+    // The condition is worded exactly as in the partial index.
+    let sql = "SELECT run.id, run.schedule_id, run.namespace_id, run.started_at, run.finished_at \
+         FROM run WHERE run.finished_at > run.started_at + 60000 AND run.schedule_id IS NOT NULL \
+           AND run.namespace_id = $1 AND run.finished_at >= $2 \
+         ORDER BY run.finished_at, run.id LIMIT $3";
+    let values = [namespace.into(), since.0.into(), limit.cast_signed().into()];
+    store.found(store.dialect().statement(sql, values), true).await
+}
+
+/// The newest `limit` runs of each of these schedules that were created since then, newest first.
+pub async fn durations(
+    store: &Store,
+    schedules: &[Uuid],
+    since: Timestamp,
+    limit: u64,
+) -> Result<HashMap<Uuid, Vec<PastDuration>>, StoreError> {
+    let mut all: HashMap<Uuid, Vec<PastDuration>> = HashMap::new();
+    if schedules.is_empty() {
+        return Ok(all);
+    }
+    // The bound is a key: the first 48 bits of a run's key are its creation time.
+    let which = "run.schedule_id = v.id AND run.id >= {0}";
+    let first = store.dialect().newest_of_each("run", which, "run.id DESC", "{1}");
+    let sql = format!(
+        "SELECT run.id, run.schedule_id, run.state, run.started_at, run.finished_at FROM v {first}"
+    );
+    let values = vec![first_key(since.0).into(), limit.cast_signed().into()];
+    let bulk = BulkValues::default().uuid("id", schedules.iter().copied());
+    let statement = bulk.statement(store.dialect(), &sql, values);
+    let rows: Vec<PastDuration> = store.found(statement, true).await?;
+    for row in rows {
+        all.entry(row.schedule_id).or_default().push(row);
+    }
+    for runs in all.values_mut() {
+        runs.sort_unstable_by(|a, b| b.id.cmp(&a.id));
+    }
+    Ok(all)
+}
+
+/// Nodes that were declared dead since then, in the order of their deaths: at most `limit`.
+/// Retention keeps the rows of earlier lives as long as it keeps the ledger.
+pub async fn lost_nodes(
+    store: &Store,
+    since: Timestamp,
+    limit: u64,
+) -> Result<Vec<PastLoss>, StoreError> {
+    let sql = "SELECT lives.id, lives.name, lives.ended_at, lives.back_at FROM ( \
+           SELECT node.id, node.name, node.state, node.ended_at, lead(node.started_at) OVER ( \
+             PARTITION BY node.name ORDER BY node.incarnation) AS back_at FROM node) lives \
+         WHERE lives.state = 'dead' AND lives.ended_at >= $1 \
+         ORDER BY lives.ended_at, lives.id LIMIT $2";
+    let values = [since.0.into(), limit.cast_signed().into()];
     store.found(store.dialect().statement(sql, values), true).await
 }

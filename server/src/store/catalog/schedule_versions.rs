@@ -1,7 +1,7 @@
 //! The history of the definitions of schedules.
 
 use entity::schedule_version::{ActiveModel, Column, Entity, Model};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryTrait};
 use uuid::Uuid;
 
 use crate::store::{Page, PageWindow, StoreError, db::page::page_descending};
@@ -36,12 +36,16 @@ pub async fn versions_of<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// A page of a schedule's history, newest first. The key of a row is the version.
+/// A page of a schedule's history, newest first: of all versions, or of those up to `up_to`. The
+/// key of a row is the version.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
+    up_to: Option<i32>,
     window: &PageWindow<i32>,
 ) -> Result<Page<Model>, StoreError> {
-    let list = Entity::find().filter(Column::ScheduleId.eq(id));
+    let list = Entity::find()
+        .filter(Column::ScheduleId.eq(id))
+        .apply_if(up_to, |list, version| list.filter(Column::Version.lte(version)));
     page_descending(connection, list, Column::Version, window).await
 }

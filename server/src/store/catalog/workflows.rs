@@ -93,14 +93,18 @@ pub async fn page<C: ConnectionTrait>(
     page_by_name(connection, list, Column::Name, Column::Id, window).await
 }
 
-/// A page of a workflow's definitions, newest first. The key of a row is the version.
+/// A page of a workflow's definitions, newest first: of all versions, or of those up to `up_to`.
+/// The key of a row is the version.
 pub async fn history<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
+    up_to: Option<i32>,
     window: &PageWindow<i32>,
 ) -> Result<Page<workflow_version::Model>, StoreError> {
     use workflow_version::{Column, Entity};
-    let list = Entity::find().filter(Column::WorkflowId.eq(id));
+    let list = Entity::find()
+        .filter(Column::WorkflowId.eq(id))
+        .apply_if(up_to, |list, version| list.filter(Column::Version.lte(version)));
     page_descending(connection, list, Column::Version, window).await
 }
 

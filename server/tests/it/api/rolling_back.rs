@@ -8,6 +8,7 @@ on_both!(
     a_rollback_brings_back_the_task_of_the_schedule,
     a_rollback_across_a_rename_brings_back_the_name_and_the_task,
     a_rollback_that_cannot_be_is_refused_and_changes_nothing,
+    versions_are_read_from_any_of_them_on,
 );
 
 const UPDATE: &str = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) {
@@ -142,4 +143,43 @@ async fn a_rollback_that_cannot_be_is_refused_and_changes_nothing(database: Test
     assert_eq!(error["extensions"]["field"], "calendars[0]", "{error}");
     let query = "query($id: UUID!) { schedule(id: $id) { version } }";
     assert_eq!(desk.ask(query, json!({ "id": id })).await["schedule"]["version"], 2);
+}
+
+async fn versions_are_read_from_any_of_them_on(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("nightly", "0 2 * * *").await;
+    for version in 1..5 {
+        let change = json!({ "id": id, "expectedVersion": version, "note": format!("{version}") });
+        desk.ask(UPDATE, json!({ "input": change })).await;
+    }
+    let task = |seconds: i32| json!({ "target": { "noop": {} }, "timeoutSeconds": seconds });
+    for version in 5..9 {
+        let change = json!({ "id": id, "expectedVersion": version, "task": task(version) });
+        desk.ask(UPDATE, json!({ "input": change })).await;
+    }
+    let numbers = |page: &Value| -> Vec<i64> {
+        let nodes = page["nodes"].as_array().unwrap();
+        nodes.iter().map(|node| node["version"].as_i64().unwrap()).collect()
+    };
+    let list = "query($id: UUID!, $upTo: Int, $after: String) { schedule(id: $id) {
+        versions(first: 2, upTo: $upTo, after: $after) {
+            nodes { version } totalCount pageInfo { hasNextPage endCursor } } } }";
+    let listed = async |up_to: Option<i32>, after: Option<&str>| {
+        let variables = json!({ "id": id, "upTo": up_to, "after": after });
+        desk.ask(list, variables).await["schedule"]["versions"].take()
+    };
+    assert_eq!(numbers(&listed(None, None).await), [9, 8]);
+    let page = listed(Some(3), None).await;
+    assert_eq!((numbers(&page), &page["totalCount"]), (vec![3, 2], &json!(3)));
+    assert_eq!(page["pageInfo"]["hasNextPage"], true);
+    let page = listed(Some(3), page["pageInfo"]["endCursor"].as_str()).await;
+    assert_eq!((numbers(&page), &page["pageInfo"]["hasNextPage"]), (vec![1], &json!(false)));
+    assert_eq!(numbers(&listed(Some(0), None).await), [0_i64; 0]);
+    assert_eq!(numbers(&listed(Some(i32::MAX), None).await), [9, 8]);
+
+    let list = "query { workflow(name: \"nightly\") { version
+        versions(first: 2, upTo: 2) { nodes { version } } } }";
+    let found = desk.ask(list, json!({})).await;
+    assert_eq!(found["workflow"]["version"], 5);
+    assert_eq!(numbers(&found["workflow"]["versions"]), [2, 1]);
 }

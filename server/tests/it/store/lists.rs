@@ -6,7 +6,7 @@ use carillon::{
     search::{Search, SearchedList},
     store::{
         PageWindow,
-        alerts::skips,
+        alerts::{past, skips},
         reads::{ledger, runs, search::TimedSearch, within::Within},
     },
 };
@@ -54,6 +54,22 @@ async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
         let plan = plan.collect::<Vec<_>>().join("\n");
         assert!(plan.contains(index), "{asked}\n{plan}");
     }
+}
+
+/// The preview of a rule about slow runs reads nothing but runs that took long.
+#[tokio::test]
+async fn sqlite_reads_long_runs_from_an_index_over_such_runs() {
+    let database = TestDatabase::sqlite().await;
+    let texts = Arc::new(Mutex::new(Vec::new()));
+    let seen = texts.clone();
+    let store = database.store.clone();
+    let store = store.with_observer(move |sql| seen.lock().unwrap().push(sql.to_owned()));
+    past::long(&store, Uuid::nil(), Timestamp(0), 10).await.unwrap();
+    let asked = texts.lock().unwrap().pop().unwrap();
+    let rows = explained(&database, &format!("EXPLAIN QUERY PLAN {asked}")).await;
+    let plan = rows.iter().map(|row| row.try_get::<String>("", "detail").unwrap());
+    let plan = plan.collect::<Vec<_>>().join("\n");
+    assert!(plan.contains("INDEX run_long (namespace_id=? AND finished_at>"), "{plan}");
 }
 
 async fn explained(database: &TestDatabase, sql: &str) -> Vec<QueryResult> {

@@ -18,11 +18,14 @@ use super::{
     slow::UsualDurations,
     words::duration,
 };
-use crate::store::alerts::{
-    feeds::{BadRun, LostFire, LostNode},
-    notes::AlertUpdate,
-    skips::SkippingSchedule,
-    standing::{LongRun, StalledSchedule},
+use crate::{
+    model::UsualDuration,
+    store::alerts::{
+        feeds::{BadRun, LostFire, LostNode},
+        notes::AlertUpdate,
+        skips::SkippingSchedule,
+        standing::{LongRun, StalledSchedule},
+    },
 };
 
 /// Number of characters of a run's error that an alert keeps.
@@ -278,9 +281,8 @@ pub(super) fn slow(
         let name = scopes.name(active.row.id, run.schedule_id)?;
         let usual = usual.of(run.schedule_id)?;
         let elapsed = Timestamp::from(now).0 - run.started_at.0;
-        let limit = usual.median_ms().saturating_mul(active.rule.slow_after_times);
-        let is_told =
-            run.namespace_id == active.row.namespace_id && elapsed > limit.max(usual.p95_ms());
+        let is_told = run.namespace_id == active.row.namespace_id
+            && elapsed > slow_after_ms(usual, &active.rule);
         is_told.then(|| Model {
             schedule_id: Some(run.schedule_id),
             subject: name.to_owned(),
@@ -294,6 +296,11 @@ pub(super) fn slow(
             ..begun(active, Kind::Slow, run.id, now.into(), now.into(), now)
         })
     })
+}
+
+/// How long a run may take before the rule calls it slow.
+pub(super) fn slow_after_ms(usual: &UsualDuration, rule: &Rule) -> i64 {
+    usual.median_ms().saturating_mul(rule.slow_after_times).max(usual.p95_ms())
 }
 
 /// Alerts about schedules that a clock change affects: one for each schedule and change.

@@ -2,7 +2,6 @@ use entity::alert_rule;
 use serde_json::json;
 
 use super::*;
-use crate::model::UsualDuration;
 
 const HOME: Uuid = Uuid::from_u128(1);
 const SCHEDULE: Uuid = Uuid::from_u128(2);

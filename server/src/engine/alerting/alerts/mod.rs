@@ -22,8 +22,8 @@
 //! - `stalls`: finds waiting work that no node takes; `recovery`: closes alerts that are over
 //! - `messages`: turns ripe alerts into messages; `words`: writes their text;
 //!   `form`: formats them for each kind of channel
-//! - `preview`: tries a rule against the past; `replay`:
-//!   computes the messages that it would have sent
+//! - `preview`: tries a rule against the past; `history`: reads the past events;
+//!   `replay`: computes the messages that the rule would have sent
 //! - `channel_config`: the configuration of a channel with its secrets
 //! - `checkup`: checks whether channels can be decrypted and accept messages
 //! - `service`: calls all of these in rounds; `notification_sender`: sends the messages, as
@@ -34,6 +34,7 @@ mod checkup;
 mod clocks;
 mod delivery;
 mod form;
+mod history;
 mod judge;
 mod look;
 mod messages;

@@ -4,13 +4,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    replay::{self, PastEvents},
-    rule::{ActiveRule, AlertEvent, Rule},
-    scope::{RuleScopes, by_namespace},
+    history::EventHistory,
+    replay,
+    rule::{ActiveRule, Rule},
 };
 use crate::{
     search::{Search, SearchedList},
-    store::{Store, StoreError, alerts::past},
+    store::{Store, StoreError},
 };
 
 /// The alerts and messages that a rule would have produced from the past in the ledger.
@@ -39,17 +39,15 @@ pub struct ForetoldMessage {
     pub alerts: usize,
 }
 
-/// Maximum number of rows that are read of each kind:
-/// failed runs, late runs, fires that were not run, and fires that were skipped for load.
-const MAX_ROWS: u64 = 5_000;
 const MAX_MESSAGES: usize = 200;
 
 impl RulePreview {
     /// Previews a rule of a namespace, which is given by id and name, for a number of days.
-    /// The preview ignores muting and existing alerts.
-    /// It leaves out stalled schedules and lost nodes, because the ledger does not show them.
+    /// The preview ignores muting and existing alerts. It leaves out stalled schedules, because
+    /// nothing records that no node took the work.
     pub async fn of(
         store: &Store,
+        timings: &timetable::Cache,
         namespace: Uuid,
         name: &str,
         rule: Rule,
@@ -57,40 +55,15 @@ impl RulePreview {
         days: i64,
     ) -> Result<Self, StoreError> {
         let from = now - TimeDelta::try_days(days).unwrap_or_default();
-        let since = from.into();
-        let tells = |event| rule.tells(event);
-        let fails =
-            tells(AlertEvent::Failed) || tells(AlertEvent::Losing) || tells(AlertEvent::Recovered);
-        let mut past = PastEvents::default();
-        if fails {
-            past.failures = past::failures(store, namespace, since, MAX_ROWS + 1).await?;
-        }
-        if tells(AlertEvent::Late) {
-            past.late = past::late(store, namespace, since, MAX_ROWS + 1).await?;
-        }
-        if tells(AlertEvent::Missed) {
-            past.missed = past::missed(store, namespace, since, MAX_ROWS + 1).await?;
-        }
-        if tells(AlertEvent::Skipped) {
-            past.skipped = past::skipped(store, namespace, since, MAX_ROWS + 1).await?;
-        }
-        let is_over = |rows: usize| u64::try_from(rows).is_ok_and(|rows| rows > MAX_ROWS);
-        let rows = [past.failures.len(), past.late.len(), past.missed.len(), past.skipped.len()];
-        let is_cut = rows.map(is_over);
-        let schedules = past.failures.iter().map(|failure| &failure.run).chain(&past.late);
-        let schedules = schedules.map(|run| (run.namespace_id, run.schedule_id));
-        let fires = past.missed.iter().map(|fire| (fire.namespace_id, fire.schedule_id));
-        let skips = past.skipped.iter().map(|skip| (skip.namespace_id, skip.schedule_id));
-        let by = by_namespace(schedules.chain(fires).chain(skips));
         let active = active(namespace, rule, from);
-        let scopes =
-            RuleScopes::read(store, std::slice::from_ref(&active), &by, now.into()).await?;
-        let alerts = replay::alerts(&active, &scopes, &past);
+        let history = EventHistory { store, timings, active: &active, from, now };
+        let (past, scopes) = history.read().await?;
+        let alerts = replay::alerts(&active, &scopes, &past, now);
         let count = alerts.len();
         let silence = active.rule.quiet.as_ref().and_then(|quiet| quiet.silence(from).ok());
         let mut messages =
             replay::told(&active, name, alerts, silence.as_ref(), now, MAX_MESSAGES + 1);
-        let is_cut = is_cut.contains(&true) || messages.len() > MAX_MESSAGES;
+        let is_cut = past.is_cut || messages.len() > MAX_MESSAGES;
         messages.truncate(MAX_MESSAGES);
         Ok(Self { from, to: now, messages, alerts: count, is_cut })
     }

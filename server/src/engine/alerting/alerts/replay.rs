@@ -14,19 +14,24 @@ use entity::{
 use uuid::Uuid;
 
 use super::{
+    clocks::AffectedSchedule,
     judge::{self, FailureFacts, recovery},
     preview::ForetoldMessage,
     quiet_hours::Silence,
     rule::ActiveRule,
     scope::RuleScopes,
     skips::WITHIN,
+    slow::{SHORTEST, UsualDurations},
     words,
 };
-use crate::store::alerts::{
-    feeds::{BadRun, LostFire},
-    past::{PastFailure, PastSkip},
-    pending::PendingAlerts,
-    skips::SkippingSchedule,
+use crate::{
+    model::UsualDuration,
+    store::alerts::{
+        feeds::{BadRun, LostFire, LostNode},
+        past::{PastFailure, PastLongRun, PastLoss, PastSkip},
+        pending::PendingAlerts,
+        skips::SkippingSchedule,
+    },
 };
 
 /// The recorded events of the period.
@@ -36,7 +41,31 @@ pub(super) struct PastEvents {
     pub(super) late: Vec<BadRun>,
     pub(super) missed: Vec<LostFire>,
     pub(super) skipped: Vec<PastSkip>,
+    /// Long runs with the durations that were usual then; most of them were not slow.
+    pub(super) slow: Vec<PastSlowRun>,
+    pub(super) changes: Vec<PastChange>,
+    pub(super) lost: Vec<PastLoss>,
+    /// Whether more rows exist than were read.
+    pub(super) is_cut: bool,
 }
+
+/// A run that took longer than a minute, and what was usual when it started.
+#[derive(Debug)]
+pub(super) struct PastSlowRun {
+    pub(super) long: PastLongRun,
+    pub(super) usual: UsualDuration,
+}
+
+/// A clock change, and when a rule would have announced it.
+#[derive(Debug)]
+pub(super) struct PastChange {
+    pub(super) affected: AffectedSchedule,
+    pub(super) noticed_at: DateTime<Utc>,
+}
+
+/// A node whose next life began this many milliseconds after its loss, or sooner, was only
+/// restarted.
+const RESTART_MS: i64 = 1_000;
 
 /// An alert that the rule would have recorded.
 #[derive(Clone, Debug)]
@@ -66,9 +95,12 @@ pub(super) fn alerts(
     active: &ActiveRule,
     scopes: &RuleScopes,
     past: &PastEvents,
+    now: DateTime<Utc>,
 ) -> Vec<RecordedAlert> {
     let mut all = failures(active, scopes, &past.failures);
     all.extend(skipped(active, scopes, &past.skipped));
+    all.extend(slow(active, scopes, &past.slow, now));
+    all.extend(lost(active, &past.lost));
     // An alert that ended within its grace period is not reported.
     all.retain(|RecordedAlert { alert, .. }| {
         let graced = alert.tell_at.filter(|at| *at > alert.began_at);
@@ -84,6 +116,48 @@ pub(super) fn alerts(
         let at = fire.decided_at.utc();
         let missed = judge::missed(std::slice::from_ref(fire), rules, scopes, at);
         all.extend(missed.into_iter().map(RecordedAlert::happened));
+    }
+    for PastChange { affected, noticed_at } in &past.changes {
+        let changes = std::slice::from_ref(affected);
+        let changes = judge::clock_changes(changes, rules, scopes, *noticed_at);
+        all.extend(changes.into_iter().map(RecordedAlert::happened));
+    }
+    all
+}
+
+/// Records each slow run at the instant from which it was slow, until it settled.
+fn slow(
+    active: &ActiveRule,
+    scopes: &RuleScopes,
+    past: &[PastSlowRun],
+    now: DateTime<Utc>,
+) -> Vec<RecordedAlert> {
+    let mut all = Vec::new();
+    for PastSlowRun { long, usual } in past {
+        let (run, ended_at) = (long.run, long.finished_at);
+        let after = judge::slow_after_ms(usual, &active.rule).max(SHORTEST.num_milliseconds());
+        let at = Timestamp(run.started_at.0.saturating_add(after).saturating_add(1));
+        if at < active.row.since || at > ended_at.unwrap_or_else(|| now.into()) {
+            continue;
+        }
+        let usual = UsualDurations::known(run.schedule_id, usual.clone());
+        let new = judge::slow(&[run], &usual, std::slice::from_ref(active), scopes, at.utc());
+        let ended = new.into_iter().map(|alert| Model { ended_at, ..alert });
+        all.extend(ended.map(RecordedAlert::happened));
+    }
+    all
+}
+
+/// Records each lost node, until a node with its name began its next life.
+fn lost(active: &ActiveRule, past: &[PastLoss]) -> Vec<RecordedAlert> {
+    let mut all = Vec::new();
+    for PastLoss { id, name, ended_at, back_at } in past {
+        let is_back = back_at.is_some_and(|back| back.0 <= ended_at.0.saturating_add(RESTART_MS));
+        let lost =
+            LostNode { id: *id, name: name.clone(), ended_at: *ended_at, changed: 0, is_back };
+        let new = judge::nodes(&[lost], std::slice::from_ref(active), ended_at.utc());
+        let ended = new.into_iter().map(|alert| Model { ended_at: *back_at, ..alert });
+        all.extend(ended.map(RecordedAlert::happened));
     }
     all
 }

@@ -20,12 +20,12 @@ use crate::{
 };
 
 /// Runs shorter than this are never slow, however short the schedule's runs usually are.
-const SHORTEST: TimeDelta = TimeDelta::minutes(1);
+pub(super) const SHORTEST: TimeDelta = TimeDelta::minutes(1);
 /// Maximum number of runs that are checked, longest-running first.
-const MAX: u64 = 1_000;
+pub(super) const MAX: u64 = 1_000;
 /// The period and the number of newest runs from which a usual duration is computed.
-const LOOKED_AT: TimeDelta = TimeDelta::days(30);
-const RUNS: u64 = 100;
+pub(super) const LOOKED_AT: TimeDelta = TimeDelta::days(30);
+pub(super) const RUNS: u64 = 100;
 /// How long a computed usual duration stays valid.
 const HOLDS: TimeDelta = TimeDelta::minutes(5);
 
@@ -40,7 +40,7 @@ impl UsualDurations {
         self.of.get(&schedule).and_then(|(_, usual)| usual.as_ref())
     }
 
-    #[cfg(test)]
+    /// The usual duration of one schedule's runs, which never becomes outdated.
     pub(super) fn known(schedule: Uuid, usual: UsualDuration) -> Self {
         Self { of: HashMap::from([(schedule, (DateTime::<Utc>::MAX_UTC, Some(usual)))]) }
     }

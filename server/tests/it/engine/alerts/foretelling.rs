@@ -1,10 +1,12 @@
 //! The preview of a rule over the past reports the same alerts as the rule did.
 
 use carillon::engine::alerting::alerts::{
-    AlertEvent::{Failed, Late, Losing, Missed, Recovered, Skipped},
+    AlertEvent::{
+        ClockChange, Failed, Late, Losing, Missed, NodeLost, Recovered, Skipped, Slow, Stalled,
+    },
     QuietPeriods, Rule, RulePreview,
 };
-use entity::{Timestamp, fire, run};
+use entity::{Strings, Timestamp, fire, run, schedule};
 use sea_orm::{IdenStatic, Iterable};
 use timetable::TimeWindow;
 use uuid::Uuid;
@@ -18,13 +20,16 @@ use crate::{
 on_both!(
     the_preview_of_a_rule_matches_its_reports,
     the_preview_of_skipped_fires_matches_the_reports,
+    the_preview_of_slow_runs_matches_the_reports,
+    the_preview_announces_the_clock_changes_of_present_definitions,
+    the_preview_of_lost_nodes_leaves_out_those_that_were_restarted,
     a_schedule_that_has_never_succeeded_is_read_once,
 );
 
 async fn foretold(watch: &Watch, rule: Rule) -> Vec<String> {
-    let store = &watch.world.database.store;
+    let (store, timings) = (&watch.world.database.store, timetable::Cache::new(10));
     let (namespace, now) = (watch.world.namespace, watch.clock.now());
-    let preview = RulePreview::of(store, namespace, "test", rule, now, 7).await.unwrap();
+    let preview = RulePreview::of(store, &timings, namespace, "test", rule, now, 7).await.unwrap();
     assert!(!preview.is_cut);
     preview.messages.into_iter().map(|message| message.subject).collect()
 }
@@ -121,6 +126,132 @@ async fn the_preview_of_skipped_fires_matches_the_reports(database: TestDatabase
     assert!(foretold(&watch, patient).await.is_empty());
     let calm = Rule { grace_seconds: 7_200, ..all };
     assert!(foretold(&watch, calm).await.is_empty(), "each ended within two hours");
+}
+
+async fn the_preview_of_slow_runs_matches_the_reports(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let all = rule(&[Slow, Recovered], channel);
+    watch.rule(all.clone()).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let nightly = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    let young = watch.schedule(|row| row.name = "young".to_owned()).await;
+    let takes = |seconds: i64| {
+        move |_: &mut fire::Model, run: &mut run::Model| {
+            run.started_at = Some(run.created_at);
+            run.finished_at = Some(Timestamp(run.created_at.0 + seconds * 1_000));
+            run.state = run::State::Succeeded;
+        }
+    };
+    for _ in 0..5 {
+        watch.ends_as(&nightly, takes(600)).await;
+    }
+    // A run of which no earlier run shows what is usual.
+    watch.ends_as(&young, takes(7_200)).await;
+    watch.pass(1_200);
+    let begins = |_: &mut fire::Model, run: &mut run::Model| {
+        (run.state, run.started_at, run.finished_at) =
+            (run::State::Running, Some(run.created_at), None);
+    };
+    // By the second slow run, the first one is among the earlier runs.
+    let mut told = Vec::new();
+    for (count, seconds) in [(1, 1_810), (3, 1_900)] {
+        let run = watch.ends_as(&nightly, begins).await;
+        watch.pass(seconds);
+        told = node.tells(&watch, count).await;
+        assert_eq!(foretold(&watch, rule(&[Slow], channel)).await.len(), count.div_ceil(2));
+        let sql = "UPDATE run SET state = 'succeeded', finished_at = $2 WHERE id = $1";
+        watch.world.write(sql, [run.into(), watch.now().0.into()]).await;
+        if count == 1 {
+            told = node.tells(&watch, 2).await;
+        }
+        watch.pass(1_200);
+    }
+    assert_eq!(told.len(), 3);
+    let begun = "[test] nightly has a slow run: running for 30 min, 3.0 times its usual 10 min";
+    let foretold_all = foretold(&watch, all.clone()).await;
+    assert_eq!(foretold_all[..2], [begun, "[test] the slow run of nightly has ended"]);
+    assert_eq!(foretold_all.len(), 4);
+    assert_eq!(told[1], foretold_all[1]);
+
+    let patient = Rule { slow_after_times: 4, ..all.clone() };
+    assert!(foretold(&watch, patient).await.is_empty());
+    let elsewhere = Rule { search: "schedule:young".to_owned(), ..all };
+    assert!(foretold(&watch, elsewhere).await.is_empty());
+}
+
+async fn the_preview_announces_the_clock_changes_of_present_definitions(database: TestDatabase) {
+    // The clocks of Berlin go forward on 29 March, at 01:00 UTC.
+    let watch = Watch::begin_at(database, "2026-03-17T12:00:00Z").await;
+    let channel = watch.idle_channel().await;
+    for (name, expression, zone) in [
+        ("nightly", "30 2 * * *", "Europe/Berlin"),
+        ("daily", "30 12 * * *", "Europe/Berlin"),
+        ("elsewhere", "30 2 * * *", "UTC"),
+    ] {
+        let change = |row: &mut schedule::Model| {
+            (row.name, row.zone) = (name.to_owned(), zone.to_owned());
+            row.expressions = Strings(vec![expression.to_owned()]);
+            row.end_at = None;
+        };
+        watch.schedule(change).await;
+    }
+    let sql = "UPDATE schedule SET created_at = 0, next_fire_at = $1";
+    watch.world.write(sql, [(watch.now().0 + 86_400_000).into()]).await;
+    let announces = rule(&[ClockChange], channel);
+    let told = foretold(&watch, announces.clone()).await;
+    let begins = "[test] the clocks change for nightly: 02:30 does not exist on 2026-03-29";
+    assert!(told.len() == 1 && told[0].starts_with(begins), "{told:?}");
+    // This rule would announce the change only in two days.
+    let later = Rule { clock_change_days: 9, ..announces.clone() };
+    assert!(foretold(&watch, later).await.is_empty());
+    // A rule with a long notice announces the change at the beginning of the period.
+    let early = Rule { clock_change_days: 60, ..announces.clone() };
+    assert_eq!(foretold(&watch, early).await, told);
+    let elsewhere = Rule { search: "name:daily".to_owned(), ..announces };
+    assert!(foretold(&watch, elsewhere).await.is_empty());
+    // A schedule that did not exist yet is announced when it is created.
+    watch.pass(86_400);
+    watch.world.write("UPDATE schedule SET created_at = $1", [watch.now().0.into()]).await;
+    assert_eq!(foretold(&watch, rule(&[ClockChange], channel)).await, told);
+}
+
+async fn the_preview_of_lost_nodes_leaves_out_those_that_were_restarted(database: TestDatabase) {
+    let watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let now = watch.now().0;
+    // Each node dies so many minutes ago, and its next life begins that many seconds later.
+    for (name, minutes, back) in [
+        ("older", 60 * 24 * 8, None),
+        ("lost", 50, None),
+        ("restarted", 40, Some(0)),
+        ("returned", 30, Some(600)),
+    ] {
+        let died = now - minutes * 60_000;
+        let first = forge::node(&watch.world).await;
+        let sql = "UPDATE node SET name = $2, state = 'dead', started_at = $3, ended_at = $4 \
+             WHERE id = $1";
+        let values = [first.into(), name.into(), (died - 60_000).into(), died.into()];
+        watch.world.write(sql, values).await;
+        if let Some(seconds) = back {
+            let second = forge::node(&watch.world).await;
+            let sql = "UPDATE node SET name = $2, incarnation = 2, started_at = $3 WHERE id = $1";
+            let begun = died + seconds * 1_000;
+            watch.world.write(sql, [second.into(), name.into(), begun.into()]).await;
+        }
+    }
+    let told = foretold(&watch, rule(&[NodeLost, Recovered], channel)).await;
+    let expected = [
+        "[test] node lost is lost",
+        "[test] node returned is lost",
+        "[test] node returned is back",
+    ];
+    assert_eq!(told, expected);
+    let patient = Rule { grace_seconds: 1_200, ..rule(&[NodeLost, Recovered], channel) };
+    assert_eq!(foretold(&watch, patient).await, expected[..1]);
+    // Nothing records which work was stalled.
+    assert!(foretold(&watch, rule(&[Stalled], channel)).await.is_empty());
 }
 
 /// Adds this many runs of a schedule after all others, copies of its last one.
