@@ -12,7 +12,7 @@ use crate::{
     clock::Clock,
     commands::{BadInput, CommandError, bulk::query::sought},
     model::check,
-    search::{SearchedList, Search, SearchError},
+    search::{Search, SearchError, SearchedList},
     store::reads::search::TimedSearch,
 };
 

@@ -335,7 +335,8 @@ fn compared(
     let Some((now, at)) = now else { return Some(missing(kind, name)) };
     // The stored declaration contains no secrets, so masked values are compared.
     let current = Current::Entry(now.shown.clone());
-    let fields = between(&MaskedDefinition::open(declared.clone()), &MaskedDefinition::open(now.shown));
+    let fields =
+        between(&MaskedDefinition::open(declared.clone()), &MaskedDefinition::open(now.shown));
     (!fields.is_empty()).then(|| DriftedObject {
         kind,
         name: name.to_owned(),

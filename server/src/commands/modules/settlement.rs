@@ -97,7 +97,8 @@ impl Commands {
         let (editor, operator) = (who.editor()?, who.operator()?);
         // A window that operators have cancelled is planned again by the deployment.
         let is_window = |one: &DriftedObject| one.kind == "maintenance_window";
-        let is_cancelled = |one: &DriftedObject| is_window(one) && one.side == DriftOwner::Operators;
+        let is_cancelled =
+            |one: &DriftedObject| is_window(one) && one.side == DriftOwner::Operators;
         let plans_again = drift.drifted.iter().any(is_cancelled);
         if plans_again {
             self.forget_cancelled_windows(namespace, order.name).await?;

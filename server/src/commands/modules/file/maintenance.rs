@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{scalars::Words, workflow::unless};
-use crate::commands::{BadInput, WindowSpec, PlannedWindow};
+use crate::commands::{BadInput, PlannedWindow, WindowSpec};
 
 /// A planned pause of the schedules that match a search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
