@@ -240,7 +240,7 @@ pub async fn durations(
         all.entry(row.schedule_id).or_default().push(row);
     }
     for runs in all.values_mut() {
-        runs.sort_unstable_by(|a, b| b.id.cmp(&a.id));
+        runs.sort_unstable_by_key(|run| std::cmp::Reverse(run.id));
     }
     Ok(all)
 }
