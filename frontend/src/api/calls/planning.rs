@@ -202,7 +202,7 @@ pub(crate) fn workflow_versions(
 ) -> Ask<Vec<WorkflowVersion>> {
     let first = i64::try_from(count).unwrap_or(i64::MAX);
     let variables = workflow_versions::Variables { id, first, up_to };
-    Ask::new::<operations::WorkflowVersions>(variables)
+    Ask::new::<WorkflowVersions>(variables)
 }
 
 /// A workflow for its editor, with every field that an update has to send back.
