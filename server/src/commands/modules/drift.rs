@@ -258,7 +258,8 @@ impl Commands {
         is_open: bool,
     ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
-        entry.paused = !row.enabled;
+        // A maintenance window ends its pauses itself.
+        entry.paused = !row.enabled && row.paused_window_id.is_none();
         if let Some(workflow) = workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
             // Shows the workflow in the same form as the file: by name, or as the schedule's own
             // task.

@@ -4,7 +4,10 @@ use entity::{alert_rule, concurrency_group};
 use sea_orm::{ActiveValue::Set, EntityTrait};
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::{
+    desk::Desk,
+    maintenance::{hold, input, plan},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -14,6 +17,7 @@ on_both!(
     an_object_that_is_gone_is_made_again_or_no_longer_declared,
     an_adopted_note_gives_way_to_the_file_once_more,
     a_drift_that_was_not_seen_is_not_settled,
+    a_maintenance_window_keeps_its_pauses,
 );
 
 const SOURCE: &str = r#"
@@ -230,4 +234,38 @@ async fn a_drift_that_was_not_seen_is_not_settled(database: TestDatabase) {
         assert_eq!(error["extensions"]["field"], "reason", "{error}");
     }
     assert_eq!(drift(&desk, "shop").await, before, "nothing was settled");
+}
+
+async fn a_maintenance_window_keeps_its_pauses(database: TestDatabase) {
+    const NIGHTLY: &str = "{ schedule(name: \"nightly\") { id state note pause { reason } } }";
+    let desk = Desk::open(database).await;
+    desk.ask(DEPLOY, json!({ "source": SOURCE })).await;
+    let window = input("Upgrade", "2026-03-01T12:00:00Z", "2026-03-01T14:00:00Z");
+    let window = plan(&desk, &window).await;
+    let id = desk.ask(NIGHTLY, json!({})).await["schedule"]["id"].take();
+    hold(&desk, id.as_str().unwrap(), &window).await;
+    assert_eq!(drift(&desk, "shop").await["drifted"], json!([]), "no operator has paused it");
+
+    let annotate = "mutation($id: UUID!) { annotateSchedule(id: $id, note: \"ask Bo\") {
+        schedule { id } } }";
+    desk.ask(annotate, json!({ "id": id })).await;
+    let seen = drift(&desk, "shop").await;
+    let reverted = desk.ask(REVERT, json!({ "digest": seen["digest"] })).await;
+    assert_eq!(reverted["revertModuleDrift"], json!({ "settled": 1, "drift": { "drifted": [] } }));
+    let held = json!({ "id": id, "state": "PAUSED", "note": "as coded",
+        "pause": { "reason": "Maintenance: Upgrade" } });
+    assert_eq!(desk.ask(NIGHTLY, json!({})).await["schedule"], held);
+    assert_eq!(desk.audited("schedule.resume").await, 0);
+
+    desk.ask(annotate, json!({ "id": id })).await;
+    let seen = drift(&desk, "shop").await;
+    desk.ask(ADOPT, json!({ "digest": seen["digest"] })).await;
+    let exported = desk.ask("{ exportModules(module: \"shop\") { source } }", json!({})).await;
+    let source = exported["exportModules"][0]["source"].as_str().unwrap();
+    assert_eq!(source.matches("paused: true").count(), 1, "only asleep is paused: {source}");
+    assert!(source.contains("ask Bo"), "{source}");
+    let deployed = desk.ask(DEPLOY, json!({ "source": source })).await;
+    let changes = deployed["deployModule"]["changes"].as_array().unwrap();
+    assert!(changes.iter().all(|change| change["action"] == "UNCHANGED"), "{deployed}");
+    assert_eq!(desk.ask(NIGHTLY, json!({})).await["schedule"]["state"], "PAUSED");
 }
