@@ -28,6 +28,7 @@ use crate::{
     store::{Constraint, DatabaseTransaction, StoreError, maintenance},
 };
 
+pub(in crate::commands) use spec::MOMENT;
 pub use spec::{PlannedWindow, WindowSpec};
 
 /// Maximum number of windows of a namespace that are not over.

@@ -364,6 +364,8 @@ fn drifted_window(
     let Some(row) = row else { return (entry.end > now).then(|| missing(KIND, title)) };
     match row.state {
         State::Ended => None,
+        // Nothing is left to plan again.
+        State::Cancelled if entry.end <= now => None,
         State::Cancelled => {
             let text = |state: State| Some(state.to_value());
             let (before, after) = (text(State::Planned), text(State::Cancelled));
