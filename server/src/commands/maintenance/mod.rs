@@ -167,6 +167,7 @@ impl Commands {
             held: Set(0),
             planned_by: Set(who.name.clone()),
             planned_at: Set(now.into()),
+            changed_at: Set(None),
             cancelled_by: Set(None),
             cancelled_at: Set(None),
             cancel_reason: Set(None),
@@ -201,7 +202,9 @@ impl Commands {
             let problem = "the window has begun: only its title, its ticket and its end can change";
             return Err(CommandError::conflict(problem, "cancel it, and plan another one"));
         }
-        maintenance::update(tx, row.id, window.columns()).await?;
+        let changed_at = Set(Some(self.clock.now().into()));
+        let columns = ActiveModel { changed_at, ..window.columns() };
+        maintenance::update(tx, row.id, columns).await?;
         let entry = AuditEntry {
             action: "maintenance.change",
             namespace: Some(row.namespace_id),

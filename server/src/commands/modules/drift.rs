@@ -384,7 +384,8 @@ fn drifted_window(
         State::Planned | State::Active => {
             let entry = declared::window(entry.begun_like(row, deployed_at)).shown;
             let there = declared::window(MaintenanceEntry::of(&PlannedWindow::of(row)));
-            compared(KIND, title, &entry, Some((there, row.planned_at.utc())))
+            let changed_at = row.changed_at.unwrap_or(row.planned_at).utc();
+            compared(KIND, title, &entry, Some((there, changed_at)))
         }
     }
 }

@@ -22,6 +22,7 @@ on_both!(
     code_owns_budgets_and_windows_and_operators_may_cancel,
     a_change_behind_the_commands_is_drift_and_is_corrected,
     drift_of_budgets_and_windows_is_adopted_or_reverted,
+    a_changed_window_says_when_it_was_changed,
     an_export_of_budgets_and_windows_changes_nothing,
     a_window_that_has_begun_or_is_over_is_left_alone,
     a_window_that_is_deployed_a_moment_before_its_start_stays_as_it_is,
@@ -311,6 +312,31 @@ async fn drift_of_budgets_and_windows_is_adopted_or_reverted(database: TestDatab
     assert_eq!(there["maintenanceWindows"]["nodes"].as_array().unwrap().len(), 1);
 }
 
+async fn a_changed_window_says_when_it_was_changed(database: TestDatabase) {
+    const CHANGED: &str = "{ modules { nodes { changedAt } } }";
+    const MOVE: &str = "module: health\nmaintenance_windows:\n  Move:\n    \
+        start: 2026-03-02T22:00:00Z\n    end: 2026-03-02T23:30:00Z\n";
+    let desk = Desk::open(database).await;
+    deploy(&desk, MOVE).await;
+    let planned = desk.ask(CHANGED, json!({})).await;
+    assert_eq!(planned["modules"]["nodes"][0]["changedAt"], "2026-03-01T12:00:00Z");
+    desk.clock.set("2026-03-01T13:00:00Z".parse().unwrap());
+    deploy(&desk, &MOVE.replace("23:30", "23:50")).await;
+    let changed = desk.ask(CHANGED, json!({})).await;
+    assert_eq!(changed["modules"]["nodes"][0]["changedAt"], "2026-03-01T13:00:00Z");
+
+    let id = windows(&desk, "Move").await[0].2;
+    let store = &desk.database.store;
+    let tx = store.begin().await.unwrap();
+    let ticket = ActiveModel { ticket: Set(Some("OPS-43".to_owned())), ..ActiveModel::default() };
+    maintenance::update(&tx, id, ticket).await.unwrap();
+    store.commit(tx).await.unwrap();
+    let drift = "{ moduleDrift(name: \"health\") { drifted { name at } } }";
+    let drift = desk.ask(drift, json!({})).await;
+    let expected = json!([{ "name": "Move", "at": "2026-03-01T13:00:00Z" }]);
+    assert_eq!(drift["moduleDrift"]["drifted"], expected);
+}
+
 async fn an_export_of_budgets_and_windows_changes_nothing(database: TestDatabase) {
     const EXPORT: &str = "query($format: ModuleFormat!) {
         exportModules(format: $format) { module isByHand source } }";
@@ -408,10 +434,11 @@ async fn a_window_that_is_deployed_a_moment_before_its_start_stays_as_it_is(
     assert_eq!(there["maintenanceWindows"]["nodes"][0]["startsAt"], "2026-03-02T21:59:59.500Z");
     assert_eq!(drifted(&desk).await, json!([]));
     // The engine has begun its pauses, so its start may not change.
+    let id = windows(&desk, "Move").await[0].2;
     let store = &desk.database.store;
     let tx = store.begin().await.unwrap();
     let active = ActiveModel { state: Set(State::Active), ..ActiveModel::default() };
-    maintenance::update(&tx, windows(&desk, "Move").await[0].2, active).await.unwrap();
+    maintenance::update(&tx, id, active).await.unwrap();
     store.commit(tx).await.unwrap();
     for now in ["2026-03-02T21:59:59.900Z", "2026-03-02T22:30:00Z"] {
         desk.clock.set(now.parse().unwrap());
