@@ -266,5 +266,8 @@ async fn events_reach_a_server_that_was_away_under_load() {
 async fn a_server_that_hangs_is_waited_for_within_the_timeout() {
     let sqs = server().await;
     let queue = queue(&sqs, "orders", json!({})).await;
-    is_waited_for_within_the_timeout(&sqs, definition(&queue, json!({}))).await;
+    let report = is_waited_for_within_the_timeout(&sqs, definition(&queue, json!({}))).await;
+    assert!(!report.is_open, "{report:?}");
+    let (_, why) = report.failing.unwrap();
+    assert!(why.ends_with(" did not acknowledge an event"), "{why}");
 }
