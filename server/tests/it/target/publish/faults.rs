@@ -95,6 +95,14 @@ impl Load {
         }
     }
 
+    /// The number of events that are published by now.
+    pub(super) fn count(&mut self) -> usize {
+        while self.settled.try_recv().is_ok() {
+            self.count += 1;
+        }
+        self.count
+    }
+
     /// Waits until all events are published; returns the number of attempts of each.
     pub(super) async fn finish(self) -> BTreeMap<String, i32> {
         self.publishing.await.unwrap()
