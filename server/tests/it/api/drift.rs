@@ -1,11 +1,12 @@
 //! Adopting and reverting the drift of a module in one step.
 
-use entity::{alert_rule, concurrency_group};
+use carillon::access::{Grant, Grants, Viewer};
+use entity::{alert_rule, concurrency_group, schedule, user::Role};
 use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait};
 use serde_json::{Value, json};
 
 use super::{
-    desk::Desk,
+    desk::{Desk, viewer},
     maintenance::{hold, input, plan},
 };
 use crate::support::{TestDatabase, on_both};
@@ -19,6 +20,7 @@ on_both!(
     a_drift_that_was_not_seen_is_not_settled,
     a_maintenance_window_keeps_its_pauses,
     a_revert_that_is_refused_undoes_no_deployment_and_no_cancellation,
+    a_changed_context_is_drift_even_for_people_who_may_not_see_it,
 );
 
 const SOURCE: &str = r#"
@@ -336,4 +338,30 @@ async fn a_revert_that_is_refused_undoes_no_deployment_and_no_cancellation(datab
     let (shop, none) = (json!("shop"), Value::Null);
     assert_eq!(states, [(&json!("CANCELLED"), &none), (&json!("PLANNED"), &shop)]);
     assert_eq!(desk.audited("maintenance.plan").await, 2);
+}
+
+async fn a_changed_context_is_drift_even_for_people_who_may_not_see_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let source = "module: shop\nschedules:\n  nightly: { when: '0 2 * * *', context: { customer: old }, \
+        task: { target: { noop: {} } } }";
+    desk.ask(DEPLOY, json!({ "source": source })).await;
+    let store = &desk.database.store;
+    let tx = store.begin().await.unwrap();
+    let context = schedule::ActiveModel {
+        context: Set(json!({ "customer": "new" })),
+        ..schedule::ActiveModel::default()
+    };
+    schedule::Entity::update_many().set(context).exec(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    let seen = drift(&desk, "shop").await;
+    let field = json!([{ "path": "context.customer", "before": "old", "after": "new" }]);
+    assert_eq!(seen["drifted"][0]["fields"], field);
+
+    let grants = Grants::new(Some(Grant { role: Role::Viewer, sees_payloads: false }), []);
+    let who = Viewer { grants, ..viewer(Role::Viewer) };
+    let answer = desk.send_as(&who, DRIFT, json!({})).await;
+    assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+    let masked = answer.data.into_json().unwrap();
+    let field = json!([{ "path": "context", "before": "***", "after": "***" }]);
+    assert_eq!(masked["moduleDrift"]["drifted"][0]["fields"], field);
 }
