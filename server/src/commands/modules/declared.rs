@@ -154,7 +154,7 @@ impl Commands {
 
     /// Fails if the module no longer has these declarations. Locks the module's row, so a deployment
     /// calls this where it would write the row: two of them then lock in the same order.
-    pub(super) async fn check_declared(
+    pub(super) async fn check_still_declared(
         &self,
         tx: &DatabaseTransaction,
         namespace: Uuid,

@@ -173,7 +173,7 @@ impl Commands {
             return Ok(deployment);
         }
         if let Some(expected) = expected {
-            self.check_declared(&tx, namespace, &deployment.module, expected).await?;
+            self.check_still_declared(&tx, namespace, &deployment.module, expected).await?;
         }
         self.audit_deployment(&tx, who, namespace, &deployment).await?;
         self.keep_declared(&tx, right.who(), namespace, &deployment.module, &declared).await?;
