@@ -119,8 +119,10 @@ fn next_batch(waiting: &mut VecDeque<Report>) -> Vec<Report> {
 
 async fn send_batch(http: &Http, given_up: &CancellationToken, batch: Vec<Report>) {
     let Some(first) = batch.first() else { return };
-    let ends: Vec<&Value> = batch.iter().map(|report| &report.end).collect();
-    let body = json!({ "workerId": first.worker_id, "ends": ends });
+    let body = {
+        let ends: Vec<&Value> = batch.iter().map(|report| &report.end).collect();
+        json!({ "workerId": first.worker_id, "ends": ends })
+    };
     let answers: Vec<Answer> = match http.call(PATH, &body, given_up).await {
         Ok(answer) => match serde_json::from_value::<Answers>(answer) {
             Ok(read) => read.answers.into_iter().map(|one| Some(one.into_result())).collect(),
