@@ -50,6 +50,8 @@ pub struct Model {
     pub planned_by: String,
     /// When the window was planned.
     pub planned_at: Timestamp,
+    /// When the content of the window last changed; null if it is as it was planned.
+    pub changed_at: Option<Timestamp>,
     /// The user or token that cancelled the window.
     pub cancelled_by: Option<String>,
     /// When the window was cancelled.

@@ -5,7 +5,8 @@ use sea_orm_migration::{prelude::*, schema::*};
 #[derive(DeriveMigrationName)]
 pub(crate) struct Migration;
 
-const TABLES: [&str; 2] = ["health_budget", "maintenance_window"];
+const WINDOWS: &str = "maintenance_window";
+const TABLES: [&str; 2] = ["health_budget", WINDOWS];
 const INDEX: &str = "maintenance_window_declared";
 
 #[async_trait::async_trait]
@@ -15,6 +16,9 @@ impl MigrationTrait for Migration {
             let module = Table::alter().table(table).add_column(text_null("module")).to_owned();
             schema.alter_table(module).await?;
         }
+        let changed_at = big_integer_null("changed_at");
+        let changed_at = Table::alter().table(WINDOWS).add_column(changed_at).to_owned();
+        schema.alter_table(changed_at).await?;
         // People may plan several windows of one title. A module knows its windows by their titles.
         let index = format!(
             "CREATE UNIQUE INDEX {INDEX} ON maintenance_window (namespace_id, module, title) \
@@ -30,6 +34,7 @@ impl MigrationTrait for Migration {
             let drop = Table::alter().table(table).drop_column("module").to_owned();
             schema.alter_table(drop).await?;
         }
-        Ok(())
+        let drop = Table::alter().table(WINDOWS).drop_column("changed_at").to_owned();
+        schema.alter_table(drop).await
     }
 }

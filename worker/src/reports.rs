@@ -1,5 +1,5 @@
 //! Reports how jobs ended. One request carries all reports that were made while another was on its
-//! way.
+//! way. If the server refuses a request as a whole, each of its reports is sent alone.
 
 use std::collections::VecDeque;
 
@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{ApiError, Error, http::Http};
 
 const PATH: &str = "/worker/v1/report";
+const COMPLETE: &str = "/worker/v1/complete";
+const FAIL: &str = "/worker/v1/fail";
 /// Maximum number of reports in one request.
 const MAX_REPORTS: usize = 100;
 /// Maximum size of the reports in one request, unless it has only one.
@@ -117,10 +119,10 @@ fn next_batch(waiting: &mut VecDeque<Report>) -> Vec<Report> {
 
 async fn send_batch(http: &Http, given_up: &CancellationToken, batch: Vec<Report>) {
     let Some(first) = batch.first() else { return };
-    let worker_id = first.worker_id.clone();
-    let (ends, callers): (Vec<Value>, Vec<_>) =
-        batch.into_iter().map(|report| (report.end, report.caller)).unzip();
-    let body = json!({ "workerId": worker_id, "ends": ends });
+    let body = {
+        let ends: Vec<&Value> = batch.iter().map(|report| &report.end).collect();
+        json!({ "workerId": first.worker_id, "ends": ends })
+    };
     let answers: Vec<Answer> = match http.call(PATH, &body, given_up).await {
         Ok(answer) => match serde_json::from_value::<Answers>(answer) {
             Ok(read) => read.answers.into_iter().map(|one| Some(one.into_result())).collect(),
@@ -129,17 +131,49 @@ async fn send_batch(http: &Http, given_up: &CancellationToken, batch: Vec<Report
                 Vec::new()
             }
         },
-        Err(Error::Api(error)) => vec![Some(Err(error)); callers.len()],
+        Err(Error::Api(error)) if is_refused_as_a_whole(&error) => {
+            tracing::debug!(%error, reports = batch.len(), "sending each report alone");
+            for report in batch {
+                tokio::spawn(send_alone(http.clone(), given_up.clone(), report));
+            }
+            return;
+        }
+        Err(Error::Api(error)) => vec![Some(Err(error)); batch.len()],
         Err(error) => {
             tracing::error!(%error, "the server did not answer the reports of jobs");
             Vec::new()
         }
     };
     let answers = answers.into_iter().chain(std::iter::repeat(None));
-    for (caller, answer) in callers.into_iter().zip(answers) {
+    for (report, answer) in batch.into_iter().zip(answers) {
         // A job that was dropped in the meantime needs no answer.
-        let _ = caller.send(answer);
+        let _ = report.caller.send(answer);
     }
+}
+
+/// Whether the refusal of a request says nothing about most of its reports: one of them cannot be
+/// read, they are too large together, or the server is older than this request.
+fn is_refused_as_a_whole(error: &ApiError) -> bool {
+    [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND, StatusCode::PAYLOAD_TOO_LARGE]
+        .iter()
+        .any(|status| error.status == status.as_u16())
+}
+
+/// Sends a report in a request of its own, which every server knows.
+async fn send_alone(http: Http, given_up: CancellationToken, report: Report) {
+    let Report { worker_id, end: mut body, caller } = report;
+    let path = if body.get("message").is_some() { FAIL } else { COMPLETE };
+    body["workerId"] = json!(worker_id);
+    let answer = match http.call(path, &body, &given_up).await {
+        Ok(_) => Some(Ok(())),
+        Err(Error::Api(error)) => Some(Err(error)),
+        Err(error) => {
+            tracing::error!(%error, "the server did not answer the report of a job");
+            None
+        }
+    };
+    // A job that was dropped in the meantime needs no answer.
+    let _ = caller.send(answer);
 }
 
 #[cfg(test)]

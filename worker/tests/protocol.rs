@@ -217,9 +217,15 @@ async fn extends(context: Context) -> Result<u64, Failure> {
     Ok(context.extend(Duration::from_secs(120)).await?.as_secs())
 }
 
+/// Returns an output that is nested too deep to be read.
+#[task(queue = "emails")]
+async fn nests() -> Result<Value, Failure> {
+    Ok((0..200).fold(json!("innermost"), |inner, _| json!([inner])))
+}
+
 fn program() -> Program {
     let program = Program::new("mailer").with::<send>().with::<breaks>().with::<refuses>();
-    program.with::<panics>().with::<waits>().with::<extends>()
+    program.with::<panics>().with::<waits>().with::<extends>().with::<nests>()
 }
 
 type Ended = tokio::task::JoinHandle<Result<(), Error>>;
@@ -378,6 +384,52 @@ async fn a_request_of_reports_that_is_not_answered_is_repeated_as_it_was() {
     assert_eq!(reports[0], reports[1]);
     // Each job was reported once, alone or with another one.
     assert_eq!((fake.bodies("complete").len(), fake.bodies("fail").len()), (1, 2));
+}
+
+#[tokio::test]
+async fn an_output_that_cannot_be_read_fails_only_its_own_job() {
+    let fake = Fake::start().await;
+    let worker = start(&fake, 8);
+    // While this report waits to be repeated, the other jobs end: one request has both.
+    fake.script("report", 503, "UNAVAILABLE");
+    fake.give("extends", json!({}));
+    fake.wait_for("report", 1).await;
+    fake.give("nests", json!({}));
+    fake.give("send", json!({ "to": "ada", "copies": 1 }));
+    fake.give("breaks", json!({}));
+    let failed = fake.wait_for("fail", 2).await;
+    fake.wait_for("complete", 2).await;
+    end(worker).await;
+    let of = |id: &str| failed.iter().find(|told| told["id"] == id).unwrap();
+    assert_eq!(of("job-nests")["retry"], false);
+    let message = of("job-nests")["message"].as_str().unwrap();
+    assert!(message.starts_with("the server refused the output"), "{message}");
+    assert_eq!(of("job-breaks")["message"], "invalid digit found in string");
+    let mut completed: Vec<Value> =
+        fake.bodies("complete").iter().map(|told| told["id"].clone()).collect();
+    completed.sort_by_key(Value::to_string);
+    assert_eq!(completed, ["job-extends", "job-send"]);
+}
+
+#[tokio::test]
+async fn a_server_without_requests_of_several_reports_gets_each_alone() {
+    let fake = Fake::start().await;
+    let worker = start(&fake, 8);
+    // The jobs are reported in one request or in two.
+    fake.script("report", 404, "NOT_FOUND");
+    fake.script("report", 404, "NOT_FOUND");
+    fake.give("extends", json!({}));
+    fake.give("refuses", json!({}));
+    let completed = fake.wait_for("complete", 1).await;
+    let failed = fake.wait_for("fail", 1).await;
+    end(worker).await;
+    assert_eq!(
+        completed,
+        [json!({ "workerId": "worker-1", "id": "job-extends", "token": "fence-1", "output": 120 })]
+    );
+    let refused = json!({ "workerId": "worker-1", "id": "job-refuses", "token": "fence-1",
+        "message": "no such customer", "retry": false });
+    assert_eq!(failed, [refused]);
 }
 
 #[tokio::test]

@@ -169,10 +169,10 @@ impl ChartSteps {
     }
 }
 
-/// How much of a period is past, in milliseconds. At least a minute: a count of the queues in the
-/// first seconds of a minute also stands for the seconds before it.
+/// How much of a period is past, in milliseconds; at least a second, so that a period that begins
+/// has averages.
 fn past_ms(from: i64, until: i64, now: DateTime<Utc>) -> i64 {
-    (until.min(now.timestamp()) - from).max(MINUTE) * 1_000
+    ((until * 1_000).min(now.timestamp_millis()) - from * 1_000).max(1_000)
 }
 
 fn instant(seconds: i64) -> Timestamp {
@@ -311,7 +311,9 @@ mod tests {
     #[test]
     fn a_step_that_lasts_is_as_long_as_its_past() {
         let past = [-30, 0, 59, 61, 250, 300, 900].map(|now| past_ms(0, 300, at(now)));
-        assert_eq!(past, [60_000, 60_000, 60_000, 61_000, 250_000, 300_000, 300_000]);
+        assert_eq!(past, [1_000, 1_000, 59_000, 61_000, 250_000, 300_000, 300_000]);
+        let later = at(59) + chrono::TimeDelta::milliseconds(250);
+        assert_eq!(past_ms(0, 300, later), 59_250);
     }
 
     #[test]

@@ -15,7 +15,10 @@ use crate::{
     access::{Editor, Viewer},
     model::check,
     random::new_id,
-    store::{DatabaseTransaction, health_budgets, reads::health_budgets::MAX_SPAN_MS},
+    store::{
+        Constraint, DatabaseTransaction, StoreError, health_budgets,
+        reads::health_budgets::MAX_SPAN_MS,
+    },
 };
 
 /// Maximum number of budgets in one namespace.
@@ -185,7 +188,12 @@ impl Commands {
             updated_by: Set(who.name.clone()),
             updated_at: Set(Timestamp::from(now)),
         };
-        health_budgets::put(tx, row).await?;
+        match before {
+            Some(_) => health_budgets::update(tx, id, row).await?,
+            // Without a row, nothing is locked: another transaction may have set a budget, which it
+            // keeps.
+            None => health_budgets::insert(tx, row).await.map_err(set_meanwhile)?,
+        }
         let entry = AuditEntry {
             action: "health_budget.set",
             namespace: Some(namespace),
@@ -219,6 +227,15 @@ impl Commands {
         };
         Ok(self.audit(tx, who, entry).await?)
     }
+}
+
+/// The error of a budget that was set while its tag had none.
+fn set_meanwhile(error: StoreError) -> CommandError {
+    let StoreError::Broken { constraint: Constraint::BudgetTag } = error else {
+        return error.into();
+    };
+    let problem = "a budget of this tag has just been set";
+    CommandError::conflict(problem, "read it, and decide anew")
 }
 
 /// The limits for the audit log, in the names of the API.

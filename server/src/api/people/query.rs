@@ -99,8 +99,8 @@ impl PeopleQuery {
         )]
         all: bool,
         #[graphql(
-            desc = "Only tokens whose names, or the names of whose owners, contain this text, \
-                    ignoring case; at most 200 characters."
+            desc = "Only tokens whose name or owner's name contains this text, ignoring case; at \
+                    most 200 characters."
         )]
         text: Option<String>,
         #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,

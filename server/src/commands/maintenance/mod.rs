@@ -28,6 +28,7 @@ use crate::{
     store::{Constraint, DatabaseTransaction, StoreError, maintenance},
 };
 
+pub(in crate::commands) use spec::MOMENT;
 pub use spec::{PlannedWindow, WindowSpec};
 
 /// Maximum number of windows of a namespace that are not over.
@@ -166,6 +167,7 @@ impl Commands {
             held: Set(0),
             planned_by: Set(who.name.clone()),
             planned_at: Set(now.into()),
+            changed_at: Set(None),
             cancelled_by: Set(None),
             cancelled_at: Set(None),
             cancel_reason: Set(None),
@@ -200,7 +202,9 @@ impl Commands {
             let problem = "the window has begun: only its title, its ticket and its end can change";
             return Err(CommandError::conflict(problem, "cancel it, and plan another one"));
         }
-        maintenance::update(tx, row.id, window.columns()).await?;
+        let changed_at = Set(Some(self.clock.now().into()));
+        let columns = ActiveModel { changed_at, ..window.columns() };
+        maintenance::update(tx, row.id, columns).await?;
         let entry = AuditEntry {
             action: "maintenance.change",
             namespace: Some(row.namespace_id),

@@ -23,7 +23,7 @@ const MAX_TICKET: usize = 200;
 const MAX_DAYS: i64 = 31;
 const MAX_AHEAD_DAYS: i64 = 366;
 /// A window that would begin within this time begins now.
-const MOMENT: TimeDelta = TimeDelta::seconds(1);
+pub(in crate::commands) const MOMENT: TimeDelta = TimeDelta::seconds(1);
 
 /// A maintenance window as a caller asks for it.
 #[derive(Clone, Debug)]

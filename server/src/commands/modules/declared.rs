@@ -152,6 +152,24 @@ impl Commands {
         DeclaredObjects::stored(row.declared, module)
     }
 
+    /// Fails if the module no longer has these declarations. Locks the module's row, so a deployment
+    /// calls this where it would write the row: two of them then lock in the same order.
+    pub(super) async fn check_still_declared(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        module: &str,
+        expected: &DeclaredObjects,
+    ) -> Result<(), CommandError> {
+        let row = modules::lock(tx, namespace, module).await?;
+        let stored = row.map(|row| DeclaredObjects::stored(row.declared, module)).transpose()?;
+        if stored.as_ref() == Some(expected) {
+            return Ok(());
+        }
+        let problem = format!("the module {module:?} was deployed in the meantime");
+        Err(CommandError::conflict(problem, "read its drift again, and decide anew"))
+    }
+
     /// Stores the declarations of a deployment, or forgets the module if it declares nothing.
     pub(super) async fn keep_declared(
         &self,

@@ -79,6 +79,8 @@ pub(super) struct DeploymentContext<'a> {
     /// The module's maintenance windows, and those with the titles of the file that are not over,
     /// all locked.
     pub(super) windows: &'a [maintenance_window::Model],
+    /// Whether windows that operators have cancelled are planned again.
+    pub(super) replans: bool,
 }
 
 impl Commands {
@@ -93,15 +95,18 @@ impl Commands {
             return Ok(earlier);
         }
         let file = File::read(source.text, source.format)?;
-        self.deploy_file(right, file, source, call).await
+        self.deploy_file(right, file, source, None, call).await
     }
 
-    /// Makes the tables match a file that was read.
+    /// Makes the tables match a file that was read. A revert makes its file from declarations that
+    /// it read before, and fails unless the module still has these `expected` ones. It also plans
+    /// again the windows that operators have cancelled.
     pub(super) async fn deploy_file(
         &self,
         right: &Editor,
         file: File,
         source: DeploymentSource<'_>,
+        expected: Option<&DeclaredObjects>,
         call: &Call,
     ) -> Result<Deployment, CommandError> {
         check::name("module", &file.module)?;
@@ -151,6 +156,7 @@ impl Commands {
             calendar_names,
             last,
             windows: &windows,
+            replans: expected.is_some(),
         };
         let mut outlooks = self.before(&site, &names, &known).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
@@ -165,6 +171,9 @@ impl Commands {
             tx.rollback().await?;
             deployment.effect = Some(self.effect(namespace, outlooks).await?);
             return Ok(deployment);
+        }
+        if let Some(expected) = expected {
+            self.check_still_declared(&tx, namespace, &deployment.module, expected).await?;
         }
         self.audit_deployment(&tx, who, namespace, &deployment).await?;
         self.keep_declared(&tx, right.who(), namespace, &deployment.module, &declared).await?;

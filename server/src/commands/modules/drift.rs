@@ -258,7 +258,8 @@ impl Commands {
         is_open: bool,
     ) -> Result<Vec<DriftedObject>, CommandError> {
         let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
-        entry.paused = !row.enabled;
+        // A maintenance window ends its pauses itself.
+        entry.paused = !row.enabled && row.paused_window_id.is_none();
         if let Some(workflow) = workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
             // Shows the workflow in the same form as the file: by name, or as the schedule's own
             // task.
@@ -363,6 +364,8 @@ fn drifted_window(
     let Some(row) = row else { return (entry.end > now).then(|| missing(KIND, title)) };
     match row.state {
         State::Ended => None,
+        // Nothing is left to plan again.
+        State::Cancelled if entry.end <= now => None,
         State::Cancelled => {
             let text = |state: State| Some(state.to_value());
             let (before, after) = (text(State::Planned), text(State::Cancelled));
@@ -381,7 +384,8 @@ fn drifted_window(
         State::Planned | State::Active => {
             let entry = declared::window(entry.begun_like(row, deployed_at)).shown;
             let there = declared::window(MaintenanceEntry::of(&PlannedWindow::of(row)));
-            compared(KIND, title, &entry, Some((there, row.planned_at.utc())))
+            let changed_at = row.changed_at.unwrap_or(row.planned_at).utc();
+            compared(KIND, title, &entry, Some((there, changed_at)))
         }
     }
 }

@@ -178,7 +178,8 @@ impl Commands {
         for row in rows {
             let Some(workflow) = known.get(&row.workflow_id) else { continue };
             let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
-            entry.paused = !row.enabled;
+            // A maintenance window ends its pauses itself.
+            entry.paused = !row.enabled && row.paused_window_id.is_none();
             entry.context = secrets::masked_json(&entry.context);
             let definition = self.definition_of(read, workflow).await?;
             let file = file_of(files, wanted, &row.module);

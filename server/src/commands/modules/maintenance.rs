@@ -2,7 +2,7 @@
 //!
 //! A file stays in its repository after its windows are over. So a window whose end is past is left
 //! alone, whether it was ever planned or not, and so is one that an operator has cancelled, until
-//! the file declares other times for it.
+//! the file declares other times for it or the drift of its module is reverted.
 
 use std::collections::BTreeMap;
 
@@ -51,22 +51,6 @@ impl Commands {
         Ok(changes)
     }
 
-    /// Lets the module plan again the windows that operators have cancelled.
-    pub(super) async fn forget_cancelled_windows(
-        &self,
-        namespace: Uuid,
-        module: &str,
-    ) -> Result<(), CommandError> {
-        let tx = self.store.begin().await?;
-        for row in maintenance::lock_declared(&tx, namespace, module, &[]).await? {
-            if row.state == State::Cancelled {
-                release(&tx, &row).await?;
-            }
-        }
-        self.store.commit(tx).await?;
-        Ok(())
-    }
-
     async fn declare_window(
         &self,
         site: &DeploymentContext<'_>,
@@ -79,7 +63,8 @@ impl Commands {
         let (own, others): (Vec<&Model>, Vec<&Model>) = named.partition(|row| is_own(site, row));
         let own = own.first().copied();
         if let Some(row) = own {
-            if is_same(row, &entry, now) {
+            let replans = site.replans && row.state == State::Cancelled;
+            if !replans && is_same(row, &entry, now) {
                 let told = left_alone(row);
                 return Ok(ObjectChange::new(PlanAction::Unchanged, KIND, title, told));
             }

@@ -99,11 +99,8 @@ impl Commands {
         let is_window = |one: &DriftedObject| one.kind == "maintenance_window";
         let is_cancelled =
             |one: &DriftedObject| is_window(one) && one.side == DriftOwner::Operators;
-        let plans_again = drift.drifted.iter().any(is_cancelled);
-        if plans_again {
-            self.forget_cancelled_windows(namespace, order.name).await?;
-        }
-        if plans_again || drift.drifted.iter().any(|one| one.side == DriftOwner::Module) {
+        let is_deployed = |one: &DriftedObject| one.side == DriftOwner::Module || is_cancelled(one);
+        if drift.drifted.iter().any(is_deployed) {
             let file = declared.file(order.name, order.namespace)?;
             // Only what the report shows is reverted: nothing is deleted or taken over.
             let source = DeploymentSource {
@@ -116,7 +113,7 @@ impl Commands {
             };
             let once = Call::once();
             // Boxed, because the future of a deployment is large.
-            Box::pin(self.deploy_file(&editor, file, source, &once)).await?;
+            Box::pin(self.deploy_file(&editor, file, source, Some(&declared), &once)).await?;
         }
         for one in drift.drifted.iter().filter(|one| one.side == DriftOwner::Operators) {
             self.revert_operators(&operator, one, &declared, order.reason, missed).await?;

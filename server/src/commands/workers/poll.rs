@@ -22,8 +22,11 @@ use crate::{
 /// Maximum number of jobs in one answer.
 const MAX_JOBS: u64 = 100;
 /// Minimum time between two reads of the tables, however often they change. Only jobs that this
-/// node creates are read at once.
+/// node creates are read at once, by workers that can take some. After a read that took longer, the
+/// pause is as long as the read, so that reads take at most half of the time.
 const PACE: Duration = Duration::from_millis(10);
+/// A read that took less than this needs no pause before jobs that this node creates are read.
+const CHEAP: Duration = Duration::from_millis(1);
 /// The interval of reads without a wake-up, because another node's write may not wake this one.
 const POLL: Duration = Duration::from_secs(1);
 /// Minimum interval for recording that the worker is alive and for checking its rights.
@@ -123,6 +126,7 @@ impl Commands {
             }
             let (now, instant) = (self.clock.now().into(), pacer.instant());
             let found = self.board.look(&self.store, change, now, instant, POLL / 2).await?;
+            let took = instant.elapsed();
             let stop = match found.stops(id) {
                 true => held::to_stop(self.store.read(), id).await?,
                 false => Vec::new(),
@@ -139,16 +143,22 @@ impl Commands {
                 return Ok(Polled { jobs, stop, drain });
             }
             let changed = async {
-                pacer.sleep(PACE.min(left)).await;
+                pacer.sleep(PACE.max(took).min(left)).await;
                 tokio::select! {
                     // Cannot fail: the store keeps the sender alive.
                     _ = changes.changed() => {}
                     () = pacer.sleep(POLL.min(left)) => {}
                 }
             };
-            tokio::select! {
+            let has_created = async {
+                if took >= CHEAP {
+                    pacer.sleep(took.min(left)).await;
+                }
                 // Cannot fail: the store keeps the sender alive.
-                _ = created.changed() => {}
+                let _ = created.changed().await;
+            };
+            tokio::select! {
+                () = has_created, if asked.free > 0 => {}
                 () = changed => {}
                 () = draining.cancelled() => {}
                 () = waiting.over.cancelled() => return Ok(Polled::default()),

@@ -67,7 +67,7 @@ const CLAIMED: TimeDelta = TimeDelta::seconds(30);
 const LONG_QUEUE: i64 = 10_000;
 const LONG_QUEUE_PAUSE: TimeDelta = TimeDelta::minutes(1);
 /// The longest time for which a count of a queue can stand. If the previous count is longer ago,
-/// nobody knows what waited before.
+/// what waited before is unknown.
 const MAX_WAITED: TimeDelta = TimeDelta::minutes(2);
 
 const MINUTE_MS: i64 = 60_000;
@@ -258,8 +258,9 @@ impl Stats {
         let depths = store.queue_depths(now.into()).await?;
         if !depths.is_empty() && waited > TimeDelta::zero() {
             let Some(tx) = lease.begin(store, clock).await? else { return Ok(0) };
-            let minute = minute_of(now.into());
-            store.add_depths(&tx, minute, &depths, waited.num_milliseconds()).await?;
+            for (minute, waited_ms) in shares(now.into(), waited) {
+                store.add_depths(&tx, minute, &depths, waited_ms).await?;
+            }
             store.commit_unseen(tx).await?;
         }
         let waiting = depths.iter().map(|depth| depth.runs + depth.jobs).sum();
@@ -309,7 +310,6 @@ impl Service for Stats {
             (self.looked, self.queues, self.hours_until) = (None, None, None);
             return Ok(report);
         };
-        report.queues = self.note_queues(&lease, now).await?;
         report.unrun = self.note_unrun(&lease, now).await?;
         for _ in 0..BATCHES {
             let (runs, has_more) = self.count(&lease).await?;
@@ -321,6 +321,8 @@ impl Service for Stats {
         }
         report.fires = self.count_fires(&lease, now).await?;
         report.hours = self.roll_up_hours(&lease, now).await?;
+        // A long queue takes a while to count, and a failure must not hold up the other counts.
+        report.queues = self.note_queues(&lease, now).await?;
         Ok(report)
     }
 
@@ -338,6 +340,19 @@ impl Service for Stats {
 /// The start of the minute that contains an instant.
 fn minute_of(at: Timestamp) -> Timestamp {
     Timestamp(at.0 - at.0.rem_euclid(MINUTE_MS))
+}
+
+/// The minutes of the time that ends at `until`, each with its share in milliseconds.
+fn shares(until: Timestamp, waited: TimeDelta) -> Vec<(Timestamp, i64)> {
+    let mut shares = Vec::new();
+    let mut from = until.0 - waited.num_milliseconds();
+    while from < until.0 {
+        let minute = minute_of(Timestamp(from));
+        let end = until.0.min(minute.0 + MINUTE_MS);
+        shares.push((minute, end - from));
+        from = end;
+    }
+    shares
 }
 
 /// Sums up settled runs by namespace and minute.
@@ -411,8 +426,21 @@ mod tests {
             [None, Some(second(10)), Some(second(14))]
         );
         assert_eq!([waited(10_001, 59), waited(10_001, 60)], [None, Some(second(60))]);
-        assert_eq!(waited(5, 3_600), Some(second(120)), "nobody knows what was there before");
+        assert_eq!(waited(5, 3_600), Some(second(120)), "what waited before is unknown");
         assert_eq!(waited(5, -1), Some(second(0)), "the clock was set back");
+    }
+
+    #[test]
+    fn a_count_of_the_queues_is_divided_among_the_minutes_that_it_stands_for() {
+        let shares = |until, seconds| -> Vec<(i64, i64)> {
+            let shares = shares(Timestamp(until), TimeDelta::seconds(seconds)).into_iter();
+            shares.map(|(minute, share)| (minute.0, share)).collect()
+        };
+        assert_eq!(shares(95_000, 10), [(60_000, 10_000)]);
+        assert_eq!(shares(65_000, 60), [(0, 55_000), (60_000, 5_000)]);
+        assert_eq!(shares(125_000, 70), [(0, 5_000), (60_000, 60_000), (120_000, 5_000)]);
+        assert_eq!(shares(120_000, 60), [(60_000, 60_000)]);
+        assert!(shares(120_000, 0).is_empty());
     }
 
     #[test]

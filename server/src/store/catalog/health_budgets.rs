@@ -2,8 +2,7 @@
 
 use entity::health_budget::{ActiveModel, Column, Entity, Model};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
-    QuerySelect, sea_query::OnConflict,
+    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
 };
 use uuid::Uuid;
 
@@ -42,21 +41,19 @@ pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Resul
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
 
-/// Sets the budget of a tag, in place of an existing one, which keeps its key.
-pub async fn put<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
-    let replaced = OnConflict::columns([Column::NamespaceId, Column::Tag])
-        .update_columns([
-            Column::Missed,
-            Column::Failed,
-            Column::Stalled,
-            Column::LateMs,
-            Column::SpanMs,
-            Column::Module,
-            Column::UpdatedBy,
-            Column::UpdatedAt,
-        ])
-        .to_owned();
-    Entity::insert(row).on_conflict(replaced).exec_without_returning(tx).await?;
+/// Adds the budget of a tag that has none.
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Writes the set columns of a budget that this transaction has locked.
+pub async fn update<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    columns: ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::update_many().set(columns).filter(Column::Id.eq(id)).exec(tx).await?;
     Ok(())
 }
 

@@ -146,6 +146,8 @@ pub enum Constraint {
     ChannelName,
     /// Another alert rule of the namespace has that name.
     AlertRuleName,
+    /// The tag already has a budget in the namespace.
+    BudgetTag,
     /// The module already declares a maintenance window of that title.
     WindowTitle,
     /// The schedule already has a fire for that instant.
@@ -156,7 +158,7 @@ pub enum Constraint {
 
 /// Each constraint, as the databases report it. PostgreSQL reports the index.
 /// SQLite reports the table and columns, or the index if it contains expressions.
-const CONSTRAINTS: [(Constraint, &str, &str); 17] = [
+const CONSTRAINTS: [(Constraint, &str, &str); 18] = [
     (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
     (Constraint::CalendarName, "calendar_name", "calendar.namespace_id, calendar.name"),
@@ -179,6 +181,7 @@ const CONSTRAINTS: [(Constraint, &str, &str); 17] = [
         "alert_channel.namespace_id, alert_channel.name",
     ),
     (Constraint::AlertRuleName, "alert_rule_name", "alert_rule.namespace_id, alert_rule.name"),
+    (Constraint::BudgetTag, "health_budget_tag", "health_budget.namespace_id, health_budget.tag"),
     (
         Constraint::WindowTitle,
         "maintenance_window_declared",

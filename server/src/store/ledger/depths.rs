@@ -88,7 +88,7 @@ impl Store {
         Ok(NamespaceQueueDepth::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Adds to the statistics of a minute that so many runs and jobs waited for this long.
+    /// Adds the waiting time of these queues to the statistics of a minute.
     pub async fn add_depths(
         &self,
         tx: &DatabaseTransaction,

@@ -87,7 +87,7 @@ pub async fn of_module<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The windows of a namespace that are not over, those that begin first first.
+/// The windows of a namespace that are not over, by start.
 pub async fn list_not_over<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -124,7 +124,7 @@ pub async fn not_over<C: ConnectionTrait>(tx: &C, namespace: Uuid) -> Result<u64
     Ok(query.count(tx).await?)
 }
 
-/// The windows that the engine has to work on, those that begin first first.
+/// The windows that the engine has to work on, by start.
 pub async fn open<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::IsOpen.eq(true))
@@ -133,8 +133,8 @@ pub async fn open<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
     Ok(query.all(connection).await?)
 }
 
-/// The windows of a namespace that are not over and overlap a range of time, those that begin first
-/// first: at most `limit`.
+/// The windows of a namespace that are not over and overlap a range of time, by start: at most
+/// `limit`.
 pub async fn overlapping<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,

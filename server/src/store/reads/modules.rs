@@ -25,6 +25,9 @@ pub struct Module {
 /// The key of a row in a page: the module's name and the namespace's key.
 pub type Key = (String, Uuid);
 
+/// When a maintenance window last changed.
+const WINDOW_CHANGED: &str = "coalesce(changed_at, planned_at)";
+
 /// The tables of objects that a module can declare, each with its column of the last change and the
 /// condition of rows that count.
 const TABLES: [(&str, &str, &str); 8] = [
@@ -36,7 +39,7 @@ const TABLES: [(&str, &str, &str); 8] = [
     ("alert_rule", "updated_at", ""),
     ("health_budget", "updated_at", ""),
     // Windows that are over stay in the table, as history.
-    ("maintenance_window", "planned_at", "AND state IN ('planned', 'active')"),
+    ("maintenance_window", WINDOW_CHANGED, "AND state IN ('planned', 'active')"),
 ];
 
 /// A page of modules, sorted by name. With `text`, only those whose names contain it, ignoring case.

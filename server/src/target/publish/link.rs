@@ -229,7 +229,7 @@ impl<C: Codec> Driver<C> {
                 return;
             }
             if requests.is_empty() && self.output.len() < enough {
-                // This does not wait for anybody: it lets the tasks run that are ready.
+                // This does not block: it lets ready tasks run.
                 tokio::task::yield_now().await;
             }
             next = requests.try_recv().ok();

@@ -1,14 +1,19 @@
 //! Stands in for brokers that this build leaves out. A definition with such a broker is refused
 //! before it gets here.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use reqwest::Client;
 use serde_json::Value;
 
 use super::{
-    definition::Sqs, dial::Dialer, event::Message, place::HostPort, pool::BrokerSession,
-    problem::PublishProblem, report::BrokerReport,
+    definition::Sqs,
+    dial::Dialer,
+    event::Message,
+    place::HostPort,
+    pool::BrokerSession,
+    problem::PublishProblem,
+    report::{BrokerReport, LinkEvents},
 };
 use crate::clock::Clock;
 
@@ -35,6 +40,12 @@ impl SqsQueues {
     pub(super) fn reports(&self) -> Vec<BrokerReport> {
         Vec::new()
     }
+
+    pub(super) fn events(&self, _: &Sqs) -> Result<Arc<LinkEvents>, PublishProblem> {
+        Err(missing())
+    }
+
+    pub(super) fn note_late(&self, _: &Sqs, _: Instant) {}
 
     pub(super) async fn send(
         &self,

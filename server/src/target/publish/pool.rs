@@ -169,7 +169,7 @@ impl BrokerPool {
         broker: &Broker,
     ) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
         let tries = link.tries.load(Ordering::Acquire);
-        // Nobody waits in turn for a session that is open.
+        // An open session needs no turn.
         if let Some(open) = link.state().open() {
             return Ok(open.clone());
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     check::check,
-    definition::{Broker, Publish},
+    definition::{Broker, Publish, Sqs},
     dial::Dialer,
     event::{Message, compose},
     pool::{BrokerPool, PooledConnection},
@@ -134,15 +134,35 @@ impl Publisher {
         }
         if let Broker::Sqs(sqs) = &definition.to {
             let group = invocation.schedule.as_deref().unwrap_or("carillon");
-            let sending = self.queues.send(sqs, &message, group);
-            let what = || format!("{} did not acknowledge the event", definition.to.name());
-            return in_time(limit, sending, what).await?.map_err(|problem| failed(&problem));
+            let events = self.queues.events(sqs).map_err(|problem| failed(&problem))?;
+            let event = events.begin();
+            let sent = self.send(sqs, &message, group, limit).await;
+            event.published(sent.is_ok());
+            return sent;
         }
         let link = self.pool.link(&definition.to).map_err(|problem| failed(&problem))?;
         let event = link.events().begin();
         let published = self.over_any(&link, &definition.to, &message, limit).await;
         event.published(published.is_ok());
         published
+    }
+
+    /// Sends to a queue of SQS.
+    async fn send(
+        &self,
+        sqs: &Sqs,
+        message: &Message,
+        group: &str,
+        limit: &TimeLimit<'_>,
+    ) -> Result<Value, Failure> {
+        let since = self.clock.instant();
+        let what = || "sqs did not acknowledge the event".to_owned();
+        let sent = in_time(limit, self.queues.send(sqs, message, group), what).await;
+        // A cancelled run ends here without a result, and says nothing about the server.
+        if sent.is_err() {
+            self.queues.note_late(sqs, since);
+        }
+        sent?.map_err(|problem| failed(&problem))
     }
 
     /// Publishes over the open connection, or over a new one if the open one turns out to be lost.

@@ -12,13 +12,18 @@ mod lanes;
 mod servers;
 mod sign;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use reqwest::Client;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{definition::Sqs, event::Message, problem::PublishProblem, report::BrokerReport};
+use super::{
+    definition::Sqs,
+    event::Message,
+    problem::PublishProblem,
+    report::{BrokerReport, LinkEvents},
+};
 use crate::clock::Clock;
 use call::Queue;
 use entry::BatchEntry;
@@ -40,6 +45,19 @@ impl SqsQueues {
         self.lanes.reports()
     }
 
+    /// The events that are sent to the server of a queue.
+    pub(super) fn events(&self, sqs: &Sqs) -> Result<Arc<LinkEvents>, PublishProblem> {
+        Ok(self.lanes.servers().events(&Queue::of(sqs)?.server()))
+    }
+
+    /// Records that an event that was given at `since` was not acknowledged within its time limit.
+    pub(super) fn note_late(&self, sqs: &Sqs, since: Instant) {
+        if let Ok(queue) = Queue::of(sqs) {
+            let why = format!("{} did not acknowledge an event", queue.place);
+            self.lanes.servers().record_late(&queue.server(), since, why);
+        }
+    }
+
     /// Sends an event. In a FIFO queue, events of a `group` stay in order.
     pub(super) async fn send(
         &self,
@@ -48,15 +66,11 @@ impl SqsQueues {
         group: &str,
     ) -> Result<Value, PublishProblem> {
         let queue = Queue::of(sqs)?;
-        let events = self.lanes.events(&queue);
-        let waiting = events.begin();
         let (reply, answer) = oneshot::channel();
         let entry = BatchEntry::of(sqs, message, group);
         self.lanes.give(&Arc::new(queue), SqsJob { entry, reply });
         let answer = answer.await;
-        let sent = answer.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")));
-        waiting.published(sent.is_ok());
-        sent
+        answer.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")))
     }
 }
 

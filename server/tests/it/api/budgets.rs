@@ -24,6 +24,7 @@ on_both!(
     a_budget_is_replaced_removed_and_audited,
     a_budget_that_limits_nothing_or_too_much_is_refused,
     budgets_of_other_namespaces_are_not_there,
+    a_budget_is_not_taken_from_one_that_has_just_set_it,
 );
 
 const SET: &str =
@@ -234,4 +235,40 @@ async fn budgets_of_other_namespaces_are_not_there(database: TestDatabase) {
     let own = json!({ "in": "other", "tag": "billing", "limits": limits });
     assert_eq!(desk.code_for(&eve, SET, own).await, "");
     assert_eq!(budgets(&desk).await.len(), 2);
+}
+
+/// Lets a deployment declare a budget just before a person's is written.
+async fn declare_meanwhile(desk: &Desk) {
+    const OTHER: &str = "INSERT INTO health_budget \
+        (id, namespace_id, tag, missed, span_ms, module, updated_by, updated_at) VALUES \
+        (NEW.namespace_id, NEW.namespace_id, NEW.tag, 9, 60000, 'other', 'bo', NEW.updated_at);";
+    let store = &desk.database.store;
+    let when = "WHEN (NEW.updated_by <> 'bo')";
+    let trigger = if store.dialect().is_postgres() {
+        format!(
+            "CREATE FUNCTION meanwhile() RETURNS trigger LANGUAGE plpgsql AS \
+               $$ BEGIN {OTHER} RETURN NEW; END $$; \
+             CREATE TRIGGER meanwhile BEFORE INSERT ON health_budget FOR EACH ROW {when} \
+               EXECUTE FUNCTION meanwhile()"
+        )
+    } else {
+        format!("CREATE TRIGGER meanwhile BEFORE INSERT ON health_budget {when} BEGIN {OTHER} END")
+    };
+    let tx = store.begin().await.unwrap();
+    tx.execute_unprepared(&trigger).await.unwrap();
+    store.commit(tx).await.unwrap();
+}
+
+async fn a_budget_is_not_taken_from_one_that_has_just_set_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    set(&desk, "reporting", json!({ "missed": 1 })).await;
+    declare_meanwhile(&desk).await;
+    let variables = json!({ "in": "default", "tag": "billing", "limits": { "missed": 3 } });
+    let error = desk.refused(SET, variables).await;
+    assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("has just been set"), "{error}");
+    assert_eq!(budgets(&desk).await.len(), 1, "nothing of the refused request stays");
+    // A budget that is there is locked, and replaced.
+    set(&desk, "reporting", json!({ "missed": 2 })).await;
+    assert_eq!(budgets(&desk).await[0]["missed"]["own"], 2);
 }

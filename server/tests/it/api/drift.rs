@@ -1,10 +1,14 @@
 //! Adopting and reverting the drift of a module in one step.
 
-use entity::{alert_rule, concurrency_group};
-use sea_orm::{ActiveValue::Set, EntityTrait};
+use carillon::access::{Grant, Grants, Viewer};
+use entity::{alert_rule, concurrency_group, schedule, user::Role};
+use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait};
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::{
+    desk::{Desk, viewer},
+    maintenance::{hold, input, plan},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -14,6 +18,9 @@ on_both!(
     an_object_that_is_gone_is_made_again_or_no_longer_declared,
     an_adopted_note_gives_way_to_the_file_once_more,
     a_drift_that_was_not_seen_is_not_settled,
+    a_maintenance_window_keeps_its_pauses,
+    a_revert_that_is_refused_undoes_no_deployment_and_no_cancellation,
+    a_changed_context_is_drift_even_for_people_who_may_not_see_it,
 );
 
 const SOURCE: &str = r#"
@@ -42,6 +49,45 @@ async fn drift(desk: &Desk, name: &str) -> Value {
     desk.ask(DRIFT, json!({ "name": name })).await["moduleDrift"].take()
 }
 
+/// Changes the limit of the group past the commands.
+async fn widen(desk: &Desk) {
+    let store = &desk.database.store;
+    let tx = store.begin().await.unwrap();
+    let wider = concurrency_group::ActiveModel {
+        max_runs: Set(7),
+        ..concurrency_group::ActiveModel::default()
+    };
+    concurrency_group::Entity::update_many().set(wider).exec(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+}
+
+async fn write(desk: &Desk, sql: &str) {
+    let store = &desk.database.store;
+    let tx = store.begin().await.unwrap();
+    tx.execute_raw(store.dialect().statement(sql, [])).await.unwrap();
+    store.commit(tx).await.unwrap();
+}
+
+/// Lets a deployment of the module take place as soon as a transaction changes the group.
+async fn deploy_meanwhile(desk: &Desk) {
+    const OTHER: &str = r#"{"groups": {"reports": {"limit": 3}}}"#;
+    if !desk.database.store.dialect().is_postgres() {
+        let trigger = format!(
+            "CREATE TRIGGER meanwhile AFTER UPDATE ON concurrency_group \
+             BEGIN UPDATE module SET declared = '{OTHER}'; END"
+        );
+        return write(desk, &trigger).await;
+    }
+    let function = format!(
+        "CREATE FUNCTION meanwhile() RETURNS trigger LANGUAGE plpgsql AS \
+         'BEGIN UPDATE module SET declared = ''{OTHER}''; RETURN NEW; END'"
+    );
+    write(desk, &function).await;
+    let trigger = "CREATE TRIGGER meanwhile AFTER UPDATE ON concurrency_group FOR EACH ROW \
+        EXECUTE FUNCTION meanwhile()";
+    write(desk, trigger).await;
+}
+
 /// Deploys the module, and changes something of every kind: a pause, a note, a schedule that begins
 /// paused, and, past the commands, a group. Returns the drift.
 async fn drifted(desk: &Desk) -> Value {
@@ -55,14 +101,7 @@ async fn drifted(desk: &Desk) -> Value {
         annotateSchedule(id: $nightly, note: \"ask Bo\") { schedule { id } }
         pauseSchedule(id: $nightly, reason: \"stock-taking\") { schedule { id } } }";
     desk.ask(change, json!({ "asleep": asleep, "nightly": nightly })).await;
-    let store = &desk.database.store;
-    let tx = store.begin().await.unwrap();
-    let wider = concurrency_group::ActiveModel {
-        max_runs: Set(7),
-        ..concurrency_group::ActiveModel::default()
-    };
-    concurrency_group::Entity::update_many().set(wider).exec(&tx).await.unwrap();
-    store.commit(tx).await.unwrap();
+    widen(desk).await;
     let drift = drift(desk, "shop").await;
     let told = |one: &Value| {
         let field = &one["fields"][0];
@@ -230,4 +269,99 @@ async fn a_drift_that_was_not_seen_is_not_settled(database: TestDatabase) {
         assert_eq!(error["extensions"]["field"], "reason", "{error}");
     }
     assert_eq!(drift(&desk, "shop").await, before, "nothing was settled");
+}
+
+async fn a_maintenance_window_keeps_its_pauses(database: TestDatabase) {
+    const NIGHTLY: &str = "{ schedule(name: \"nightly\") { id state note pause { reason } } }";
+    let desk = Desk::open(database).await;
+    desk.ask(DEPLOY, json!({ "source": SOURCE })).await;
+    let window = input("Upgrade", "2026-03-01T12:00:00Z", "2026-03-01T14:00:00Z");
+    let window = plan(&desk, &window).await;
+    let id = desk.ask(NIGHTLY, json!({})).await["schedule"]["id"].take();
+    hold(&desk, id.as_str().unwrap(), &window).await;
+    assert_eq!(drift(&desk, "shop").await["drifted"], json!([]), "no operator has paused it");
+
+    let annotate = "mutation($id: UUID!) { annotateSchedule(id: $id, note: \"ask Bo\") {
+        schedule { id } } }";
+    desk.ask(annotate, json!({ "id": id })).await;
+    let seen = drift(&desk, "shop").await;
+    let reverted = desk.ask(REVERT, json!({ "digest": seen["digest"] })).await;
+    assert_eq!(reverted["revertModuleDrift"], json!({ "settled": 1, "drift": { "drifted": [] } }));
+    let held = json!({ "id": id, "state": "PAUSED", "note": "as coded",
+        "pause": { "reason": "Maintenance: Upgrade" } });
+    assert_eq!(desk.ask(NIGHTLY, json!({})).await["schedule"], held);
+    assert_eq!(desk.audited("schedule.resume").await, 0);
+
+    desk.ask(annotate, json!({ "id": id })).await;
+    let seen = drift(&desk, "shop").await;
+    desk.ask(ADOPT, json!({ "digest": seen["digest"] })).await;
+    let exported = desk.ask("{ exportModules(module: \"shop\") { source } }", json!({})).await;
+    let source = exported["exportModules"][0]["source"].as_str().unwrap();
+    assert_eq!(source.matches("paused: true").count(), 1, "only asleep is paused: {source}");
+    assert!(source.contains("ask Bo"), "{source}");
+    let deployed = desk.ask(DEPLOY, json!({ "source": source })).await;
+    let changes = deployed["deployModule"]["changes"].as_array().unwrap();
+    assert!(changes.iter().all(|change| change["action"] == "UNCHANGED"), "{deployed}");
+    assert_eq!(desk.ask(NIGHTLY, json!({})).await["schedule"]["state"], "PAUSED");
+}
+
+async fn a_revert_that_is_refused_undoes_no_deployment_and_no_cancellation(database: TestDatabase) {
+    const WINDOWS: &str = "{ maintenanceWindows { nodes { id state module } } }";
+    let desk = Desk::open(database).await;
+    let window = "{ Upgrade: { start: 2026-03-02T12:00:00Z, end: 2026-03-02T14:00:00Z } }";
+    let source = format!("{SOURCE}maintenance_windows: {window}\n");
+    desk.ask(DEPLOY, json!({ "source": source })).await;
+    let windows = desk.ask(WINDOWS, json!({})).await;
+    let cancel = "mutation($id: UUID!) { cancelMaintenance(id: $id, reason: \"postponed\") {
+        window { id } } }";
+    desk.ask(cancel, json!({ "id": windows["maintenanceWindows"]["nodes"][0]["id"] })).await;
+    widen(&desk).await;
+    let seen = drift(&desk, "shop").await;
+    let cancelled = desk.ask(WINDOWS, json!({})).await;
+    deploy_meanwhile(&desk).await;
+    let error = desk.refused(REVERT, json!({ "digest": seen["digest"] })).await;
+    assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("in the meantime"), "{error}");
+    assert_eq!(drift(&desk, "shop").await, seen);
+    assert_eq!(desk.ask(WINDOWS, json!({})).await, cancelled);
+    assert_eq!(desk.audited("maintenance.plan").await, 1);
+
+    let postgres = desk.database.store.dialect().is_postgres();
+    let table = if postgres { " ON concurrency_group" } else { "" };
+    write(&desk, &format!("DROP TRIGGER meanwhile{table}")).await;
+    let reverted = desk.ask(REVERT, json!({ "digest": seen["digest"] })).await;
+    assert_eq!(reverted["revertModuleDrift"], json!({ "settled": 2, "drift": { "drifted": [] } }));
+    let windows = desk.ask(WINDOWS, json!({})).await;
+    let nodes = windows["maintenanceWindows"]["nodes"].as_array().unwrap();
+    let mut states: Vec<_> = nodes.iter().map(|node| (&node["state"], &node["module"])).collect();
+    states.sort_by_key(|(state, _)| state.to_string());
+    let (shop, none) = (json!("shop"), Value::Null);
+    assert_eq!(states, [(&json!("CANCELLED"), &none), (&json!("PLANNED"), &shop)]);
+    assert_eq!(desk.audited("maintenance.plan").await, 2);
+}
+
+async fn a_changed_context_is_drift_even_for_people_who_may_not_see_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let source = "module: shop\nschedules:\n  nightly: { when: '0 2 * * *', context: { customer: old }, \
+        task: { target: { noop: {} } } }";
+    desk.ask(DEPLOY, json!({ "source": source })).await;
+    let store = &desk.database.store;
+    let tx = store.begin().await.unwrap();
+    let context = schedule::ActiveModel {
+        context: Set(json!({ "customer": "new" })),
+        ..schedule::ActiveModel::default()
+    };
+    schedule::Entity::update_many().set(context).exec(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    let seen = drift(&desk, "shop").await;
+    let field = json!([{ "path": "context.customer", "before": "old", "after": "new" }]);
+    assert_eq!(seen["drifted"][0]["fields"], field);
+
+    let grants = Grants::new(Some(Grant { role: Role::Viewer, sees_payloads: false }), []);
+    let who = Viewer { grants, ..viewer(Role::Viewer) };
+    let answer = desk.send_as(&who, DRIFT, json!({})).await;
+    assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+    let masked = answer.data.into_json().unwrap();
+    let field = json!([{ "path": "context", "before": "***", "after": "***" }]);
+    assert_eq!(masked["moduleDrift"]["drifted"][0]["fields"], field);
 }

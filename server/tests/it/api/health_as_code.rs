@@ -22,8 +22,10 @@ on_both!(
     code_owns_budgets_and_windows_and_operators_may_cancel,
     a_change_behind_the_commands_is_drift_and_is_corrected,
     drift_of_budgets_and_windows_is_adopted_or_reverted,
+    a_changed_window_says_when_it_was_changed,
     an_export_of_budgets_and_windows_changes_nothing,
     a_window_that_has_begun_or_is_over_is_left_alone,
+    a_window_that_is_deployed_a_moment_before_its_start_stays_as_it_is,
     a_title_of_several_windows_is_not_adopted,
     a_module_declares_a_title_once,
     a_mistake_about_budgets_and_windows_changes_nothing_and_names_its_place,
@@ -211,6 +213,9 @@ async fn code_owns_budgets_and_windows_and_operators_may_cancel(database: TestDa
     );
     // The same declaration does not plan again what an operator has cancelled; other times do.
     assert_eq!(deploy(&desk, SOURCE).await, [""; 0]);
+    // Nothing is left of the window to differ once its declared end is past.
+    desk.clock.set("2026-03-02T23:30:00Z".parse().unwrap());
+    assert_eq!(drifted(&desk).await, json!([]));
     let moved = SOURCE.replace("2026-03-02T2", "2026-03-09T2");
     assert_eq!(deploy(&desk, &moved).await, ["CREATE maintenance_window Database move"]);
     let mut found = windows(&desk, "Database move").await;
@@ -307,6 +312,31 @@ async fn drift_of_budgets_and_windows_is_adopted_or_reverted(database: TestDatab
     assert_eq!(there["maintenanceWindows"]["nodes"].as_array().unwrap().len(), 1);
 }
 
+async fn a_changed_window_says_when_it_was_changed(database: TestDatabase) {
+    const CHANGED: &str = "{ modules { nodes { changedAt } } }";
+    const MOVE: &str = "module: health\nmaintenance_windows:\n  Move:\n    \
+        start: 2026-03-02T22:00:00Z\n    end: 2026-03-02T23:30:00Z\n";
+    let desk = Desk::open(database).await;
+    deploy(&desk, MOVE).await;
+    let planned = desk.ask(CHANGED, json!({})).await;
+    assert_eq!(planned["modules"]["nodes"][0]["changedAt"], "2026-03-01T12:00:00Z");
+    desk.clock.set("2026-03-01T13:00:00Z".parse().unwrap());
+    deploy(&desk, &MOVE.replace("23:30", "23:50")).await;
+    let changed = desk.ask(CHANGED, json!({})).await;
+    assert_eq!(changed["modules"]["nodes"][0]["changedAt"], "2026-03-01T13:00:00Z");
+
+    let id = windows(&desk, "Move").await[0].2;
+    let store = &desk.database.store;
+    let tx = store.begin().await.unwrap();
+    let ticket = ActiveModel { ticket: Set(Some("OPS-43".to_owned())), ..ActiveModel::default() };
+    maintenance::update(&tx, id, ticket).await.unwrap();
+    store.commit(tx).await.unwrap();
+    let drift = "{ moduleDrift(name: \"health\") { drifted { name at } } }";
+    let drift = desk.ask(drift, json!({})).await;
+    let expected = json!([{ "name": "Move", "at": "2026-03-01T13:00:00Z" }]);
+    assert_eq!(drift["moduleDrift"]["drifted"], expected);
+}
+
 async fn an_export_of_budgets_and_windows_changes_nothing(database: TestDatabase) {
     const EXPORT: &str = "query($format: ModuleFormat!) {
         exportModules(format: $format) { module isByHand source } }";
@@ -389,6 +419,37 @@ async fn a_window_that_has_begun_or_is_over_is_left_alone(database: TestDatabase
     deploy(&desk, "module: health").await;
     assert_eq!(deploy(&desk, &longer).await, [""; 0]);
     assert_eq!(windows(&desk, "Move").await.len(), 2);
+}
+
+async fn a_window_that_is_deployed_a_moment_before_its_start_stays_as_it_is(
+    database: TestDatabase,
+) {
+    const MOVE: &str = "module: health\nmaintenance_windows:\n  Move:\n    \
+        start: 2026-03-02T22:00:00Z\n    end: 2026-03-02T23:30:00Z\n";
+    let desk = Desk::open(database).await;
+    // A window that would begin within a second begins at once.
+    desk.clock.set("2026-03-02T21:59:59.500Z".parse().unwrap());
+    assert_eq!(deploy(&desk, MOVE).await, ["CREATE maintenance_window Move"]);
+    let there = desk.ask(THERE, json!({})).await;
+    assert_eq!(there["maintenanceWindows"]["nodes"][0]["startsAt"], "2026-03-02T21:59:59.500Z");
+    assert_eq!(drifted(&desk).await, json!([]));
+    // The engine has begun its pauses, so its start may not change.
+    let id = windows(&desk, "Move").await[0].2;
+    let store = &desk.database.store;
+    let tx = store.begin().await.unwrap();
+    let active = ActiveModel { state: Set(State::Active), ..ActiveModel::default() };
+    maintenance::update(&tx, id, active).await.unwrap();
+    store.commit(tx).await.unwrap();
+    for now in ["2026-03-02T21:59:59.900Z", "2026-03-02T22:30:00Z"] {
+        desk.clock.set(now.parse().unwrap());
+        assert_eq!(deploy(&desk, MOVE).await, [""; 0], "{now}");
+        assert_eq!(drifted(&desk).await, json!([]), "{now}");
+    }
+    let longer = MOVE.replace("23:30", "23:50");
+    assert_eq!(
+        deploy(&desk, &longer).await,
+        ["UPDATE maintenance_window Move", "  end: 2026-03-02T23:30:00Z -> 2026-03-02T23:50:00Z"]
+    );
 }
 
 async fn a_title_of_several_windows_is_not_adopted(database: TestDatabase) {

@@ -336,6 +336,7 @@ async fn maintenance_windows_that_are_over_are_removed(database: TestDatabase) {
         held: 1,
         planned_by: "ada".to_owned(),
         planned_at: ago(days + 2),
+        changed_at: None,
         cancelled_by: None,
         cancelled_at: None,
         cancel_reason: None,

@@ -40,6 +40,7 @@ on_both!(
     hours_that_are_long_past_have_one_row_and_lose_nothing,
     skipped_fires_are_read_from_their_index_alone,
     what_waits_is_counted_by_the_time_that_it_waits,
+    a_count_of_what_waits_leaves_no_minute_out,
 );
 
 /// All statistics of the world's namespace.
@@ -272,7 +273,7 @@ async fn skipped_fires_are_read_from_their_index_alone(database: TestDatabase) {
     tx.rollback().await.unwrap();
 }
 
-/// A job that waits for a worker, or that nobody waits for any more.
+/// A job that waits for a worker, or that no attempt waits for any more.
 fn job(world: &World, run: &run::Model, awaited_until: DateTime<Utc>) -> NewJob {
     NewJob {
         id: run.id,
@@ -319,7 +320,7 @@ async fn what_waits_is_counted_by_the_time_that_it_waits(database: TestDatabase)
         let sums = whole(&world).await;
         (sums.runs_waited_ms, sums.jobs_waited_ms)
     };
-    assert_eq!(waited(0).await, (0, 0), "nobody knows since when they have waited");
+    assert_eq!(waited(0).await, (0, 0), "since when they have waited is unknown");
     assert_eq!(waited(10).await, (20_000, 10_000));
     assert_eq!(waited(1).await, (20_000, 10_000), "it is too early to count again");
     assert_eq!(waited(9).await, (40_000, 20_000));
@@ -333,6 +334,32 @@ async fn what_waits_is_counted_by_the_time_that_it_waits(database: TestDatabase)
     let rows = run_stat::Entity::find().all(store.read()).await.unwrap();
     assert_eq!(rows.len(), 1, "{rows:?}");
     assert_eq!(rows[0].minute, Timestamp::from(at("2026-03-01T12:00:00Z")));
+    node.abandon();
+}
+
+async fn a_count_of_what_waits_leaves_no_minute_out(database: TestDatabase) {
+    let now = at("2026-03-01T12:00:55Z");
+    let (world, clock) = World::at(database, now).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    forge::orphan(&world, &schedule, |run| {
+        (run.state, run.available_at) = (run::State::Queued, now.into());
+    })
+    .await;
+    let (node, mut stats) = world.step("stats").await;
+    stats.once(world.clock.now()).await.unwrap();
+    // Some counts stand for a part of the minute before.
+    for _ in 0..7 {
+        clock.advance(Duration::from_secs(20));
+        stats.once(world.clock.now()).await.unwrap();
+    }
+    let rows = run_stat::Entity::find().all(world.database.store.read()).await.unwrap();
+    let mut rows: Vec<(String, i64)> = rows
+        .iter()
+        .map(|row| (row.minute.utc().format("%H:%M").to_string(), row.runs_waited_ms))
+        .collect();
+    rows.sort();
+    let expected = [("12:00", 5_000), ("12:01", 60_000), ("12:02", 60_000), ("12:03", 15_000)];
+    assert_eq!(rows, expected.map(|(minute, waited)| (minute.to_owned(), waited)));
     node.abandon();
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{scalars::Words, workflow::unless};
-use crate::commands::{BadInput, PlannedWindow, WindowSpec};
+use crate::commands::{BadInput, PlannedWindow, WindowSpec, maintenance::MOMENT};
 
 /// A planned pause of the schedules that match a search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -82,10 +82,11 @@ impl MaintenanceEntry {
     }
 
     /// This entry with the start of an existing window, if that has begun by `now` and was to begin
-    /// earlier: a window that is deployed late begins with its deployment.
+    /// earlier or a moment later: a window that is deployed late, or a moment before its start,
+    /// begins with its deployment.
     pub(in super::super) fn begun_like(self, row: &Model, now: DateTime<Utc>) -> Self {
         let began = row.starts_at.utc();
-        let is_late = began <= now && self.start < began;
+        let is_late = began <= now && self.start < began + MOMENT;
         Self { start: if is_late { began } else { self.start }, ..self }
     }
 }

@@ -7,8 +7,8 @@
 //! The lists are read in the order of an index (`schedule_name`, or the key of runs) until the page
 //! is full. Some terms use other indexes: `next` uses `schedule_due`; `state` uses the partial
 //! indexes on live and on unsuccessful runs; a schedule, workflow, group, calendar or node is
-//! looked up once by its name; `lost` uses the partial index on lost fires; `late` of a schedule uses the key of
-//! its newest run. All other terms are compared row by row.
+//! looked up once by its name; `lost` uses the partial index on lost fires; `late` of a schedule
+//! uses the key of its newest run. All other terms are compared row by row.
 //!
 //! - `schedule_terms`, `run_terms`: the terms of each list
 

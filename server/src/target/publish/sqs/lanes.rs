@@ -19,11 +19,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    target::{
-        BrokerReport,
-        egress::spawn_for_same,
-        publish::{problem::PublishProblem, report::LinkEvents},
-    },
+    target::{BrokerReport, egress::spawn_for_same, publish::problem::PublishProblem},
 };
 
 const SEND: &str = "AmazonSQS.SendMessage";
@@ -75,9 +71,9 @@ impl Lanes {
         self.servers.reports()
     }
 
-    /// The events that are sent to the server of a queue.
-    pub(super) fn events(&self, queue: &Queue) -> Arc<LinkEvents> {
-        self.servers.events(&queue.server())
+    /// The servers of the queues.
+    pub(super) fn servers(&self) -> &QueueServers {
+        &self.servers
     }
 
     /// Adds an event to those that wait for its queue.
@@ -162,7 +158,8 @@ impl Lanes {
         }));
     }
 
-    /// Makes a call; gives up once no attempt waits for its answer.
+    /// Makes a call; gives up once no attempt waits for its answer. The publisher
+    /// records it if that is because of their time limits.
     async fn call(
         &self,
         queue: &Queue,

@@ -30,8 +30,18 @@ struct ServerState {
     /// Whether the last call reached the server, and since when that is so; `None` before the end
     /// of the first call.
     reached: Option<(bool, Instant)>,
+    /// When a call last reached the server.
+    heard: Option<Instant>,
     /// When and why a call last did not reach the server.
     last_error: Option<(Instant, String)>,
+}
+
+impl ServerState {
+    fn set_reached(&mut self, is_reached: bool, now: Instant) {
+        if self.reached.is_none_or(|(before, _)| before != is_reached) {
+            self.reached = Some((is_reached, now));
+        }
+    }
 }
 
 impl QueueServers {
@@ -52,8 +62,13 @@ impl QueueServers {
         }
         let events = Arc::<LinkEvents>::default();
         if servers.len() < MAX_SERVERS {
-            let state =
-                ServerState { used: now, events: events.clone(), reached: None, last_error: None };
+            let state = ServerState {
+                used: now,
+                events: events.clone(),
+                reached: None,
+                heard: None,
+                last_error: None,
+            };
             servers.insert(server.to_owned(), state);
         }
         events
@@ -65,13 +80,23 @@ impl QueueServers {
         let mut servers = self.servers();
         let Some(state) = servers.get_mut(server) else { return };
         state.used = now;
-        let is_reached = unreached.is_none();
-        if state.reached.is_none_or(|(before, _)| before != is_reached) {
-            state.reached = Some((is_reached, now));
+        state.set_reached(unreached.is_none(), now);
+        match unreached {
+            Some(problem) => state.last_error = Some((now, problem.to_string())),
+            None => state.heard = Some(now),
         }
-        if let Some(problem) = unreached {
-            state.last_error = Some((now, problem.to_string()));
+    }
+
+    /// Records that an event that was given at `since` was not acknowledged in time. A server that
+    /// has answered anything since then is only slow.
+    pub(super) fn record_late(&self, server: &str, since: Instant, why: String) {
+        let now = self.clock.instant();
+        let mut servers = self.servers();
+        let Some(state) = servers.get_mut(server) else { return };
+        if state.heard.is_none_or(|heard| heard < since) {
+            state.set_reached(false, now);
         }
+        state.last_error = Some((now, why));
     }
 
     /// The state of all servers that are in use.
@@ -163,5 +188,29 @@ mod tests {
             ..refused
         };
         assert_eq!(servers.reports(), [back]);
+    }
+
+    #[test]
+    fn a_server_is_away_if_it_answers_nothing_while_an_event_waits() {
+        const SERVER: &str = "http://queue.test";
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let clock = manual.clock();
+        let servers = QueueServers::new(clock.clone());
+        servers.events(SERVER);
+        let since = clock.instant();
+        manual.pass(Duration::from_secs(1));
+        servers.record(SERVER, None);
+        manual.pass(Duration::from_secs(1));
+        servers.record_late(SERVER, since, "late".to_owned());
+        let [report]: [BrokerReport; 1] = servers.reports().try_into().unwrap();
+        assert!(report.is_open && report.failing.is_none(), "slow: {report:?}");
+        assert_eq!(report.last_error, Some((Duration::ZERO, "late".to_owned())));
+
+        let since = clock.instant();
+        manual.pass(Duration::from_secs(5));
+        servers.record_late(SERVER, since, "silent".to_owned());
+        let [report]: [BrokerReport; 1] = servers.reports().try_into().unwrap();
+        assert!(!report.is_open, "{report:?}");
+        assert_eq!(report.failing, Some((Duration::ZERO, "silent".to_owned())));
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use carillon::{
     clock::Clock,
-    target::{AttemptOutcome, Executor, Invocation, Target},
+    target::{AttemptOutcome, BrokerReport, Executor, Invocation, Target},
 };
 use futures::{StreamExt, stream};
 use serde_json::Value;
@@ -95,6 +95,14 @@ impl Load {
         }
     }
 
+    /// The number of events that are published by now.
+    pub(super) fn count(&mut self) -> usize {
+        while self.settled.try_recv().is_ok() {
+            self.count += 1;
+        }
+        self.count
+    }
+
     /// Waits until all events are published; returns the number of attempts of each.
     pub(super) async fn finish(self) -> BTreeMap<String, i32> {
         self.publishing.await.unwrap()
@@ -163,14 +171,23 @@ pub(super) async fn is_found_again(broker: &mut Broker, definition: Value) {
 }
 
 /// If a broker does not answer, an attempt takes its timeout and no longer. When the broker
-/// continues, the same program reaches it again.
-pub(super) async fn is_waited_for_within_the_timeout(broker: &Broker, definition: Value) {
+/// continues, the same program reaches it again. Returns the report after the timeout.
+pub(super) async fn is_waited_for_within_the_timeout(
+    broker: &Broker,
+    definition: Value,
+) -> BrokerReport {
     let (executor, target) = (executor(open()), target(definition));
     succeeded(attempt(&executor, &target, "a-1", 1, Duration::from_secs(20)).await);
     broker.freeze();
     let outcome = attempt(&executor, &target, "a-2", 1, Duration::from_millis(300)).await;
     let AttemptOutcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
     assert!(message.ends_with("did not acknowledge the event within 0.3 s"), "{message}");
+    let silent = executor.broker_reports().remove(0);
+    assert_eq!((silent.acknowledged, silent.failed, silent.waiting), (1, 1, 0));
+    assert!(silent.last_error.is_some(), "{silent:?}");
     broker.thaw();
     succeeded(attempt(&executor, &target, "a-2", 2, Duration::from_secs(20)).await);
+    let back = &executor.broker_reports()[0];
+    assert!(back.is_open && back.failing.is_none(), "{back:?}");
+    silent
 }

@@ -251,7 +251,9 @@ async fn events_reach_a_server_that_was_away_under_load() {
     load.reach(EVENTS / 4).await;
     sqs.kill();
     sqs.go_on().await;
-    // This server has no stored data: neither the messages nor the queue.
+    // This server has no stored data: neither the messages nor the queue. So it acknowledges nothing
+    // until it has the queue, and stores all that it acknowledges then.
+    let before = load.count();
     queue(&sqs, "orders", json!({})).await;
     let attempts = load.finish().await;
     assert_eq!(attempts.len(), EVENTS);
@@ -259,12 +261,17 @@ async fn events_reach_a_server_that_was_away_under_load() {
     let asked = json!({ "QueueUrl": address, "AttributeNames": ["All"] });
     let found = ask(&sqs, "GetQueueAttributes", asked).await;
     let count = found["Attributes"]["ApproximateNumberOfMessages"].as_str().unwrap();
-    assert!(count.parse::<usize>().unwrap() > 0, "{found}");
+    let after = EVENTS - before;
+    assert!(after > 0, "all events were published before");
+    assert!(count.parse::<usize>().unwrap() >= after, "{found}, of {after}");
 }
 
 #[tokio::test]
 async fn a_server_that_hangs_is_waited_for_within_the_timeout() {
     let sqs = server().await;
     let queue = queue(&sqs, "orders", json!({})).await;
-    is_waited_for_within_the_timeout(&sqs, definition(&queue, json!({}))).await;
+    let report = is_waited_for_within_the_timeout(&sqs, definition(&queue, json!({}))).await;
+    assert!(!report.is_open, "{report:?}");
+    let (_, why) = report.failing.unwrap();
+    assert!(why.ends_with(" did not acknowledge an event"), "{why}");
 }
