@@ -69,7 +69,7 @@ pub(crate) use backfill::{
 };
 pub(crate) use buffer::{Buffer, BufferedFire};
 pub(crate) use build::{
-    Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
+    AdoptedDrift, Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
     SavedWorkflow, ScheduleEffect, ScheduleName, Step, TextProblem, Workflow, WorkflowDefinition,
     WorkflowReading, WorkflowRow, WorkflowVersion,
 };
