@@ -300,6 +300,31 @@ test("what operators changed of a module is reverted or adopted after a dialog h
   await expect(page.getByRole("heading", { name: "Drift" })).toBeFocused();
 });
 
+test("adopting the loss of all that a module declares leads to the list of modules", async ({ page, server, admin }) => {
+  const namespace = "ebbs";
+  server.cli(["namespace", "create", namespace]);
+  const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  const window = `  Low water: { start: "${at(20)}", end: "${at(21)}", search: "", missed: skip }\n`;
+  deploy(server, "ebb", `module: ebb\nnamespace: ${namespace}\nmaintenance_windows:\n${window}`);
+  const list = `query ($namespace: String) { maintenanceWindows(namespace: $namespace) { nodes { id } } }`;
+  interface Windows {
+    maintenanceWindows: { nodes: { id: string }[] };
+  }
+  const { maintenanceWindows } = await server.ask<Windows>(list, { namespace });
+  const { id } = maintenanceWindows.nodes[0]!;
+  server.cli(["maintenance", "cancel", id, "--reason", "no tide"]);
+
+  await page.goto(`/ns/${namespace}/modules/named/ebb`);
+  await signIn(page, admin);
+  await page.getByRole("main").getByRole("button", { name: "Adopt", exact: true }).click();
+  const adopt = page.getByRole("dialog", { name: "Adopt the drift" });
+  await adopt.getByLabel("Reason").fill("it is off");
+  await adopt.getByRole("button", { name: "Adopt", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Modules", exact: true })).toBeVisible();
+  await expect(page.getByText("No module yet")).toBeVisible();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
 test("the busiest hour and its collisions are found without what starts each minute", async ({ page, server, admin }) => {
   server.cli(["namespace", "create", "load"]);
   const one = (name: string, when: string) => `  ${name}: { when: "${when}", task: { target: { noop: {} } } }\n`;
