@@ -243,6 +243,10 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>, found: Found) -> 
 fn form_of(new: &New, address: Address) -> String {
     match new.form {
         Form::Page => ranged_path(address, &new.route),
+        // The page stays as it is: its filters, and the namespace that it shows.
+        Form::Dialog | Form::DialogOfOne if address.route().as_ref() == Some(&new.route) => {
+            address.href(&[Route::CREATE, ("tab", "")])
+        }
         // A page that shows one of several namespaces goes on to show the picked one.
         Form::Dialog | Form::DialogOfOne => {
             new.route.narrowed(&[Route::CREATE, ("namespace", &address.query("namespace"))])
