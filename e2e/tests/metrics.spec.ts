@@ -62,6 +62,7 @@ test("the depth of the queue is shown over the range, for a whole namespace", as
   await expect(queue.getByRole("link", { name: "Alert me" })).toHaveAttribute("href", /on=late%2Cstalled/);
   await hasNoViolations(page, "metrics with a queue");
   await expect(queue).toContainText("drag to see the runs due then");
+  await expect(queue).toContainText("Waiting for a node or a group");
   const plot = queue.locator(".chart-plot");
   await plot.scrollIntoViewIfNeeded();
   const box = (await plot.boundingBox())!;

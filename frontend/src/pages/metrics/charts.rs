@@ -90,7 +90,8 @@ pub(super) fn queues(stats: &RunStats, drawing: &Drawing) -> AnyView {
         counts: [point.average_waiting_runs, point.average_waiting_jobs].map(level).into(),
     };
     let columns = stats.points.iter().map(column).collect();
-    let parts = vec![("queued", "Runs without a node"), ("retrying", "Jobs without a worker")];
+    let parts =
+        vec![("queued", "Waiting for a node or a group"), ("retrying", "Waiting for a worker")];
     let dragged = drawing.dragged(stats);
     peak_bars("Waiting on average", parts, columns, drawing.axis(stats), drawing.drag, dragged)
 }
