@@ -298,6 +298,13 @@ test("what operators changed of a module is reverted or adopted after a dialog h
   await page.getByRole("dialog", { name: "Export" }).getByRole("button", { name: "Close", exact: true }).click();
   await expect(page.getByText("All is as it was declared")).toBeVisible();
   await expect(page.getByRole("heading", { name: "Drift" })).toBeFocused();
+
+  for (const action of ["module.revert_drift", "module.adopt_drift"]) {
+    await page.goto("/ns/tides/audit");
+    const changes = page.getByTestId("audit-row").filter({ hasText: action });
+    await changes.first().getByRole("link", { name: "tide", exact: true }).click();
+    await expect(page.getByRole("heading", { name: "tide", level: 1 })).toBeVisible();
+  }
 });
 
 test("adopting the loss of all that a module declares leads to the list of modules", async ({ page, server, admin }) => {
