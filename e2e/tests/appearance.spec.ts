@@ -83,7 +83,7 @@ test("a person who has never chosen keeps the look of the browser, unless it is 
   await page.evaluate(() => localStorage.setItem("carillon.theme", "dark"));
   await page.reload();
   await signIn(page, first);
-  const owner = () => page.evaluate(() => localStorage.getItem("carillon.appearance-of"));
+  const owner = () => page.evaluate(() => localStorage.getItem("carillon.theme-of"));
   await expect.poll(owner).toBe("looks-kept");
   await expect(root(page)).toHaveAttribute("data-theme", "dark");
   await openMenu(page);
@@ -109,6 +109,21 @@ test("a theme that is chosen on the sign-in page is kept for the person who sign
   await signIn(other, person);
   await expect(root(other)).toHaveAttribute("data-theme", "dark");
   await context.close();
+});
+
+test("a theme chosen on the sign-in page does not give the next person the rows of the last one", async ({ page, server }) => {
+  const [first, second] = ["looks-roomy", "looks-plain"].map((name) => server.addPerson(name, "viewer"));
+  await page.goto("/ns/default/runs");
+  await signIn(page, first);
+  await openMenu(page);
+  await choose(page, "Roomy rows");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  await expect(root(page)).toHaveAttribute("data-density", "roomy");
+  await page.getByTitle("Dark theme").click();
+  await signIn(page, second);
+  await expect(root(page)).not.toHaveAttribute("data-density", "roomy");
+  await expect(root(page)).toHaveAttribute("data-theme", "dark");
 });
 
 test("a theme that the server cannot keep applies in this browser, without a notice", async ({ page, server }) => {

@@ -118,6 +118,23 @@ test("each broker has a row: whether it is reached, its events, and its last err
     await expect(broker).toContainText(`could not connect to 127.0.0.1:${port}`);
     await expect(broker).toContainText(/\d failed/);
     await hasNoViolations(page, "the cluster with a broker");
+    // A phone shows the reason, too.
+    const size = page.viewportSize()!;
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect(broker.getByText(`could not connect to 127.0.0.1:${port}`)).toBeVisible();
+    await page.setViewportSize(size);
+
+    // A request that fails does not look like a cluster without brokers.
+    await page.route("**/graphql", async (route) => {
+      const asks = String(route.request().postDataJSON()?.query).includes("query Brokers");
+      await (asks ? route.abort() : route.fallback());
+    });
+    await page.reload();
+    const again = page.getByRole("main").getByRole("button", { name: "Try again" });
+    await expect(again).toBeVisible();
+    await page.unrouteAll();
+    await again.click();
+    await expect(broker).toHaveCount(1);
 
     redis = spawn("redis-server", ["--bind", "127.0.0.1", "--port", String(port), "--save", ""], { stdio: "pipe" });
     const output = redis.stdout!;

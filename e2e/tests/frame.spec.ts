@@ -490,6 +490,26 @@ test("the palette offers a viewer only what a viewer may create", async ({ page,
   await expect(page.getByRole("option")).toHaveText(["Create New token", "Create New feed"]);
 });
 
+test("the palette offers a new secret only in a namespace that one administers", async ({ page, server }) => {
+  server.cli(["namespace", "create", "chief-here"]);
+  server.cli(["namespace", "create", "guest-here"]);
+  const chief = await server.addMember("palette-chief", "admin", "chief-here");
+  server.cli(["member", "add", chief.name, "--namespace", "guest-here", "--role", "viewer"]);
+  await page.goto("/all/settings/secrets?namespace=guest-here");
+  await signIn(page, chief);
+  const offers = async (count: number) => {
+    await expect(page.getByRole("combobox", { name: "Shown namespace" })).toBeVisible();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "A page, a schedule" }).fill("new ");
+    await expect(page.getByRole("option", { name: "Create New token" })).toBeVisible();
+    await expect(page.getByRole("option", { name: "Create New secret" })).toHaveCount(count);
+    await page.keyboard.press("Escape");
+  };
+  await offers(0);
+  await page.getByRole("combobox", { name: "Shown namespace" }).selectOption("chief-here");
+  await offers(1);
+});
+
 test("the palette says that nothing matches, once the server has answered", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   await page.goto("/ns/default/runs");

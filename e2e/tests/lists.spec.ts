@@ -85,7 +85,26 @@ test("tokens of everybody are found by a part of their names or of their owners'
   // The view can be sent to a colleague.
   await page.reload();
   await expect(tokens).toHaveCount(1);
+
+  // The palette opens the dialog, and the list stays as it is.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "A page, a schedule" }).fill("new token");
+  await page.getByRole("option", { name: "Create New token" }).click();
+  await expect(page.getByRole("dialog", { name: "New token" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByLabel("Those of everybody")).toBeChecked();
+  await expect(page.getByLabel("Name contains")).toHaveValue("ot-ROB");
+  await expect(tokens).toHaveCount(1);
   await page.getByLabel("Name contains").fill("no-such-token");
+  await expect(page.getByText("No token matches")).toBeVisible();
+
+  // What a link and the way back change is shown by the fields above the list.
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Tokens and sessions" }).click();
+  await expect(page.getByLabel("Those of everybody")).not.toBeChecked();
+  await expect(page.getByLabel("Name contains")).toHaveValue("");
+  await page.goBack();
+  await expect(page.getByLabel("Those of everybody")).toBeChecked();
+  await expect(page.getByLabel("Name contains")).toHaveValue("no-such-token");
   await expect(page.getByText("No token matches")).toBeVisible();
 });
 
@@ -104,6 +123,9 @@ test("modules are found by a part of their names", async ({ page, server, admin 
   await expect(modules).toContainText("quay-north");
   await page.getByLabel("Name contains").fill("nowhere");
   await expect(page.getByText("No module here")).toBeVisible();
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Modules", exact: true }).click();
+  await expect(page.getByLabel("Name contains")).toHaveValue("");
+  await expect(modules).toHaveCount(2);
 });
 
 test("a calendar leads to all schedules that use it", async ({ page, server, admin }) => {

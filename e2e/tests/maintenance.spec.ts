@@ -191,6 +191,35 @@ test("the chosen schedules become the search of a new window", async ({ page, se
   await expect(search).toHaveValue("");
 });
 
+test("a declared window says where it is changed", async ({ page, server, admin }) => {
+  const namespace = "upkeep-file";
+  server.cli(["namespace", "create", namespace]);
+  const at = (days: number) => new Date(Date.now() + days * DAY).toISOString();
+  const window = `  New disks: { start: "${at(20)}", end: "${at(21)}" }\n`;
+  deploy(server, "upkeep-file", `module: disks\nnamespace: ${namespace}\nmaintenance_windows:\n${window}`);
+  const list = `query ($namespace: String) { maintenanceWindows(namespace: $namespace) { nodes { id } } }`;
+  interface Windows {
+    maintenanceWindows: { nodes: { id: string }[] };
+  }
+  const { maintenanceWindows } = await server.ask<Windows>(list, { namespace });
+  const { id } = maintenanceWindows.nodes[0]!;
+  await page.goto(`/ns/${namespace}/maintenance`);
+  await signIn(page, admin);
+  const row = page.getByTestId("maintenance-row");
+  await expect(row).toContainText("declared by disks");
+  await expect(row.getByRole("link", { name: "Change", exact: true })).toHaveCount(0);
+
+  const form = `/ns/${namespace}/maintenance/${id}/edit`;
+  const heading = page.getByRole("heading", { name: "Change New disks", level: 1 });
+  await page.goto(form);
+  await expect(heading).toBeVisible();
+  await expect(page.getByRole("main")).toContainText("A module declares this window");
+  await hasNoViolations(page, "the form of a declared window");
+  await page.goto(`/ns/default/maintenance/${id}/edit`);
+  await expect(page.getByRole("heading", { name: "Change maintenance", level: 1 })).toBeVisible();
+  await expect(page.getByRole("main")).toContainText("No such maintenance window");
+});
+
 test("a viewer sees the windows and finds no action", async ({ page, server }) => {
   open(server, "upkeep-view");
   await plan(server, "upkeep-view", "books", new Date(Date.now() + 20 * DAY), 2);

@@ -61,6 +61,17 @@ test("the depth of the queue is shown over the range, for a whole namespace", as
   const queue = page.getByRole("region", { name: "Queue" });
   await expect(queue.getByRole("link", { name: "Alert me" })).toHaveAttribute("href", /on=late%2Cstalled/);
   await hasNoViolations(page, "metrics with a queue");
+  await expect(queue).toContainText("drag to see the runs due then");
+  await expect(queue).toContainText("Waiting for a node or a group");
+  const plot = queue.locator(".chart-plot");
+  await plot.scrollIntoViewIfNeeded();
+  const box = (await plot.boundingBox())!;
+  await page.mouse.move(box.x + 2, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 2, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/\/runs\?from=[^&]+&until=/);
+  await expect(page.getByTestId("run-row").first()).toContainText("stuck");
 
   await page.goto("/ns/queued/metrics?range=1h&schedule=stuck");
   await expect(queue.getByText("Queues are counted for namespaces as a whole")).toBeVisible();

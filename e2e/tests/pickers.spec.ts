@@ -186,6 +186,12 @@ test("tags, workflows and calendars beyond those that the server lists at once a
   await expect(page.getByTestId("schedule-row")).toHaveCount(1);
   await expect(page.getByTestId("schedule-row")).toContainText("few");
 
+  await page.goto("/ns/pickers-crowd/ledger");
+  const ledger = page.getByLabel("Search the ledger");
+  await ledger.pressSequentially("calendar:days-11");
+  await page.getByRole("listbox", { name: "Completions" }).getByRole("option", { name: /calendar:days-110/ }).click();
+  await expect(ledger).toHaveValue("calendar:days-110");
+
   await page.goto("/ns/pickers-crowd/schedules?group=tag");
   const groups = page.getByTestId("schedule-groups");
   await expect(groups).toContainText("The 200 largest of 225 groups are shown.");

@@ -250,10 +250,12 @@ test("a file is planned before it is deployed, and a second plan changes nothing
 });
 
 test("what operators changed of a module is reverted or adopted after a dialog has shown it", async ({ page, server, admin }) => {
-  const nightly = `tide-nightly: { when: "0 4 1 1 *", task: { target: { noop: {} } } }`;
+  const one = (name: string) => `  ${name}: { when: "0 4 1 1 *", task: { target: { noop: {} } } }\n`;
+  const head = "module: tide\nnamespace: tides\nschedules:";
   server.cli(["namespace", "create", "tides"]);
-  deploy(server, "tide", `module: tide\nnamespace: tides\nschedules:\n  ${nightly}\n`);
-  const pause = () => server.cli(["pause", "tide-nightly", "--namespace", "tides", "--reason", "stock-taking"]);
+  deploy(server, "tide", `${head}\n${one("tide-nightly")}${one("tide-weekly")}`);
+  const pause = (name = "tide-nightly") =>
+    server.cli(["pause", name, "--namespace", "tides", "--reason", "stock-taking"]);
   pause();
   await page.goto("/ns/tides/modules/named/tide");
   await signIn(page, admin);
@@ -265,13 +267,27 @@ test("what operators changed of a module is reverted or adopted after a dialog h
   await expect(revert.getByTestId("settled")).toContainText("paused true → nothing");
   await revert.getByRole("button", { name: "Revert", exact: true }).click();
   await expect(revert).toContainText(/give a reason/i);
+  await expect(revert).not.toContainText("Close and open this dialog");
+  await revert.getByLabel("Reason").fill("as agreed");
+
+  // What the dialog does not show is not reverted.
+  pause("tide-weekly");
+  await revert.getByRole("button", { name: "Revert", exact: true }).click();
+  await expect(revert).toContainText("Close and open this dialog to see what is left.");
+  await expect(page.getByTestId("drift-row")).toHaveCount(2);
+  await revert.getByRole("button", { name: "Close", exact: true }).click();
+  await main.getByRole("button", { name: "Revert", exact: true }).click();
+  await expect(revert.getByTestId("settled")).toContainText("tide-weekly");
   await revert.getByLabel("Reason").fill("as agreed");
   await revert.getByRole("button", { name: "Revert", exact: true }).click();
   await expect(revert).toBeHidden();
   await expect(page.getByText("All is as it was declared")).toBeVisible();
+  // The button that had the focus is gone.
+  await expect(page.getByRole("heading", { name: "Drift" })).toBeFocused();
 
+  // The page shows a new difference by itself.
   pause();
-  await page.reload();
+  await expect(page.getByTestId("drift-row")).toContainText("stock-taking");
   await main.getByRole("button", { name: "Adopt", exact: true }).click();
   const adopt = page.getByRole("dialog", { name: "Adopt the drift" });
   await expect(adopt.getByTestId("settled")).toContainText("paused nothing → true");
@@ -281,6 +297,39 @@ test("what operators changed of a module is reverted or adopted after a dialog h
   await expect(page.getByRole("dialog", { name: "Export" })).toContainText("paused: true");
   await page.getByRole("dialog", { name: "Export" }).getByRole("button", { name: "Close", exact: true }).click();
   await expect(page.getByText("All is as it was declared")).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Drift" })).toBeFocused();
+
+  for (const action of ["module.revert_drift", "module.adopt_drift"]) {
+    await page.goto("/ns/tides/audit");
+    const changes = page.getByTestId("audit-row").filter({ hasText: action });
+    await changes.first().getByRole("link", { name: "tide", exact: true }).click();
+    await expect(page.getByRole("heading", { name: "tide", level: 1 })).toBeVisible();
+  }
+});
+
+test("adopting the loss of all that a module declares leads to the list of modules", async ({ page, server, admin }) => {
+  const namespace = "ebbs";
+  server.cli(["namespace", "create", namespace]);
+  const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  const window = `  Low water: { start: "${at(20)}", end: "${at(21)}", search: "", missed: skip }\n`;
+  deploy(server, "ebb", `module: ebb\nnamespace: ${namespace}\nmaintenance_windows:\n${window}`);
+  const list = `query ($namespace: String) { maintenanceWindows(namespace: $namespace) { nodes { id } } }`;
+  interface Windows {
+    maintenanceWindows: { nodes: { id: string }[] };
+  }
+  const { maintenanceWindows } = await server.ask<Windows>(list, { namespace });
+  const { id } = maintenanceWindows.nodes[0]!;
+  server.cli(["maintenance", "cancel", id, "--reason", "no tide"]);
+
+  await page.goto(`/ns/${namespace}/modules/named/ebb`);
+  await signIn(page, admin);
+  await page.getByRole("main").getByRole("button", { name: "Adopt", exact: true }).click();
+  const adopt = page.getByRole("dialog", { name: "Adopt the drift" });
+  await adopt.getByLabel("Reason").fill("it is off");
+  await adopt.getByRole("button", { name: "Adopt", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Modules", exact: true })).toBeVisible();
+  await expect(page.getByText("No module yet")).toBeVisible();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
 });
 
 test("the busiest hour and its collisions are found without what starts each minute", async ({ page, server, admin }) => {

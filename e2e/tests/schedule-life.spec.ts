@@ -95,13 +95,19 @@ test("a deleted schedule is found in a list of its own and restored", async ({ p
 
   // Other pages keep links to the schedule: its address says where it is once it is deleted.
   const address = (await row.getByRole("link", { name: "thrown-away", exact: true }).getAttribute("href"))!;
+  expect(address).toContain("/ns/default/");
   // Later, the schedule can be restored from the list of deleted schedules.
   await page.getByLabel("Choose thrown-away").click();
   await bar.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete 1 schedule" }).click();
   await expect(row).toHaveCount(0);
+  const gone = page.getByTestId("gone");
+  // Each namespace has a list of its own, and the address does not say which one it is.
+  await page.goto(address.replace("/ns/default/", "/all/"));
+  await expect(gone).toContainText("can be restored from the deleted schedules of its namespace.");
+  await expect(gone.getByRole("link")).toHaveCount(0);
   await page.goto(address);
-  await page.getByTestId("gone").getByRole("link", { name: "deleted schedules" }).click();
+  await gone.getByRole("link", { name: "deleted schedules" }).click();
   await expect(page).toHaveURL(/schedules\?deleted=yes/);
   await page.goto("/schedules?q=name:thrown-away");
   await page.getByRole("link", { name: "Deleted", exact: true }).click();

@@ -25,6 +25,10 @@ test("a server without a key for secrets says what to set, and offers nothing th
     await expect(words).toContainText("secrets.key_file");
     await expect(page.getByRole("button", { name: "New secret" })).toHaveCount(0);
     await hasNoViolations(page, "secrets on a server without a key");
+    // Nor does a link open the dialog, which could only be refused.
+    await page.goto(`${server.url}/ns/default/settings/secrets?do=new`);
+    await expect(words).toBeVisible();
+    await expect(page.getByRole("dialog")).toHaveCount(0);
 
     await page.goto(`${server.url}/ns/default/settings/alerts?tab=channels`);
     const row = page.getByTestId("channel-row").filter({ hasText: "sealed-hook" });

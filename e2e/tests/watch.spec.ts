@@ -249,7 +249,7 @@ test("the sums and charts of a range lead to what they count", async ({ page }) 
   await sum("Queue").click();
   await expect(page).toHaveURL(/runs\?q=state%3Aqueued%2Cretrying/);
   await page.goBack();
-  await sum("Fires without a run").click();
+  await sum("Fires to hand over").click();
   await expect(page).toHaveURL(/ledger\?verdict=open/);
 
   await page.goto("/ns/default/metrics?range=1h");
@@ -275,7 +275,7 @@ test("the figures of now are there across all namespaces, too", async ({ page })
         new RegExp(`^/${place}/${start}`),
       );
     await href("Queue", "runs\\?q=state%3Aqueued");
-    await href("Fires without a run", "ledger\\?verdict=open");
+    await href("Fires to hand over", "ledger\\?verdict=open");
   }
 });
 

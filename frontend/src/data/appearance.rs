@@ -15,8 +15,17 @@ use crate::{
     state::{Personal, Remembered, Session, use_density, use_remembered, use_theme},
 };
 
-/// Where the browser keeps whose copy it has: a user's name, or nothing.
-const OWNER: &str = "carillon.appearance-of";
+/// Where the browser keeps whose theme it has: a user's name, or nothing.
+const THEME_OWNER: &str = "carillon.theme-of";
+/// Where the browser keeps whose density it has.
+const DENSITY_OWNER: &str = "carillon.density-of";
+
+/// Whose copy of each choice the browser has.
+#[derive(Clone, Copy)]
+struct Owners {
+    theme: Remembered,
+    density: Remembered,
+}
 
 /// Loads the choices whenever a user has signed in, and sends those of the user. The app calls it once.
 pub(super) fn follow(session: Session) {
@@ -26,15 +35,20 @@ pub(super) fn follow(session: Session) {
         let viewer = session.viewer().filter(|viewer| !viewer.must_change_password);
         viewer.map(|viewer| viewer.name)
     });
-    let owner = use_remembered(OWNER);
+    let owners =
+        Owners { theme: use_remembered(THEME_OWNER), density: use_remembered(DENSITY_OWNER) };
     Effect::new(move |_| {
-        // What is chosen on the sign-in page is nobody's yet.
-        let is_chosen = theme.unsent().is_some() || density.unsent().is_some();
-        if is_chosen && user.with(Option::is_none) {
-            owner.set("");
+        // What is chosen on the sign-in page is nobody's yet. The other choice stays that of its user.
+        if user.with(Option::is_none) {
+            if theme.unsent().is_some() {
+                owners.theme.set("");
+            }
+            if density.unsent().is_some() {
+                owners.density.set("");
+            }
         }
     });
-    adopt_kept(session, user, theme, density, owner);
+    adopt_kept(session, user, theme, density, owners);
     send_chosen(session, user, theme, density);
 }
 
@@ -43,7 +57,7 @@ fn adopt_kept(
     user: Memo<Option<String>>,
     theme: Personal<Theme>,
     density: Personal<Density>,
-    owner: Remembered,
+    owners: Owners,
 ) {
     Effect::new(move |before: Option<Option<String>>| {
         let now = user.get();
@@ -60,16 +74,18 @@ fn adopt_kept(
                 }
                 match answer {
                     Ok(kept) => {
-                        let before = untrack(|| owner.get());
-                        let is_of_other = !before.is_empty() && before != asking;
-                        let kept = if is_of_other { kept.or_usual() } else { kept };
-                        if let Some(kept) = kept.theme {
+                        let kept_for = |owner: Remembered| {
+                            let before = untrack(|| owner.get());
+                            let is_of_other = !before.is_empty() && before != asking;
+                            owner.set(&asking);
+                            if is_of_other { kept.or_usual() } else { kept }
+                        };
+                        if let Some(kept) = kept_for(owners.theme).theme {
                             theme.adopt(kept);
                         }
-                        if let Some(kept) = kept.density {
+                        if let Some(kept) = kept_for(owners.density).density {
                             density.adopt(kept);
                         }
-                        owner.set(&asking);
                     }
                     Err(failure) => session::notice(session, &failure),
                 }

@@ -13,7 +13,7 @@ use crate::{
     data::{self, Actor, Load, use_actor, use_load},
     model::{FoundSchedule, Role, ScheduleState},
     route::Route,
-    state::{Address, Said, ranged_path, use_address, use_session},
+    state::{Address, PICKED, Said, ranged_path, use_address, use_session},
 };
 
 const FOUND: i64 = 6;
@@ -207,7 +207,13 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>, found: Found) -> 
         let role = session.role();
         let may = |new: &&New| {
             let is_here = new.form != Form::DialogOfOne || !address.is_across();
-            is_here && role.is_some_and(|role| role >= new.least)
+            // A secret is one of the picked namespace, whatever the user may do elsewhere.
+            let is_allowed = if new.route == Route::Secrets {
+                session.administers_in(&session.picked())
+            } else {
+                role.is_some_and(|role| role >= new.least)
+            };
+            is_here && is_allowed
         };
         let new = NEW.iter().filter(may).filter(|new| fits(new.words));
         lines.extend(new.map(|new| Line {
@@ -243,9 +249,13 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>, found: Found) -> 
 fn form_of(new: &New, address: Address) -> String {
     match new.form {
         Form::Page => ranged_path(address, &new.route),
+        // The page stays as it is: its filters, and the namespace that it shows.
+        Form::Dialog | Form::DialogOfOne if address.route().as_ref() == Some(&new.route) => {
+            address.href(&[Route::CREATE, ("tab", "")])
+        }
         // A page that shows one of several namespaces goes on to show the picked one.
         Form::Dialog | Form::DialogOfOne => {
-            new.route.narrowed(&[Route::CREATE, ("namespace", &address.query("namespace"))])
+            new.route.narrowed(&[Route::CREATE, (PICKED, &address.query(PICKED))])
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The objects that schedules are built from: groups, workflows, modules.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use super::{
@@ -184,6 +184,13 @@ pub(crate) struct Drift {
     pub(crate) deployed_by: String,
     pub(crate) deployed_at: Moment,
     pub(crate) drifted: Vec<Drifted>,
+}
+
+/// The answer to an adoption.
+#[derive(Debug, Deserialize)]
+pub(crate) struct AdoptedDrift {
+    /// What differs now; `None` if the module declares nothing any more.
+    pub(crate) drift: Option<IgnoredAny>,
 }
 
 /// One object that differs.

@@ -30,7 +30,7 @@ pub(crate) struct StatPoint {
     pub(crate) abandoned: i64,
     pub(crate) durations: Option<Percentiles>,
     pub(crate) latenesses: Option<Percentiles>,
-    /// The average number of runs that waited for a node. Unknown for a tag or a schedule.
+    /// The average number of runs that waited for a node or for their group. Unknown for a tag or a schedule.
     pub(crate) average_waiting_runs: Option<f64>,
     /// The average number of jobs that waited for a worker. Unknown for a tag or a schedule.
     pub(crate) average_waiting_jobs: Option<f64>,

@@ -69,9 +69,9 @@ pub(crate) use backfill::{
 };
 pub(crate) use buffer::{Buffer, BufferedFire};
 pub(crate) use build::{
-    Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
-    SavedWorkflow, ScheduleEffect, ScheduleName, Step, TextProblem, Workflow, WorkflowDefinition,
-    WorkflowReading, WorkflowRow, WorkflowVersion,
+    AdoptedDrift, Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan,
+    PlannedChange, SavedWorkflow, ScheduleEffect, ScheduleName, Step, TextProblem, Workflow,
+    WorkflowDefinition, WorkflowReading, WorkflowRow, WorkflowVersion,
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
 pub(crate) use cluster::{BrokerStatus, ClusterEvent, Fleet, Member, Shard};

@@ -256,7 +256,8 @@ fn levels() -> AnyView {
         href: None,
         counts: vec![index * 7 % 12, index % 3],
     };
-    let parts = vec![("queued", "Runs without a node"), ("retrying", "Jobs without a worker")];
+    let parts =
+        vec![("queued", "Waiting for a node or a group"), ("retrying", "Waiting for a worker")];
     let columns = (0..24).map(column).collect();
     peak_bars("Waiting on average", parts, columns, axis(), use_drag(), Callback::new(|_| ()))
 }

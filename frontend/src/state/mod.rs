@@ -61,7 +61,7 @@ pub(crate) use press::{Press, use_press};
 pub(crate) use range::{Preset, Range, has_range, range_query, ranged_path, use_range};
 pub(crate) use remembered::{Remembered, use_remembered};
 pub(crate) use rows::{Change, Item, List, Showing};
-pub(crate) use session::{Session, SessionState, use_session};
+pub(crate) use session::{PICKED, Session, SessionState, use_session};
 pub(crate) use theme::use_theme;
 pub(crate) use throttle::Throttle;
 pub(crate) use title::{page_title, use_title};

@@ -8,6 +8,9 @@ use crate::{
     route::Scope,
 };
 
+/// In the address, the namespace that a page of one namespace shows in the view of all namespaces.
+pub(crate) const PICKED: &str = "namespace";
+
 /// The known state of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SessionState {
@@ -70,6 +73,14 @@ impl Session {
             Some(Scope::One(namespace)) => viewer.role_in(&namespace),
             Some(Scope::All) | None => Some(viewer.role),
         }
+    }
+
+    /// The namespace that a page of one namespace shows; tracked. In the view of all namespaces, it is the picked one,
+    /// which is at first the last visited one.
+    pub(crate) fn picked(self) -> String {
+        let named = [self.address.namespace(), self.address.query(PICKED)];
+        let home = || self.viewer().map(|viewer| viewer.home(self.address.remembered()));
+        named.into_iter().find(|name| !name.is_empty()).or_else(home).unwrap_or_default()
     }
 
     /// The namespace whose health is shown; tracked. `None` means all namespaces: for a user who may see them all,

@@ -20,10 +20,10 @@ pub(super) struct Drift {
     /// Namespace of the module
     #[arg(long, value_name = "NAMESPACE", default_value = "default")]
     namespace: String,
-    /// Make the module declare what is there; export it into its file afterwards
+    /// Let the declaration take the current values; export it into the module's file afterwards
     #[arg(long, requires = "reason", conflicts_with_all = ["revert", "exit_code"])]
     adopt: bool,
-    /// Make what is there what the module declares: the operators' pauses, notes and mutes end
+    /// Return the objects to their declared values: the operators' pauses, notes and mutes end
     #[arg(long, requires = "reason", conflicts_with = "exit_code")]
     revert: bool,
     /// What to do about the fires that fell into the pauses that --revert ends [default: skip]

@@ -9,10 +9,11 @@ use crate::{
         operations::planning::{self as operations, *},
     },
     model::{
-        Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
-        Calendar, CalendarUser, CatchUp, Drift, Exported, Group, GroupRun, Lane, Module, Outage,
-        OutageFires, Page, PageArguments, Place, Plan, SavedWorkflow, ScheduleName, TimelineSort,
-        Took, Workflow, WorkflowDefinition, WorkflowReading, WorkflowRow, WorkflowVersion,
+        AdoptedDrift, Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview,
+        BackfillStanding, Calendar, CalendarUser, CatchUp, Drift, Exported, Group, GroupRun, Lane,
+        Module, Outage, OutageFires, Page, PageArguments, Place, Plan, SavedWorkflow, ScheduleName,
+        TimelineSort, Took, Workflow, WorkflowDefinition, WorkflowReading, WorkflowRow,
+        WorkflowVersion,
     },
     time::Moment,
 };
@@ -286,7 +287,7 @@ pub(crate) fn adopt_drift(
     digest: String,
     reason: String,
     key: String,
-) -> Ask<String> {
+) -> Ask<AdoptedDrift> {
     let key = Some(key);
     let variables = adopt_module_drift::Variables { namespace, name, digest, reason, key };
     Ask::new::<AdoptModuleDrift>(variables)

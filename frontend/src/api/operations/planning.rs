@@ -49,7 +49,7 @@ operations! {
     ReadWorkflow = "graphql/read_workflow.graphql", "/readWorkflow" => crate::model::WorkflowReading;
     Modules = "graphql/modules.graphql", "/modules" => Page<Module>;
     ModuleDrift = "graphql/module_drift.graphql", "/moduleDrift" => Drift;
-    AdoptModuleDrift = "graphql/adopt_module_drift.graphql", "/adoptModuleDrift/module" => String;
+    AdoptModuleDrift = "graphql/adopt_module_drift.graphql", "/adoptModuleDrift" => crate::model::AdoptedDrift;
     RevertModuleDrift = "graphql/revert_module_drift.graphql", "/revertModuleDrift/module" => String;
     ExportModules = "graphql/export_modules.graphql", "/exportModules" => Vec<Exported>;
     PlanModule = "graphql/plan_module.graphql", "/deployModule" => Plan;

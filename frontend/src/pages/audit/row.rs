@@ -77,7 +77,9 @@ fn place(event: &AuditEvent) -> Option<Route> {
         (_, "delete") => None,
         // A run that repeats another one is an event of its schedule; `after` names the run.
         ("run", _) => made_run(event).or_else(id).map(Route::Run),
-        ("module", "deploy") => Some(Route::module(&event.subject)),
+        ("module", "deploy" | "adopt_drift" | "revert_drift") => {
+            Some(Route::module(&event.subject))
+        }
         ("schedule" | "buffer" | "problem", _) => id().map(Route::Schedule),
         ("workflow", _) => id().map(Route::Workflow),
         ("backfill", _) => id().map(Route::Backfill),

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     api,
-    components::{badge_of, heading, panel, table, when_relative},
+    components::{AsyncView, badge_of, heading, live, panel, table, when_relative},
     data::{Load, use_load},
     model::{BrokerState, BrokerStatus, Fleet},
     pages::kit::{none, note},
@@ -23,7 +23,14 @@ pub(super) fn brokers(fleet: Load<Fleet>) -> AnyView {
     let number = move |fleet: &Fleet| {
         if session.sees_all() { ().into_any() } else { number_of(fleet) }
     };
-    view! { {all.draw(|all| listed(all))}{fleet.draw(number)} }.into_any()
+    let shown = live(move || {
+        if !session.sees_all() {
+            return ().into_any();
+        }
+        view! { <AsyncView loading=all.loading what="the brokers">{all.draw(|all| listed(all))}</AsyncView> }
+            .into_any()
+    });
+    view! { {shown}{fleet.draw(number)} }.into_any()
 }
 
 /// How many of the brokers that tasks publish to are reachable.
@@ -46,7 +53,7 @@ fn listed(all: &[BrokerStatus]) -> AnyView {
         heading("State", ""),
         heading("Published", "number"),
         heading("Waiting", "number"),
-        heading("Last error", "wide"),
+        heading("Last error", ""),
     ];
     let rows: Vec<_> = all.iter().map(row).collect();
     let hint = view! { <span class="muted">"as the node that answers sees them"</span> };
@@ -72,7 +79,7 @@ fn row(broker: &BrokerStatus) -> AnyView {
             <td>{state(broker.state)}{since}</td>
             <td class="number">{grouped(broker.acknowledged)}<span class="card-word">" published"</span>{failed}</td>
             <td class="number">{grouped(broker.waiting)}<span class="card-word">" waiting"</span></td>
-            <td class="wide">{error}</td>
+            <td class="break">{error}</td>
         </tr>
     }
     .into_any()
@@ -93,7 +100,19 @@ fn kind(kind: &str) -> String {
         "nats" => "NATS",
         "rabbitmq" => "RabbitMQ",
         "redis" => "Redis",
+        "sqs" => "SQS",
         other => other,
     }
     .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn a_kind_is_written_as_its_makers_write_it() {
+        let kinds = ["kafka", "nats", "rabbitmq", "redis", "sqs"].map(kind);
+        assert_eq!(kinds, ["Kafka", "NATS", "RabbitMQ", "Redis", "SQS"]);
+    }
 }

@@ -2,6 +2,7 @@
 //! error.
 
 use leptos::{ev::SubmitEvent, prelude::*};
+use serde::de::DeserializeOwned;
 
 use super::kept::KeptForm;
 use crate::{
@@ -13,8 +14,8 @@ use crate::{
 };
 
 /// The change that a form sends, and the notice once it is done.
-pub(in crate::pages) struct Change {
-    pub(in crate::pages) ask: Ask<String>,
+pub(in crate::pages) struct Change<T = String> {
+    pub(in crate::pages) ask: Ask<T>,
     pub(in crate::pages) said: String,
 }
 
@@ -23,13 +24,13 @@ pub(in crate::pages) type Wrong = RwSignal<Option<Failure>>;
 
 /// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
 /// error. On success, `open` is set to false, and `done` is called with the server's answer.
-pub(in crate::pages) fn form(
+pub(in crate::pages) fn form<T: DeserializeOwned + 'static>(
     open: RwSignal<bool>,
     action: (Look, &'static str),
     wrong: Wrong,
     fields: AnyView,
-    plan: impl Fn(String) -> Result<Change, Failure> + 'static,
-    done: impl Fn(String) + Clone + 'static,
+    plan: impl Fn(String) -> Result<Change<T>, Failure> + 'static,
+    done: impl Fn(T) + Clone + 'static,
 ) -> AnyView {
     sending(None, open, action, wrong, fields, plan, done)
 }
@@ -47,16 +48,16 @@ pub(in crate::pages) fn kept_form(
     sending(Some(kept), open, action, wrong, fields, plan, done)
 }
 
-fn sending(
+fn sending<T: DeserializeOwned + 'static>(
     kept: Option<KeptForm>,
     open: RwSignal<bool>,
     action: (Look, &'static str),
     wrong: Wrong,
     fields: AnyView,
-    plan: impl Fn(String) -> Result<Change, Failure> + 'static,
-    done: impl Fn(String) + Clone + 'static,
+    plan: impl Fn(String) -> Result<Change<T>, Failure> + 'static,
+    done: impl Fn(T) + Clone + 'static,
 ) -> AnyView {
-    let plan: Box<dyn Fn(String) -> Result<Change, Failure>> = Box::new(plan);
+    let plan: Box<dyn Fn(String) -> Result<Change<T>, Failure>> = Box::new(plan);
     let actor = use_actor();
     let busy = RwSignal::new(false);
     let once = use_once();

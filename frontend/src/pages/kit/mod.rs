@@ -47,7 +47,7 @@ pub(super) use once::{copy_button, new_password, shown_once};
 pub(super) use picked::{picker, use_picked};
 pub(super) use places::{place_cell, place_note, placed};
 pub(super) use restored::restored;
-pub(super) use secrets_key::{no_secrets_key, use_secrets_key};
+pub(super) use secrets_key::{no_secrets_key, use_known_secrets_key, use_secrets_key};
 pub(super) use sessions::{end_session_form, end_sessions_form};
 pub(super) use versions::{use_first_version, version_pager};
 

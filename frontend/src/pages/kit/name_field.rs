@@ -1,6 +1,6 @@
 //! The field above a list that narrows it to names with a text. The address holds the text.
 
-use leptos::prelude::*;
+use leptos::{html, prelude::*};
 
 use crate::{components::use_typing, state::Address};
 
@@ -14,14 +14,29 @@ pub(in crate::pages) fn named_with(address: Address) -> String {
 
 /// The field. `label` names the search: `Which workflows`.
 pub(in crate::pages) fn name_field(address: Address, label: &'static str) -> AnyView {
+    let node = NodeRef::<html::Input>::new();
+    // The text that the address has because of this field.
+    let sent = StoredValue::new(untrack(|| named_with(address)));
     let narrow = Callback::new(move |text: String| {
         let text = text.trim();
+        sent.set_value(text.to_owned());
         address.replace(&address.with(&[(TEXT, text), ("after", ""), ("before", "")]));
     });
     let typing = use_typing(narrow);
+    // A link, and the browser's way back, change the address alone.
+    Effect::new(move |_| {
+        let text = named_with(address);
+        if sent.with_value(|sent| *sent != text) {
+            if let Some(field) = node.get_untracked() {
+                field.set_value(&text);
+            }
+            sent.set_value(text);
+        }
+    });
     view! {
         <search class="filter-line" aria-label=label>
             <input
+                node_ref=node
                 type="search"
                 class="filter-field"
                 aria-label="Name contains"

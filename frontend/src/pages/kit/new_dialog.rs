@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{route::Route, state::use_address};
 
-/// Opens the dialog of the page `route` if the address has the query of [`Route::create`], and removes the query, so
+/// Opens the dialog of the page `route` if the address has the query of [`Route::CREATE`], and removes the query, so
 /// that a reload does not open the dialog again. Waits until the user `may` create an object.
 pub(in crate::pages) fn open_if_asked(
     open: RwSignal<bool>,

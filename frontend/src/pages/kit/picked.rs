@@ -6,21 +6,13 @@ use crate::{
     api,
     components::live,
     data::use_load,
-    state::{use_address, use_session},
+    state::{PICKED, use_address, use_session},
 };
 
-/// The parameter of the address with the namespace.
-const PICKED: &str = "namespace";
-
-/// The namespace that is shown: the one in the address. In the view of all namespaces, it is the picked one, which is
-/// at first the last visited one.
+/// The namespace that is shown; see `Session::picked`.
 pub(in crate::pages) fn use_picked() -> Memo<String> {
-    let (address, session) = (use_address(), use_session());
-    Memo::new(move |_| {
-        let named = [address.namespace(), address.query(PICKED)];
-        let home = || session.viewer().map(|viewer| viewer.home(address.remembered()));
-        named.into_iter().find(|name| !name.is_empty()).or_else(home).unwrap_or_default()
-    })
+    let session = use_session();
+    Memo::new(move |_| session.picked())
 }
 
 /// The picker in the view of all namespaces: names the namespace that a part of the page shows, and picks another

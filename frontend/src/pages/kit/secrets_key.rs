@@ -4,14 +4,17 @@ use leptos::prelude::*;
 
 use crate::{api, data::use_load};
 
-/// Whether the server has a key, without which it refuses secrets, and channels other than mails. Until it has said so,
-/// it is taken to have one, because it checks each change again.
-pub(in crate::pages) fn use_secrets_key() -> Memo<bool> {
+/// Whether the server has a key, without which it refuses secrets, and channels other than mails. `None` until it has
+/// said so.
+pub(in crate::pages) fn use_known_secrets_key() -> Memo<Option<bool>> {
     let targets = use_load(|| Some(api::namespace_targets()));
-    Memo::new(move |_| {
-        let has_key = targets.with(|known| known.iter().all(|known| known.secrets_available));
-        has_key.unwrap_or(true)
-    })
+    Memo::new(move |_| targets.with(|known| known.iter().all(|known| known.secrets_available)))
+}
+
+/// Whether the server has a key. Until it has said so, it is taken to have one, because it checks each change again.
+pub(in crate::pages) fn use_secrets_key() -> Memo<bool> {
+    let known = use_known_secrets_key();
+    Memo::new(move |_| known.get().unwrap_or(true))
 }
 
 /// What to set on a server without a key. `effect` says what is not possible until then: `none can be set.`

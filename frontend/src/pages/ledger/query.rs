@@ -8,7 +8,7 @@ use crate::{
     components::{FieldTerm, QueryBar, QueryField, QueryView, SplitQuery, field_term, split_query},
     data::Listing,
     model::{Failure, LedgerRow, ReasonCode, Verdict},
-    pages::{filters::Filters, narrowing::Narrowing, place, views::use_views},
+    pages::{filters::Filters, narrowing::Narrowing, place, suggest, views::use_views},
     state::Range,
 };
 
@@ -204,6 +204,7 @@ pub(super) fn bar(
     let search = Callback::new(move |text: String| {
         filters.set(&[(VERDICT, ""), (REASON, ""), ("q", &text)]);
     });
+    let calendars = suggest::calendars_in(narrowing.text.into());
     view! {
         <QueryBar
             label="Search the ledger"
@@ -214,18 +215,19 @@ pub(super) fn bar(
             fields=&FIELDS
             views=&VIEWS
             own=use_views("ledger")
-            known=Signal::derive(move || known(fires))
+            known=Signal::derive(move || known(fires, calendars.get()))
         />
     }
     .into_any()
 }
 
-/// All reasons, and the schedules and zones of the visible rows.
-fn known(fires: Listing<LedgerRow>) -> Vec<(&'static str, Vec<String>)> {
+/// All reasons and calendars, and the schedules and zones of the visible rows.
+fn known(fires: Listing<LedgerRow>, calendars: Vec<String>) -> Vec<(&'static str, Vec<String>)> {
     let of = |take: &dyn Fn(&LedgerRow) -> Option<String>| fires.distinct(take);
     let reasons = ReasonCode::ALL.map(|(_, name, _)| name.to_owned());
     vec![
         (REASON, reasons.to_vec()),
+        ("calendar", calendars),
         ("schedule", of(&|row| row.more.schedule.as_ref().map(|schedule| schedule.name.clone()))),
         (
             "zone",

@@ -46,26 +46,38 @@ pub(crate) fn EditMaintenance(id: String) -> impl IntoView {
     });
     let form = move || match window.get() {
         Some(window) if window.module.is_some() => {
-            let words = "A module declares it: change it in the module's file.";
-            view! { <div class="empty">{empty("This maintenance is declared", words)}</div> }
-                .into_any()
+            let words = "Change it in the module's file.";
+            unchangeable(title_of(&window), "A module declares this window", words)
         }
         Some(window) if window.is_open() => {
-            let title = format!("Change {}", window.title);
+            let title = title_of(&window);
             view! { <header class="page-head"><h1>{title}</h1></header>{editor(Some(&window))} }
                 .into_any()
         }
-        Some(_) => {
+        Some(window) => {
             let words = "It has ended or was cancelled, so it cannot be changed. Plan another one.";
-            view! { <div class="empty">{empty("This maintenance is over", words)}</div> }.into_any()
+            unchangeable(title_of(&window), "This maintenance is over", words)
         }
         None => {
             let words = "It may be one of another namespace.";
-            view! { <div class="empty">{empty("No such maintenance window", words)}</div> }
-                .into_any()
+            let title = "Change maintenance".to_owned();
+            unchangeable(title, "No such maintenance window", words)
         }
     };
     view! { <AsyncView loading=found.loading what="the maintenance window">{live(form)}</AsyncView> }
+}
+
+fn title_of(window: &MaintenanceWindow) -> String {
+    format!("Change {}", window.title)
+}
+
+/// The page in place of the form, and why there is none.
+fn unchangeable(title: String, why: &'static str, advice: &'static str) -> AnyView {
+    view! {
+        <header class="page-head"><h1>{title}</h1></header>
+        <div class="empty">{empty(why, advice)}</div>
+    }
+    .into_any()
 }
 
 fn editor(window: Option<&MaintenanceWindow>) -> AnyView {

@@ -119,10 +119,11 @@ fn line(window: &model::MaintenanceWindow, actions: Actions) -> AnyView {
         .ticket
         .as_ref()
         .map(|text| view! { <span class="cell-note">{ticket(text)}</span> }.into_any());
+    let module = window.module.as_ref().map(|module| note(format!("declared by {module}")));
     let why = window.cancel_reason.clone().map(note);
     view! {
         <tr data-testid="maintenance-row">
-            <th scope="row" class="name-cell"><a href=href>{window.title.clone()}</a>{of}</th>
+            <th scope="row" class="name-cell"><a href=href>{window.title.clone()}</a>{of}{module}</th>
             {place_cell(&window.namespace)}
             <td>{badge(Mark::Maintenance(window.state))}{why}</td>
             <td>

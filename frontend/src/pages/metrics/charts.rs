@@ -90,14 +90,19 @@ pub(super) fn queues(stats: &RunStats, drawing: &Drawing) -> AnyView {
         counts: [point.average_waiting_runs, point.average_waiting_jobs].map(level).into(),
     };
     let columns = stats.points.iter().map(column).collect();
-    let parts = vec![("queued", "Runs without a node"), ("retrying", "Jobs without a worker")];
+    let parts =
+        vec![("queued", "Waiting for a node or a group"), ("retrying", "Waiting for a worker")];
     let dragged = drawing.dragged(stats);
     peak_bars("Waiting on average", parts, columns, drawing.axis(stats), drawing.drag, dragged)
 }
 
-/// An average as a whole number. It is rounded up, so that even a short queue is seen.
+/// An average as a whole number. Below one it is rounded up, so that even a short queue is seen. Above, the average of
+/// a constant queue is a little more than its length, because the counts are a little apart.
 fn level(average: Option<f64>) -> i64 {
-    average.map_or(0, |average| average.ceil() as i64)
+    average.map_or(0, |average| {
+        let whole = if average < 1.0 { average.ceil() } else { average.round() };
+        whole as i64
+    })
 }
 
 pub(in crate::pages) fn durations(stats: &RunStats, drawing: &Drawing) -> AnyView {
@@ -131,5 +136,10 @@ mod tests {
     fn a_short_queue_is_seen() {
         let levels = [None, Some(0.0), Some(0.01), Some(1.0), Some(12.5)].map(level);
         assert_eq!(levels, [0, 0, 1, 1, 13]);
+    }
+
+    #[test]
+    fn a_constant_queue_is_as_long_as_it_is() {
+        assert_eq!([Some(1.01), Some(2.004)].map(level), [1, 2]);
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn now(metrics: &Metrics) -> AnyView {
         <dl class="figures" aria-label="Now">
             {figure("Live runs", count(metrics.live_runs), if metrics.live_runs > 0 { "running" } else { "" }, "right now".to_owned(), Some(live))}
             {figure("Queue", count(metrics.waiting_runs), if metrics.waiting_runs > 0 { "queued" } else { "" }, jobs, Some(queue))}
-            {figure("Fires without a run", count(metrics.pending_handoffs), if metrics.pending_handoffs > 0 { "queued" } else { "" }, waits, Some(open))}
+            {figure("Fires to hand over", count(metrics.pending_handoffs), if metrics.pending_handoffs > 0 { "queued" } else { "" }, waits, Some(open))}
             {figure("Runs a minute", per_minute, "", rate, None)}
             {figure("p95 duration", p95(metrics.durations), "", "in the last hour".to_owned(), None)}
             {figure("p95 lateness", p95(metrics.latenesses), "", "in the last hour".to_owned(), None)}

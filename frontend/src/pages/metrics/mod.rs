@@ -173,8 +173,9 @@ fn range_charts(filters: Filters, stats: Load<RunStats>) -> AnyView {
         panel(title, view! { <span class="panel-aside">{hint}{watched}</span> }, drawn)
     };
     let of_runs = || Listed { words: "drag to see the runs", href: runs };
-    let created = Callback::new(move |between| untrack(|| created_between(filters, between)));
-    let of_created = Listed { words: "average, drag to see the runs", href: created };
+    let due = Callback::new(move |between| untrack(|| due_between(filters, between)));
+    // The list of runs has no range of those that waited.
+    let of_due = Listed { words: "average; drag to see the runs due then", href: due };
     let of_fires = Listed { words: "drag to see the fires", href: fires };
     view! {
         <div class="charts">
@@ -182,7 +183,7 @@ fn range_charts(filters: Filters, stats: Load<RunStats>) -> AnyView {
             {chart("Not run", "missed", of_fires, charts::not_run)}
             {chart("Duration", "slow,recovered", of_runs(), charts::durations)}
             {chart("Lateness", "late", of_runs(), charts::latenesses)}
-            {chart("Queue", "late,stalled", of_created, charts::queues)}
+            {chart("Queue", "late,stalled", of_due, charts::queues)}
         </div>
     }
     .into_any()
@@ -227,8 +228,8 @@ fn runs_between(filters: Filters, state: &str, (from, until): (Moment, Moment)) 
     Route::Runs.narrowed(&[("state", state), ("q", &terms)])
 }
 
-/// The address of the list of runs that were created between two instants.
-fn created_between(filters: Filters, (from, until): (Moment, Moment)) -> String {
+/// The address of the list of runs that were due between two instants.
+fn due_between(filters: Filters, (from, until): (Moment, Moment)) -> String {
     let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
     let search = search(filters).unwrap_or_default();
     Route::Runs.narrowed(&[("q", &search), ("from", &from), ("until", &until)])

@@ -1,5 +1,7 @@
 //! One module: the differences from its declaration, and ways to resolve them.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 
 use super::{
@@ -12,12 +14,16 @@ use crate::{
     components::{
         AsyncView, Dialog, Look, badge_of, button, fact, heading, panel, table, when, when_relative,
     },
-    data::use_load,
+    data::{Load, use_load},
     model::{Drift, DriftSide, Drifted, FieldChange},
     pages::kit::{empty, note},
     route::Route,
-    state::{use_session, use_title},
+    state::{use_every, use_session, use_title},
 };
+
+const LOOK: Duration = Duration::from_secs(5);
+/// The id of the heading of the drift.
+pub(super) const HEADING: &str = "panel-drift";
 
 /// The page of one module.
 #[component]
@@ -29,6 +35,7 @@ pub(crate) fn Module(name: String) -> impl IntoView {
     let namespace = kit::use_namespace();
     let asked = name.clone();
     let drift = use_load(move || Some(api::planning::drift(namespace.get(), asked.clone())));
+    use_every(LOOK, move || drift.loading.refresh());
     let export = RwSignal::new(false);
     let settling = use_settling(namespace, drift.loading, export);
     let actions = move || {
@@ -45,7 +52,7 @@ pub(crate) fn Module(name: String) -> impl IntoView {
         <header class="page-head"><h1>{heading}</h1><div class="actions">{move || actions()}</div></header>
         <AsyncView loading=drift.loading what="the module">
             <div class="run-grid">
-                <div class="run-main">{drift.draw(move |drift| drifted(drift, settling))}</div>
+                <div class="run-main">{drift_panel(drift, settling)}</div>
                 <div class="run-side">{drift.draw(facts)}</div>
             </div>
         </AsyncView>
@@ -65,10 +72,21 @@ fn facts(drift: &Drift) -> AnyView {
     panel("Last deployment", (), content.into_any())
 }
 
+/// The drift. Its heading stays when the drift is drawn again, so that it keeps the focus.
+fn drift_panel(drift: Load<Drift>, settling: Settling) -> AnyView {
+    view! {
+        <section class="panel" aria-labelledby=HEADING>
+            <header class="panel-head"><h2 id=HEADING tabindex="-1">"Drift"</h2></header>
+            {drift.draw(move |drift| drifted(drift, settling))}
+        </section>
+    }
+    .into_any()
+}
+
 fn drifted(drift: &Drift, settling: Settling) -> AnyView {
     if drift.drifted.is_empty() {
-        let content = view! { <div class="empty">{empty("All is as it was declared", "Pauses, notes and mutes by operators are shown here, and changes that bypassed the server.")}</div> };
-        return panel("Drift", (), content.into_any());
+        return view! { <div class="empty">{empty("All is as it was declared", "Pauses, notes and mutes by operators are shown here, and changes that bypassed the server.")}</div> }
+            .into_any();
     }
     let headings = vec![
         heading("Thing", ""),
@@ -78,8 +96,7 @@ fn drifted(drift: &Drift, settling: Settling) -> AnyView {
     ];
     let rows: Vec<_> = drift.drifted.iter().map(row).collect();
     let ways = use_session().edits().then(|| settling.ways(drift));
-    let content = view! { {ways}{table("Drift", "table", headings, rows.into_any())} };
-    panel("Drift", (), content.into_any())
+    view! { {ways}{table("Drift", "table", headings, rows.into_any())} }.into_any()
 }
 
 fn row(thing: &Drifted) -> AnyView {

@@ -1,17 +1,21 @@
 //! Adopting or reverting the drift of a module. Each dialog first shows what it would change.
 
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
-use super::detail::fields;
+use super::detail::{HEADING, fields};
 use crate::{
     api,
     components::{Field, Look, button},
     data::Loading,
-    model::{CatchUp, Drift, DriftSide, Drifted, FieldChange},
+    model::{AdoptedDrift, CatchUp, Drift, DriftSide, Drifted, Failure, FieldChange},
     pages::{
         actions::effect::CHOICES,
         kit::{Asked, Change, Wrong, form, note, of, use_asked},
     },
+    route::Route,
+    state::use_address,
 };
 
 /// What may become of the fires that fell into the pauses that a revert ends.
@@ -50,7 +54,7 @@ impl Settling {
         let subject = Subject { namespace, drift: drift.clone() };
         let adopt = drift.drifted.iter().any(is_adoptable).then(|| {
             view! {
-                <p><strong>"Adopt"</strong>": the module declares what is there now. "
+                <p><strong>"Adopt"</strong>": The declaration takes the current values. "
                     {button(Look::Plain, None, "Adopt", self.adopt.ask(&subject))}</p>
             }
             .into_any()
@@ -58,7 +62,7 @@ impl Settling {
         view! {
             <div class="ways">
                 {adopt}
-                <p><strong>"Revert"</strong>": what is there becomes what the module declares. "
+                <p><strong>"Revert"</strong>": The objects return to their declared values. "
                     {button(Look::Plain, None, "Revert", self.revert.ask(&subject))}</p>
             </div>
         }
@@ -78,7 +82,7 @@ impl Settling {
         let (reason, wrong) = (RwSignal::new(String::new()), RwSignal::new(None));
         let changes = drift.drifted.iter().filter(|thing| is_adoptable(thing));
         let stays = drift.drifted.iter().any(|thing| !is_adoptable(thing)).then(|| {
-            view! { <p>"Mutes stay a difference: a file cannot declare them."</p> }.into_any()
+            view! { <p>"Mutes remain differences: a file cannot declare them."</p> }.into_any()
         });
         let fields = view! {
             <p>"The declaration changes, and nothing else: no schedule is resumed or paused."</p>
@@ -86,18 +90,27 @@ impl Settling {
             {stays}
             <p>"Then replace your file with the export. The next deployment of the old file declares the old values again."</p>
             {reason_field("adopt-reason", reason, wrong)}
+            {refused(wrong, self.drift)}
         };
         let plan = move |key| {
             let (namespace, name) = (namespace.clone(), drift.module.clone());
             let (digest, reason) = (drift.digest.clone(), reason.get_untracked());
             let ask =
                 api::planning::adopt_drift(namespace, name, digest, reason.trim().to_owned(), key);
-            Ok(Change { ask, said: "The module declares what is there.".to_owned() })
+            Ok(Change { ask, said: "The drift is adopted.".to_owned() })
         };
         let Self { drift: loading, export, .. } = self;
-        let done = move |_| {
+        let address = use_address();
+        let done = move |adopted: AdoptedDrift| {
+            // A module whose last object is gone is forgotten: it has no page and no file any more.
+            if adopted.drift.is_none() {
+                return address.go(&Route::Modules.path());
+            }
             loading.reload();
-            export.set(true);
+            // The export returns the focus to the heading.
+            focus_heading(move || {
+                let _gone = export.try_set(true);
+            });
         };
         form(self.adopt.open, (Look::Primary, "Adopt"), wrong, fields.into_any(), plan, done)
     }
@@ -113,10 +126,11 @@ impl Settling {
         });
         let changes = drift.drifted.iter().map(|thing| line(thing, &reversed(&thing.fields)));
         let fields = view! {
-            <p>"One change after the other, each in the audit log. If one is refused, those before it stay."</p>
+            <p>"The changes are made one by one, and the audit log has each. If one is refused, those before it stay."</p>
             {listed("What will change", changes)}
             {ends_pauses}
             {reason_field("revert-reason", reason, wrong)}
+            {refused(wrong, self.drift)}
         };
         let plan = move |key| {
             let (namespace, name) = (namespace.clone(), drift.module.clone());
@@ -127,9 +141,47 @@ impl Settling {
             Ok(Change { ask, said: "All is as the module declares.".to_owned() })
         };
         let loading = self.drift;
-        let done = move |_| loading.reload();
+        let done = move |_| {
+            loading.reload();
+            focus_heading(|| ());
+        };
         form(self.revert.open, (Look::Danger, "Revert"), wrong, fields.into_any(), plan, done)
     }
+}
+
+/// What to do after the server has refused to settle the drift. The changes before the refused one stay, and a second
+/// try has to be about what is left.
+fn refused(wrong: Wrong, drift: Loading) -> AnyView {
+    Effect::new(move |_| {
+        if wrong.with(Option::is_some) {
+            drift.reload();
+        }
+    });
+    let hint = move || {
+        let is_left = wrong.with(|failure| failure.as_ref().is_some_and(is_of_drift));
+        is_left.then(|| {
+            view! { <p class="form-error">"Close and open this dialog to see what is left."</p> }
+                .into_any()
+        })
+    };
+    view! { <div role="alert">{hint}</div> }.into_any()
+}
+
+/// Whether the failure is about the drift, and not about a field of the dialog.
+fn is_of_drift(failure: &Failure) -> bool {
+    !matches!(failure.field.as_deref(), Some("reason" | "missed"))
+}
+
+/// Focuses the heading of the drift once the dialog has closed, because the button that opened the dialog is drawn
+/// again; then calls `then`.
+fn focus_heading(then: impl FnOnce() + 'static) {
+    request_animation_frame(move || {
+        let heading = document().get_element_by_id(HEADING);
+        if let Some(heading) = heading.and_then(|heading| heading.dyn_into::<HtmlElement>().ok()) {
+            let _gone = heading.focus();
+        }
+        then();
+    });
 }
 
 fn reason_field(id: &'static str, reason: RwSignal<String>, wrong: Wrong) -> AnyView {
@@ -185,6 +237,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::Code;
 
     fn thing(path: &str, before: Option<&str>, after: Option<&str>) -> Drifted {
         let field = json!({ "path": path, "before": before, "after": after });
@@ -199,6 +252,14 @@ mod tests {
         assert!(ends_pause(&thing("paused", None, Some("true"))));
         assert!(!ends_pause(&thing("paused", Some("true"), None)), "a revert pauses it");
         assert!(!ends_pause(&thing("note", Some("true"), Some("true"))));
+    }
+
+    #[test]
+    fn only_a_refusal_of_the_drift_asks_for_another_look() {
+        assert!(is_of_drift(&Failure::new(Code::Conflict, "the drift is another one now")));
+        assert!(is_of_drift(&Failure::of_field("search", "nothing matches")));
+        assert!(!is_of_drift(&Failure::of_field("reason", "give a reason")));
+        assert!(!is_of_drift(&Failure::of_field("missed", "choose one")));
     }
 
     #[test]

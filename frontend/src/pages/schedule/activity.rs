@@ -66,13 +66,13 @@ fn range_note(address: Address, zone: Memo<Option<String>>) -> AnyView {
 }
 
 /// A link to the fires of this schedule in the ledger of all, which has totals and more filters.
-fn by_reason(load: Load<ScheduleDetail>) -> AnyView {
+fn in_ledger(load: Load<ScheduleDetail>) -> AnyView {
     let name = Memo::new(move |_| load.with(|schedule| schedule.row.name.clone()));
     live(move || {
         let Some(name) = name.get() else { return ().into_any() };
         let query = format!("schedule:\"{}\"", name.replace(['"', '\\'], ""));
         let href = Route::Ledger.narrowed(&[("q", &query)]);
-        view! { <a class="query-view" href=href>"By reason, in the ledger"</a> }.into_any()
+        view! { <a class="query-view" href=href>"All its fires in the ledger"</a> }.into_any()
     })
 }
 
@@ -164,7 +164,7 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
         {buffered}
         {range_note(address, zone)}
         {filter_links(address, "Fires by verdict", "verdict", choices)}
-        {by_reason(load)}
+        {in_ledger(load)}
         <AsyncView
             loading=fires.load.loading
             what="the ledger"

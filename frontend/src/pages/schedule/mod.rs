@@ -52,7 +52,7 @@ use crate::{
     data::{Feed, Load, use_feed, use_load},
     model::{Code, ScheduleDetail},
     route::Route,
-    state::{Address, use_address, use_session, use_title},
+    state::{Address, Session, use_address, use_session, use_title},
 };
 
 /// What a tab is called if its code cannot be loaded.
@@ -117,7 +117,7 @@ fn Known(id: String) -> impl IntoView {
         load.loading.failure().is_some_and(|failure| failure.code == Code::NotFound)
     });
     view! {
-        {live(move || if is_gone.get() { gone() } else { ().into_any() })}
+        {live(move || if is_gone.get() { gone(address, session) } else { ().into_any() })}
         <AsyncView loading=load.loading what="the schedule">
             {header::header(load, session, actions)}
             {load.draw(|schedule| warning_list(schedule.row.timing.warnings.iter()))}
@@ -128,13 +128,19 @@ fn Known(id: String) -> impl IntoView {
     }
 }
 
-/// Where a deleted schedule can be found. Runs, fires and alerts keep their links to it.
-fn gone() -> AnyView {
-    let href = Route::Schedules.narrowed(&[("deleted", "yes")]);
+/// Where a deleted schedule can be found; tracked. Runs, fires and alerts keep their links to it. In the view of all
+/// namespaces, its namespace is not known, and each has a list of its own.
+fn gone(address: Address, session: Session) -> AnyView {
+    let by = if session.edits() { "" } else { " by an editor" };
+    let list = if address.is_across() {
+        "deleted schedules of its namespace".into_any()
+    } else {
+        let href = Route::Schedules.narrowed(&[("deleted", "yes")]);
+        view! { <a href=href>"deleted schedules"</a> }.into_any()
+    };
     view! {
         <p class="panel-note" data-testid="gone">
-            "If it was deleted within the last 7 days, it can be restored from the "
-            <a href=href>"deleted schedules"</a>"."
+            "If it was deleted within the last 7 days, it can be restored"{by}" from the "{list}"."
         </p>
     }
     .into_any()

@@ -83,11 +83,12 @@ pub(in crate::pages) fn versions(load: Load<ScheduleDetail>, actions: Actions) -
         let number = meant.get();
         page.with(|all| compared(all, number)).unwrap_or_else(|| ().into_any())
     };
+    let newest = move || current.get().map(|(_, version)| version);
     let older = move || page.with(|all| all.get(SIZE).map(|next| next.version)).flatten();
     view! {
         <section class="panel" aria-label="Versions">
             <AsyncView loading=page.loading what="the versions">{page.draw(rows)}</AsyncView>
-            {version_pager(address, first, older)}
+            {version_pager(address, first, newest, SIZE, older)}
         </section>
         <Dialog open=open title="What changed">{live(changed)}{again(load, page, meant)}</Dialog>
         <Dialog open=back title="Roll back">{roll_back(load, page, meant, back, actions)}</Dialog>

@@ -31,7 +31,9 @@ pub(crate) fn Secrets() -> impl IntoView {
     use_title(|| "Secrets".to_owned());
     let namespace = kit::use_picked();
     let new = RwSignal::new(false);
-    let (session, has_key) = (use_session(), kit::use_secrets_key());
+    let (session, key) = (use_session(), kit::use_known_secrets_key());
+    // The server checks each change again.
+    let has_key = Memo::new(move |_| key.get().unwrap_or(true));
     let add = move || {
         let (may, has_key) = (session.administers_in(&namespace.get()), has_key.get());
         (may && has_key).then(|| button(Look::Primary, None, "New secret", move || new.set(true)))
@@ -50,7 +52,8 @@ pub(crate) fn Secrets() -> impl IntoView {
             new.set(false);
             let shown = namespace.get();
             let asked = shown.clone();
-            let may = move || session.administers_in(&asked) && has_key.get();
+            // A link opens the dialog only once it is known that a secret can be set.
+            let may = move || session.administers_in(&asked) && key.get() == Some(true);
             kit::open_if_asked(new, Route::Secrets, may);
             list(shown, has_key, new)
         })}

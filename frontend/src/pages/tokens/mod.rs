@@ -61,17 +61,25 @@ pub(crate) fn Tokens() -> impl IntoView {
 fn List() -> impl IntoView {
     let (address, session) = (use_address(), use_session());
     // Who may not list those of all users sees their own, also by such a link.
-    let lists_all = move || session.administers_all() && address.query("of") == ALL;
-    let all = RwSignal::new(untrack(lists_all));
+    let lists_all = Memo::new(move |_| session.administers_all() && address.query("of") == ALL);
+    let all = RwSignal::new(lists_all.get_untracked());
     Effect::new(move |before: Option<()>| {
-        let of = if all.get() { ALL } else { "" };
-        if before.is_some() {
+        let is_all = all.get();
+        if before.is_some() && lists_all.get_untracked() != is_all {
+            let of = if is_all { ALL } else { "" };
             address.replace(&address.with(&[("of", of), ("after", ""), ("before", "")]));
+        }
+    });
+    // A link, and the browser's way back, change the address alone.
+    Effect::new(move |_| {
+        let is_all = lists_all.get();
+        if all.get_untracked() != is_all {
+            all.set(is_all);
         }
     });
     let tokens = use_listing(SIZE, move || {
         let text = Some(named_with(address));
-        api::settings::tokens(lists_all(), text, place(address), SIZE)
+        api::settings::tokens(lists_all.get(), text, place(address), SIZE)
     });
     let loading = tokens.load.loading;
     let new = RwSignal::new(false);

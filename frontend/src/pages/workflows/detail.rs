@@ -199,12 +199,13 @@ fn versions(workflow: Load<model::Workflow>) -> AnyView {
         // One more than is listed: the last one is compared with it.
         Some(api::planning::workflow_versions(id, first.get(), SIZE + 1))
     });
+    let newest = move || current.get().map(|(_, version)| version);
     let older = move || page.with(|all| all.get(SIZE).map(|next| next.version)).flatten();
     let content = view! {
         <AsyncView loading=page.loading what="the versions">
             {page.draw(|all: &Vec<WorkflowVersion>| compared(all))}
         </AsyncView>
-        {version_pager(address, first, older)}
+        {version_pager(address, first, newest, SIZE, older)}
     };
     panel("Versions", (), content.into_any())
 }
