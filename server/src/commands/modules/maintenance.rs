@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use entity::maintenance_window::{ActiveModel, Model, State};
 use sea_orm::Set;
-use uuid::Uuid;
 
 use super::{
     declared,

@@ -127,6 +127,14 @@ impl Board {
         Ok(found)
     }
 
+    /// The last reading, if it is not older than this; whatever has changed since then.
+    pub(super) fn recent(&self, instant: Instant, age: Duration) -> Option<Arc<BoardReading>> {
+        // While somebody reads, the last reading is about to be replaced.
+        let last = self.last.try_lock().ok()?;
+        let is_recent = |look: &&CachedReading| instant.saturating_duration_since(look.at) < age;
+        last.as_ref().filter(is_recent).map(|look| look.found.clone())
+    }
+
     /// Registers a worker's wait. An earlier wait of the same worker at this node ends.
     pub(super) fn waits(&self, worker: Uuid) -> WaitingWorker<'_> {
         let over = CancellationToken::new();

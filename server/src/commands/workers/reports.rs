@@ -114,7 +114,8 @@ impl Commands {
         }
         let head = head_of(&job, &lines);
         job_lines::add_lines(&tx, &job, &lines, head, self.clock.now().into()).await?;
-        let Some(head) = head else { return Ok(self.store.commit(tx).await?) };
+        let changed = std::iter::once(job.id);
+        let Some(head) = head else { return Ok(self.store.commit_jobs(tx, changed).await?) };
         if is_trimmed(&job, &lines, head) {
             let limit = |limit: usize| i64::try_from(limit).unwrap_or(i64::MAX);
             let (lines, bytes) = (limit(MAX_TAIL_LINES), limit(MAX_TAIL_BYTES));
@@ -124,7 +125,7 @@ impl Commands {
             // The attempt copies the end of the output when the job has ended.
             return Ok(self.store.commit_unseen(tx).await?);
         }
-        Ok(self.store.commit(tx).await?)
+        Ok(self.store.commit_jobs(tx, changed).await?)
     }
 
     /// Ends a job as its worker reports.

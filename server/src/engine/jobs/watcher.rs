@@ -20,9 +20,11 @@ use crate::{
 
 /// A node that has not renewed its wait for this long no longer counts as waiting.
 pub(super) const AWAITED: TimeDelta = TimeDelta::seconds(30);
-/// How often a node renews its waits and checks for lost workers.
+/// How often a node checks for waits to renew and for lost workers.
 const SAY: Duration = Duration::from_secs(2);
-/// The interval between two queries.
+/// A wait is renewed when it is shorter than that of a new job by this time.
+const SLACK: TimeDelta = TimeDelta::seconds(10);
+/// The interval between two queries of all jobs.
 /// They are needed because a change that another node writes may not wake this node.
 const POLL: Duration = Duration::from_millis(500);
 /// The shortest pause between two queries; the next query sees all changes made in between.
@@ -91,6 +93,8 @@ pub(super) struct Watcher {
 #[derive(Debug, Default)]
 struct Inner {
     waiting: HashMap<Uuid, watch::Sender<JobNews>>,
+    /// Jobs that have joined since the last query. They may have changed before.
+    joined: HashSet<Uuid>,
     is_running: bool,
 }
 
@@ -105,6 +109,7 @@ impl Watcher {
         let (sender, receiver) = watch::channel(JobNews::default());
         let mut inner = self.locked();
         inner.waiting.insert(id, sender);
+        inner.joined.insert(id);
         if !std::mem::replace(&mut inner.is_running, true) {
             tokio::spawn(self.clone().run());
         }
@@ -114,7 +119,9 @@ impl Watcher {
     }
 
     pub(super) fn leave(&self, id: Uuid) {
-        self.locked().waiting.remove(&id);
+        let mut inner = self.locked();
+        inner.waiting.remove(&id);
+        inner.joined.remove(&id);
     }
 
     async fn run(self: Arc<Self>) {
@@ -124,24 +131,22 @@ impl Watcher {
         let mut changes = self.store.changes().follow();
         let _running = Running(&self);
         let (mut said, mut forgot, mut saw) = (None::<Instant>, None::<Instant>, None::<Instant>);
+        // When all jobs were last queried, and the number of other nodes' writes before that.
+        let mut looked = None::<(Instant, u64)>;
         // If the database was unreachable, workers could not report.
         // They get time to do so: as long as a lease, on the clock by which leases end.
         let mut loses_from = None::<Instant>;
         let is_due = |last: Option<Instant>, every| last.is_none_or(|at| at.elapsed() >= every);
         loop {
             changes.borrow_and_update();
-            let ids = {
-                let mut inner = self.locked();
-                if inner.waiting.is_empty() {
-                    inner.is_running = false;
-                    return;
-                }
-                // The attempt of an ended job may still be copying the job's last lines.
-                let is_open =
-                    |news: &watch::Sender<JobNews>| !news.borrow().state.is_some_and(is_ended);
-                let open = inner.waiting.iter().filter(|(_, news)| is_open(news));
-                open.map(|(id, _)| *id).collect::<Vec<_>>()
-            };
+            let heard = self.store.changes().count_heard();
+            // All changes of this process are known. If there may be others, all jobs are queried.
+            let is_known =
+                looked.is_some_and(|(at, before)| heard == before && at.elapsed() < POLL);
+            let touched = self.store.changes().touched_jobs().take();
+            let only = touched.filter(|_| is_known && !is_due(said, SAY));
+            let is_all = only.is_none();
+            let Some(ids) = self.open_jobs(only) else { return };
             if is_due(said, SAY) {
                 let now = pacer.instant();
                 let leased = self.clock.instant();
@@ -167,13 +172,19 @@ impl Watcher {
             let all = is_due(saw, SAY);
             match self.store.progress_of_jobs(&ids, all).await {
                 Ok(progress) => {
+                    if is_all {
+                        looked = Some((begun, heard));
+                    }
                     if all {
                         saw = Some(begun);
                         self.miss(&ids, &progress.iter().map(|progress| progress.id).collect());
                     }
                     self.spread(progress);
                 }
-                Err(error) => self.tell(Err(error)),
+                Err(error) => {
+                    looked = None;
+                    self.tell(Err(error));
+                }
             }
             pacer.sleep(PACE.max(pacer.instant() - begun)).await;
             tokio::select! {
@@ -185,9 +196,30 @@ impl Watcher {
         }
     }
 
+    /// The jobs that have not ended: all, or those of `only` and those that have just joined.
+    /// `None` if no attempt waits for a job; the watch is then over.
+    fn open_jobs(&self, only: Option<HashSet<Uuid>>) -> Option<Vec<Uuid>> {
+        let mut inner = self.locked();
+        if inner.waiting.is_empty() {
+            inner.is_running = false;
+            return None;
+        }
+        let joined = std::mem::take(&mut inner.joined);
+        // The attempt of an ended job may still be copying the job's last lines.
+        let is_open = |news: &watch::Sender<JobNews>| !news.borrow().state.is_some_and(is_ended);
+        let Some(mut only) = only else {
+            let open = inner.waiting.iter().filter(|(_, news)| is_open(news));
+            return Some(open.map(|(id, _)| *id).collect());
+        };
+        only.extend(joined);
+        only.retain(|id| inner.waiting.get(id).is_some_and(is_open));
+        Some(only.into_iter().collect())
+    }
+
     async fn say(&self, ids: &[Uuid], may_lose: bool) -> Result<(), StoreError> {
         let now = self.clock.now();
-        self.store.await_jobs(ids, now.into(), (now + AWAITED).into(), may_lose).await
+        let (until, slack_ms) = ((now + AWAITED).into(), SLACK.num_milliseconds());
+        self.store.await_jobs(ids, now.into(), until, slack_ms, may_lose).await
     }
 
     /// Handles the result of a query. An outage only costs that query: the next one follows soon.

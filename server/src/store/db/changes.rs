@@ -13,6 +13,8 @@ use sea_orm::FromQueryResult;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::touched::TouchedJobs;
+
 /// A position in the feed: after the row `id` with the stamp `changed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, FromQueryResult)]
 pub struct Cursor {
@@ -59,6 +61,7 @@ pub struct Changes {
     own: watch::Sender<u64>,
     /// Signals that this process has created jobs for workers.
     jobs: watch::Sender<u64>,
+    touched: TouchedJobs,
 }
 
 impl Changes {
@@ -82,6 +85,17 @@ impl Changes {
     /// Callers must follow before they read, so that no write in between is missed.
     pub fn follow(&self) -> watch::Receiver<u64> {
         self.any.subscribe()
+    }
+
+    /// The jobs that this process has changed.
+    pub fn touched_jobs(&self) -> &TouchedJobs {
+        &self.touched
+    }
+
+    /// The number of writes that other nodes have reported. It may be one too high while this
+    /// process writes.
+    pub fn count_heard(&self) -> u64 {
+        self.any.borrow().wrapping_sub(*self.own.borrow())
     }
 
     /// Follows the creation of jobs by this process.

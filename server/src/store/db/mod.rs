@@ -6,7 +6,8 @@
 //!   `by_place`: reads rows by column position; `rows`: rows of one column; `lookups`: the lookups
 //!   of each type of object
 //! - `days`: the days that a statement touches; `live`: the days that can contain live rows
-//! - `page`, `total`: lists; `within`: the namespaces of a list; `changes`: the change feed
+//! - `page`, `total`: lists; `within`: the namespaces of a list; `changes`: the change feed;
+//!   `touched`: changed jobs
 //! - `searching`: the time limit of searches
 //! - `names`: conditions on names
 //! - `error`, `writes`: errors, and whether the database accepts writes
@@ -33,5 +34,6 @@ pub(super) mod searching;
 pub(super) mod sizes;
 pub mod stored;
 pub(super) mod total;
+pub mod touched;
 pub mod within;
 pub(super) mod writes;

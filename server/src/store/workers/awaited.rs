@@ -146,15 +146,27 @@ impl Store {
         rows.statement(self.dialect(), &sql, vec![])
     }
 
-    /// Extends the wait for these jobs.
+    /// Extends the wait for those of these jobs whose wait ends before `until` by more than
+    /// `slack_ms` milliseconds: an update of each job every time would cost more than all else.
     /// If `may_lose` is true, also marks jobs as lost whose workers did not report in time.
     pub async fn await_jobs(
         &self,
         ids: &[Uuid],
         now: Timestamp,
         until: Timestamp,
+        slack_ms: i64,
         may_lose: bool,
     ) -> Result<(), StoreError> {
+        let due = BulkValues::default().uuid("id", ids.iter().copied()).statement(
+            self.dialect(),
+            "SELECT job.id AS id FROM v JOIN job ON job.id = v.id WHERE job.ended_at IS NULL \
+               AND (job.awaited_until < {0} OR (job.state = 'held' AND job.lease_until <= {1}))",
+            vec![until.0.saturating_sub(slack_ms).into(), now.0.into()],
+        );
+        let ids = returned_ids(self.rounds(), due).await?;
+        if ids.is_empty() {
+            return Ok(());
+        }
         let tx = self.begin().await?;
         self.lock_jobs(&tx, ids.iter().copied()).await?;
         let rows = || BulkValues::default().uuid("id", ids.iter().copied());

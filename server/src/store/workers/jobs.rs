@@ -101,6 +101,18 @@ impl Store {
         Ok(())
     }
 
+    /// Commits a transaction that has changed these jobs.
+    pub async fn commit_jobs(
+        &self,
+        tx: DatabaseTransaction,
+        ids: impl Iterator<Item = Uuid>,
+    ) -> Result<(), StoreError> {
+        self.commit_unseen(tx).await?;
+        self.changes().touched_jobs().add(ids);
+        self.changes().wake();
+        Ok(())
+    }
+
     /// Extends the leases of those jobs that the worker still holds.
     /// Returns these jobs, and whether each must be stopped.
     pub async fn keep_jobs_if_held(
@@ -170,7 +182,7 @@ impl Store {
             vec![now.0.into()],
         );
         let ended = returned_ids(&tx, statement).await?;
-        self.commit(tx).await?;
+        self.commit_jobs(tx, ended.iter().copied()).await?;
         Ok(ended)
     }
 

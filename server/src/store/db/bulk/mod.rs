@@ -13,7 +13,7 @@ use sea_orm::{ConnectionTrait, Statement, Value};
 use uuid::Uuid;
 
 use super::days::DayRange;
-use crate::store::{DatabaseTransaction, Dialect, StoreError};
+use crate::store::{Dialect, StoreError};
 
 /// Maximum number of rows per statement, so that a statement easily fits into the database's
 /// memory. Larger batches are written in several statements.
@@ -180,12 +180,12 @@ fn array_literal(values: &[Value]) -> String {
 }
 
 /// The keys that a statement returns in its first column.
-pub(in crate::store) async fn returned_ids(
-    tx: &DatabaseTransaction,
+pub(in crate::store) async fn returned_ids<C: ConnectionTrait>(
+    connection: &C,
     statement: Statement,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let mut ids = HashSet::new();
-    for row in tx.query_all_raw(statement).await? {
+    for row in connection.query_all_raw(statement).await? {
         ids.insert(row.try_get_by_index::<Uuid>(0)?);
     }
     Ok(ids)
