@@ -34,6 +34,6 @@ pub(super) mod searching;
 pub(super) mod sizes;
 pub mod stored;
 pub(super) mod total;
-pub mod touched;
+pub(super) mod touched;
 pub mod within;
 pub(super) mod writes;
