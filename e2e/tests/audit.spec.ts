@@ -105,8 +105,10 @@ test("a query of the audit log is completed, refused at its place, and kept as a
   await page.getByText("Keep this view").click();
   await page.getByLabel("Name of the view").fill("Tenants");
   await page.getByRole("button", { name: "Keep", exact: true }).click();
+  const view = page.getByRole("button", { name: "Tenants", exact: true });
+  await expect(view).toBeVisible();
   await page.goto("/all/audit");
-  await page.getByRole("button", { name: "Tenants", exact: true }).click();
+  await view.click();
   await expect(search).toHaveValue("kind:namespace");
   await page.getByRole("button", { name: "Remove the view Tenants" }).click();
   await expect(page.getByRole("button", { name: "Tenants", exact: true })).toHaveCount(0);

@@ -5,43 +5,26 @@ use leptos::prelude::*;
 use crate::{
     api,
     components::{AsyncView, badge_of, heading, live, panel, table, when_relative},
-    data::{Load, use_load},
-    model::{BrokerState, BrokerStatus, Fleet},
+    data::use_load,
+    model::{BrokerState, BrokerStatus},
     pages::kit::{none, note},
-    route::Route,
     state::{use_every, use_session},
     time::grouped,
 };
 
-/// A table of the brokers. Users who may not see every namespace get the number of brokers instead, because tasks of
-/// all namespaces share the connections.
-pub(super) fn brokers(fleet: Load<Fleet>) -> AnyView {
+/// A table of the brokers, for users who may see every namespace: tasks of all namespaces share the connections.
+pub(super) fn brokers() -> AnyView {
     let session = use_session();
     let all = use_load(move || session.sees_all().then(api::workers::brokers));
     let loading = all.loading;
     use_every(super::IN_ANY_CASE, move || loading.refresh());
-    let number = move |fleet: &Fleet| {
-        if session.sees_all() { ().into_any() } else { number_of(fleet) }
-    };
-    let shown = live(move || {
+    live(move || {
         if !session.sees_all() {
             return ().into_any();
         }
         view! { <AsyncView loading=all.loading what="the brokers">{all.draw(|all| listed(all))}</AsyncView> }
             .into_any()
-    });
-    view! { {shown}{fleet.draw(number)} }.into_any()
-}
-
-/// How many of the brokers that tasks publish to are reachable.
-fn number_of(fleet: &Fleet) -> AnyView {
-    let Some(check) = fleet.health.checks.iter().find(|check| check.name == "brokers") else {
-        return ().into_any();
-    };
-    let words = format!("{} brokers in use are reached by the node that answers.", check.value);
-    let href = Route::Health.path();
-    view! { <p class="muted cluster-hint" data-testid="brokers">{words}" "<a href=href>"Health"</a></p> }
-        .into_any()
+    })
 }
 
 fn listed(all: &[BrokerStatus]) -> AnyView {

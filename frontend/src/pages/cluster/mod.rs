@@ -56,7 +56,7 @@ pub(crate) fn Cluster() -> impl IntoView {
                 {panel("Nodes", (), fleet.draw(move |fleet| members::members(&fleet.nodes, drains)))}
                 {fleet.draw(|fleet| gone::gone(&fleet.nodes))}
                 {fleet.draw(|fleet| alone(fleet))}
-                {brokers::brokers(fleet)}
+                {brokers::brokers()}
                 <shards::Shards/>
             </div>
         </AsyncView>
