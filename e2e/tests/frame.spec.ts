@@ -473,6 +473,7 @@ test("the palette opens the dialogs that create groups, secrets, tokens and feed
   // Across all namespaces, a group would have no namespace, and the secret is one of the picked namespace.
   server.cli(["namespace", "create", "picked-here"]);
   await page.goto("/all/settings/secrets?namespace=picked-here");
+  await expect(page.getByRole("heading", { level: 1, name: "Secrets" })).toBeVisible();
   await page.keyboard.press("Control+k");
   await field.fill("new ");
   await expect(page.getByRole("option", { name: "Create New schedule" })).toBeVisible();
