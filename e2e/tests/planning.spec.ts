@@ -113,7 +113,7 @@ test("a user is found by a part of the name", async ({ page, server, admin }) =>
   await expect(field).toHaveValue("ER-BE");
   await expect(rows).toHaveCount(1);
   await field.fill("no-such-name");
-  await expect(page.getByText("No name contains the text.")).toBeVisible();
+  await expect(page.getByText("No name contains this text.")).toBeVisible();
   await field.fill("");
   await expect(rows.filter({ hasText: "seeker-" })).toHaveCount(2);
 });
@@ -233,7 +233,7 @@ test("a day that is clicked in a calendar's year shows what it takes away before
   await expect(rows).toHaveCount(1);
   await expect(rows).toContainText("by-hand");
   await page.getByLabel("Name contains").fill("no-such-name");
-  await expect(page.getByText("No name contains the text.")).toBeVisible();
+  await expect(page.getByText("No name contains this text.")).toBeVisible();
 });
 
 test("a file is planned before it is deployed, and a second plan changes nothing", async ({ page, admin }) => {

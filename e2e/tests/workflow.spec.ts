@@ -70,7 +70,7 @@ test("a workflow is found by a part of its name", async ({ page, server, admin }
   await expect(field).toHaveValue("ER-BE");
   await expect(rows).toHaveCount(1);
   await field.fill("no-such-name");
-  await expect(page.getByText("No name contains the text.")).toBeVisible();
+  await expect(page.getByText("No name contains this text.")).toBeVisible();
   await field.fill("");
   await expect(rows.filter({ hasText: "finder-" })).toHaveCount(2);
 });
