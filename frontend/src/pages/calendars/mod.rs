@@ -60,7 +60,7 @@ pub(crate) fn Calendars() -> impl IntoView {
             let words = "Holidays, blackouts and business hours: a calendar suppresses fires of the schedules that use it.";
             empty("No calendar yet", words)
         } else {
-            empty("No calendar here", "No name contains the text.")
+            empty("No calendar here", "No name contains this text.")
         }
     };
     let new = move || {

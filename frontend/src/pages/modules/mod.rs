@@ -55,7 +55,7 @@ pub(crate) fn Modules() -> impl IntoView {
                 "A module is a file that declares schedules, workflows and alert rules together. Deploy one here or by carillon apply.",
             )
         } else {
-            empty("No module here", "No name contains the text.")
+            empty("No module here", "No name contains this text.")
         }
     };
     let export = RwSignal::new(false);

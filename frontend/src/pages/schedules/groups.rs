@@ -107,7 +107,7 @@ fn nothing(groups: &ScheduleGroups) -> AnyView {
     if groups.total > 0 {
         return ().into_any();
     }
-    view! { <p class="muted">"No name contains the text."</p> }.into_any()
+    view! { <p class="muted">"No name contains this text."</p> }.into_any()
 }
 
 /// The grouping that the address names; tracked.

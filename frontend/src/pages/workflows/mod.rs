@@ -58,7 +58,7 @@ pub(crate) fn Workflows() -> impl IntoView {
                          are created here, or declared by modules.";
             empty("No workflow yet", words)
         } else {
-            empty("No workflow here", "No name contains the text.")
+            empty("No workflow here", "No name contains this text.")
         }
     };
     let go = move |place: Place| address.go(&address.with(&cursors(&place)));
