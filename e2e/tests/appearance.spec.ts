@@ -77,7 +77,8 @@ test("the next person in a browser has a look of their own", async ({ page, serv
 });
 
 test("a person who has never chosen keeps the look of the browser, unless it is somebody else's", async ({ page, server }) => {
-  const [first, second] = ["looks-kept", "looks-other"].map((name) => server.addPerson(name, "viewer"));
+  const first = server.addPerson("looks-kept", "viewer");
+  const second = server.addPerson("looks-other", "viewer");
   await page.goto("/ns/default/runs");
   // As an earlier version of the console left it, which kept the choice in the browser alone.
   await page.evaluate(() => localStorage.setItem("carillon.theme", "dark"));
@@ -112,7 +113,8 @@ test("a theme that is chosen on the sign-in page is kept for the person who sign
 });
 
 test("a theme chosen on the sign-in page does not give the next person the rows of the last one", async ({ page, server }) => {
-  const [first, second] = ["looks-roomy", "looks-plain"].map((name) => server.addPerson(name, "viewer"));
+  const first = server.addPerson("looks-roomy", "viewer");
+  const second = server.addPerson("looks-plain", "viewer");
   await page.goto("/ns/default/runs");
   await signIn(page, first);
   await openMenu(page);
