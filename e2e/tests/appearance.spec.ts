@@ -76,7 +76,7 @@ test("the next person in a browser has a look of their own", async ({ page, serv
   await expect(root(page)).not.toHaveAttribute("data-theme");
 });
 
-test("a person who has never chosen keeps the look of the browser, unless it is somebody else's", async ({ page, server }) => {
+test("a person who has never chosen keeps the look of the browser, unless another person chose it", async ({ page, server }) => {
   const first = server.addPerson("looks-kept", "viewer");
   const second = server.addPerson("looks-other", "viewer");
   await page.goto("/ns/default/runs");

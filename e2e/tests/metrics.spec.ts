@@ -55,7 +55,7 @@ test("the depth of the queue is shown over the range, for a whole namespace", as
   deploy(server, "stuck", STUCK);
   await page.goto("/ns/queued/metrics?range=1h");
   await signIn(page, admin);
-  // A run that no node may take waits until somebody cancels it.
+  // A run that no node may take waits until it is cancelled.
   const waiting = page.getByRole("img", { name: /^Waiting on average: at most 1, first at / });
   await expect(waiting).toBeVisible({ timeout: 90_000 });
   const queue = page.getByRole("region", { name: "Queue" });

@@ -38,7 +38,7 @@ pub(super) fn follow(session: Session) {
     let owners =
         Owners { theme: use_remembered(THEME_OWNER), density: use_remembered(DENSITY_OWNER) };
     Effect::new(move |_| {
-        // What is chosen on the sign-in page is nobody's yet. The other choice stays that of its user.
+        // A choice on the sign-in page belongs to no user yet. The other choice stays that of its user.
         if user.with(Option::is_none) {
             if theme.unsent().is_some() {
                 owners.theme.set("");

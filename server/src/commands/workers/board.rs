@@ -129,7 +129,7 @@ impl Board {
 
     /// The last reading, if it is not older than this; whatever has changed since then.
     pub(super) fn recent(&self, instant: Instant, age: Duration) -> Option<Arc<BoardReading>> {
-        // While somebody reads, the last reading is about to be replaced.
+        // While another poll reads, the last reading is about to be replaced.
         let last = self.last.try_lock().ok()?;
         let is_recent = |look: &&CachedReading| instant.saturating_duration_since(look.at) < age;
         last.as_ref().filter(is_recent).map(|look| look.found.clone())

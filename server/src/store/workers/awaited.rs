@@ -147,7 +147,7 @@ impl Store {
     }
 
     /// Extends the wait for those of these jobs whose wait ends before `until` by more than
-    /// `slack_ms` milliseconds: an update of each job every time would cost more than all else.
+    /// `slack_ms` milliseconds: each renewal updates a row and its indexes.
     /// If `may_lose` is true, also marks jobs as lost whose workers did not report in time.
     pub async fn await_jobs(
         &self,

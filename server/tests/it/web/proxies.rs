@@ -29,7 +29,7 @@ const CALLER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 /// An address that callers claim to have.
 const FORGED: &str = "203.0.113.9";
 
-/// Headers by which a caller claims to be somebody else.
+/// Headers with which a caller forges its address, name and scheme.
 const CLAIMS: [(&str, &str); 5] = [
     ("x-forwarded-for", FORGED),
     ("x-forwarded-host", "evil.example"),

@@ -221,7 +221,7 @@ async fn the_preview_of_lost_nodes_leaves_out_those_that_were_restarted(database
     let watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let now = watch.now().0;
-    // Each node dies so many minutes ago, and its next life begins that many seconds later.
+    // How many minutes ago each node died, and how many seconds later it came back.
     for (name, minutes, back) in [
         ("older", 60 * 24 * 8, None),
         ("lost", 50, None),
