@@ -24,13 +24,12 @@ use carillon::{
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, fire, run, run_stat, schedule};
 use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
-use serde_json::json;
 
 use super::{
     forge,
     world::{World, at, noop, task},
 };
-use crate::support::{TestDatabase, on_both};
+use crate::support::{TestDatabase, job_row, on_both};
 
 on_both!(
     each_run_counts_once_whatever_dies,
@@ -275,23 +274,8 @@ async fn skipped_fires_are_read_from_their_index_alone(database: TestDatabase) {
 
 /// A job that waits for a worker, or that no attempt waits for any more.
 fn job(world: &World, run: &run::Model, awaited_until: DateTime<Utc>) -> NewJob {
-    NewJob {
-        id: run.id,
-        namespace_id: world.namespace,
-        run_id: run.id,
-        run_task: "main".to_owned(),
-        attempt: 1,
-        queue: "emails".to_owned(),
-        task: "send".to_owned(),
-        tags: None,
-        input: json!({}),
-        about: json!({}),
-        priority: 0,
-        timeout_ms: 1_000,
-        lease_ms: 1_000,
-        created_at: run.created_at,
-        awaited_until: awaited_until.into(),
-    }
+    let row = job_row(world.namespace, run.id, run.created_at);
+    NewJob { awaited_until: awaited_until.into(), ..row }
 }
 
 async fn what_waits_is_counted_by_the_time_that_it_waits(database: TestDatabase) {

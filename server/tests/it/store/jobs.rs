@@ -3,32 +3,15 @@
 use carillon::store::workers::awaited::NewJob;
 use entity::{Timestamp, job};
 use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, sea_query::Expr};
-use serde_json::json;
 use uuid::Uuid;
 
-use crate::support::{TestDatabase, on_both};
+use crate::support::{TestDatabase, job_row, on_both};
 
 on_both!(jobs_that_have_printed_much_are_removed_a_few_at_a_time);
 
-/// A job for which nobody waits any more.
+/// A job that no node waits for any more.
 fn old(number: u128) -> NewJob {
-    NewJob {
-        id: Uuid::from_u128(number),
-        namespace_id: Uuid::nil(),
-        run_id: Uuid::from_u128(number),
-        run_task: "main".to_owned(),
-        attempt: 1,
-        queue: "emails".to_owned(),
-        task: "send".to_owned(),
-        tags: None,
-        input: json!({}),
-        about: json!({}),
-        priority: 0,
-        timeout_ms: 1_000,
-        lease_ms: 1_000,
-        created_at: Timestamp(0),
-        awaited_until: Timestamp(0),
-    }
+    job_row(Uuid::nil(), Uuid::from_u128(number), Timestamp(0))
 }
 
 async fn jobs_that_have_printed_much_are_removed_a_few_at_a_time(database: TestDatabase) {

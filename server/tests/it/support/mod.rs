@@ -10,7 +10,7 @@
 //! - `broker`: a broker that tasks publish to, which can be killed, frozen and restarted
 //! - `redis`: a Redis server, which can be killed, frozen and flushed
 //! - `replicas`: a primary and its synchronous standby, which can be killed and promoted
-//! - `rows`: rows of the ledger, for tests that write them themselves
+//! - `rows`: rows of the ledger and jobs, for tests that write them themselves
 //! - `process`: ports, and freezing of the processes that tests start
 //! - `command`: the built binary, run to its end
 //! - `server`: the built binary as a server on a free port, queried over HTTP
@@ -33,7 +33,7 @@ pub(crate) use database::TestDatabase;
 pub(crate) use process::{free_port, freeze, thaw};
 pub(crate) use redis::Redis;
 pub(crate) use replicas::Replicas;
-pub(crate) use rows::{fire_row, run_row};
+pub(crate) use rows::{fire_row, job_row, run_row};
 pub(crate) use server::{Server, cookie, device_cookie, set_cookie};
 pub(crate) use socket::Socket;
 

@@ -1,5 +1,6 @@
-//! Rows of the ledger for tests, each of which changes the fields that it is about.
+//! Rows of the ledger and jobs for tests, each of which changes the fields that it is about.
 
+use carillon::store::workers::awaited::NewJob;
 use entity::{
     Timestamp,
     fire::{self, Kind, Reason, Verdict},
@@ -77,5 +78,26 @@ pub(crate) fn run_row(
         origin: None,
         backfill_id: None,
         changed: 0,
+    }
+}
+
+/// A job for a worker, which no node waits for. The run has the same id.
+pub(crate) fn job_row(namespace_id: Uuid, run_id: Uuid, created_at: Timestamp) -> NewJob {
+    NewJob {
+        id: run_id,
+        namespace_id,
+        run_id,
+        run_task: "main".to_owned(),
+        attempt: 1,
+        queue: "emails".to_owned(),
+        task: "send".to_owned(),
+        tags: None,
+        input: json!({}),
+        about: json!({}),
+        priority: 0,
+        timeout_ms: 1_000,
+        lease_ms: 1_000,
+        created_at,
+        awaited_until: Timestamp(0),
     }
 }
