@@ -99,7 +99,7 @@ impl Audit {
             print(&rows)?;
         }
         if has_more {
-            eprintln!("{shown} shown, there are more: give --limit");
+            output::aside(format!("{shown} shown, there are more: give --limit"));
         }
         Ok(())
     }

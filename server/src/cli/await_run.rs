@@ -46,7 +46,8 @@ pub(super) async fn settled(
         let state = output::cell(&run["state"]).to_lowercase();
         progress.tell(format_args!("{state}, attempt {}", run["attempt"]));
         if let Some(limit) = limit.filter(|limit| clock.instant() - began >= limit.0) {
-            let problem = format!("after {limit} it is still {state}; it continues");
+            let id = output::cell(id);
+            let problem = format!("after {limit} the run {id} is still {state}; it continues");
             return Err(ClientError::Failed { action: ACTION, problem }.into());
         }
         clock.sleep(BETWEEN).await;

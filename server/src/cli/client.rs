@@ -3,11 +3,11 @@
 use std::{net::IpAddr, time::Duration};
 
 use clap::{Args, builder::RangedI64ValueParser};
-use reqwest::{RequestBuilder, StatusCode, header::HeaderValue};
+use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::{CliError, profiles::Profiles, progress::ProgressLine, why::Why};
+use super::{CliError, output, profiles::Profiles, progress::ProgressLine, why::Why};
 use crate::config::{Config, Sources};
 
 /// The header with the reason for a change.
@@ -157,33 +157,54 @@ impl Server {
         }
         let body = json!({ "query": query, "variables": variables });
         let answer = request.json(&body).send().await.map_err(unreachable(&server))?;
-        let status = answer.status();
-        let mut answer: Value = answer.json().await.map_err(unreachable(&server))?;
-        if status == StatusCode::UNAUTHORIZED {
-            let problem = problem(&answer).unwrap_or("it requires a sign-in");
-            let problem = problem.to_owned();
-            return Err(ClientError::Unauthenticated { server, problem }.into());
-        }
-        if let Some(error) = answer["errors"].get(0) {
-            let problem = error["message"].as_str().unwrap_or("it does not say why").to_owned();
-            return Err(match error["extensions"]["code"].as_str() {
-                Some("UNAUTHENTICATED") => ClientError::Unauthenticated { server, problem },
-                Some("INTERNAL" | "UNAVAILABLE") => ClientError::Failed { action, problem },
-                _ => ClientError::Refused { action, problem },
-            }
-            .into());
-        }
-        if !status.is_success() {
-            let problem = problem(&answer).unwrap_or(status.as_str()).to_owned();
-            return Err(if status.is_server_error() {
-                ClientError::Failed { action, problem }
-            } else {
-                ClientError::Refused { action, problem }
-            }
-            .into());
-        }
-        Ok(answer["data"].take())
+        let (status, answer) = read(&server, answer).await?;
+        Ok(data(&server, action, status, answer)?)
     }
+}
+
+/// The status and the body of a response. A proxy in front of the server answers without JSON.
+pub(super) async fn read(
+    server: &str,
+    answer: Response,
+) -> Result<(StatusCode, Value), ClientError> {
+    let status = answer.status();
+    let body = answer.bytes().await.map_err(unreachable(server))?;
+    let answer = serde_json::from_slice(&body).map_err(|_| ClientError::Unreachable {
+        server: server.to_owned(),
+        problem: format!("what answers there ({status}) does not speak JSON"),
+    })?;
+    Ok((status, answer))
+}
+
+/// The data of a response to a GraphQL request, or why there is none.
+pub(super) fn data(
+    server: &str,
+    action: &'static str,
+    status: StatusCode,
+    mut answer: Value,
+) -> Result<Value, ClientError> {
+    let server = server.to_owned();
+    if status == StatusCode::UNAUTHORIZED {
+        let problem = problem(&answer).unwrap_or("it requires a sign-in").to_owned();
+        return Err(ClientError::Unauthenticated { server, problem });
+    }
+    if let Some(error) = answer["errors"].get(0) {
+        let problem = error["message"].as_str().unwrap_or("it does not say why").to_owned();
+        return Err(match error["extensions"]["code"].as_str() {
+            Some("UNAUTHENTICATED") => ClientError::Unauthenticated { server, problem },
+            Some("INTERNAL" | "UNAVAILABLE") => ClientError::Failed { action, problem },
+            _ => ClientError::Refused { action, problem },
+        });
+    }
+    if !status.is_success() {
+        let problem = problem(&answer).unwrap_or(status.as_str()).to_owned();
+        return Err(if status.is_server_error() {
+            ClientError::Failed { action, problem }
+        } else {
+            ClientError::Refused { action, problem }
+        });
+    }
+    Ok(answer["data"].take())
 }
 
 /// A URL without a trailing slash.
@@ -288,20 +309,25 @@ impl MoreEntries {
 
     /// Reports that a list was cut which prints at most `most` entries, or is empty.
     pub(super) fn tell_up_to(self, shown: usize, most: u32) {
+        if let Some(text) = self.text(shown, most) {
+            output::aside(text);
+        }
+    }
+
+    /// What to report about a list of which so many entries were shown.
+    fn text(self, shown: usize, most: u32) -> Option<String> {
         let Self::Some { total } = self else {
-            if shown == 0 {
-                eprintln!("nothing was found");
-            }
-            return;
+            return (shown == 0).then(|| "nothing was found".to_owned());
         };
-        let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
-        let left = match (left, total) {
-            (Some(left), Some(MAX_COUNTED)) => format!("at least {left} are left"),
-            (Some(1), _) => "1 is left".to_owned(),
-            (Some(left), _) => format!("{left} are left"),
-            (None, _) => "there are more".to_owned(),
+        let shown = u64::try_from(shown).unwrap_or(u64::MAX);
+        let left = match total.map(|total| (total.saturating_sub(shown), total)) {
+            // More were shown than the server counts.
+            None | Some((0, _)) => "there are more".to_owned(),
+            Some((left, MAX_COUNTED)) => format!("at least {left} are left"),
+            Some((1, _)) => "1 is left".to_owned(),
+            Some((left, _)) => format!("{left} are left"),
         };
-        eprintln!("{shown} shown, {left}: give --limit, up to {most}");
+        Some(format!("{shown} shown, {left}: give --limit, up to {most}"))
     }
 }
 
@@ -330,5 +356,46 @@ pub(super) fn unreachable(server: &str) -> impl FnOnce(reqwest::Error) -> Client
             cause = deeper.source();
         }
         ClientError::Unreachable { server, problem }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_was_cut_says_how_much_is_left() {
+        let text = |total, shown| MoreEntries::Some { total }.text(shown, 100).unwrap();
+        assert_eq!(text(Some(21), 20), "20 shown, 1 is left: give --limit, up to 100");
+        assert_eq!(text(Some(25), 20), "20 shown, 5 are left: give --limit, up to 100");
+        assert!(text(Some(MAX_COUNTED), 20).contains(" at least 9980 are left: "));
+        // The server counts no further, so it is unknown how many are left.
+        for shown in [10_000, 20_000] {
+            assert!(text(Some(MAX_COUNTED), shown).contains(" shown, there are more: "));
+        }
+        assert!(text(None, 20).contains(" shown, there are more: "));
+        assert_eq!(MoreEntries::Nothing.text(0, 100).as_deref(), Some("nothing was found"));
+        assert_eq!(MoreEntries::Nothing.text(3, 100), None);
+    }
+
+    #[test]
+    fn an_answer_without_data_is_an_error_whoever_gave_it() {
+        let told = |status: StatusCode, answer: Value| {
+            data("http://a", "make the feed", status, answer).map_err(|error| error.to_string())
+        };
+        let found = told(StatusCode::OK, json!({ "data": { "made": 1 } }));
+        assert_eq!(found, Ok(json!({ "made": 1 })));
+        // The web server refuses a request before GraphQL reads it.
+        for status in [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS] {
+            let refused = told(status, json!({ "error": "try again later" }));
+            assert_eq!(refused, Err("make the feed: try again later".to_owned()), "{status}");
+        }
+        let unnamed = told(StatusCode::BAD_GATEWAY, json!({}));
+        assert_eq!(unnamed, Err("make the feed: 502".to_owned()));
+        let nobody = told(StatusCode::UNAUTHORIZED, json!({ "error": "who are you?" }));
+        assert!(nobody.unwrap_err().starts_with("ask the server at http://a: who are you?; "));
+        let wrong = json!({ "data": null, "errors": [{ "message": "it is taken",
+            "extensions": { "code": "CONFLICT" } }] });
+        assert_eq!(told(StatusCode::OK, wrong), Err("make the feed: it is taken".to_owned()));
     }
 }

@@ -1,6 +1,6 @@
 use std::{io, path::Path, process::ExitCode};
 
-use super::client::ClientError;
+use super::{client::ClientError, output};
 use crate::{
     access::{AccessRefusal, PeopleError},
     app::AppError,
@@ -164,7 +164,7 @@ impl CliError {
         if matches!(self, Self::Differs) {
             return ExitCode::from(3);
         }
-        eprintln!("error: {self}");
+        output::aside(format_args!("error: {self}"));
         ExitCode::from(self.code())
     }
 

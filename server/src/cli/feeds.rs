@@ -117,7 +117,9 @@ impl Action {
                     }));
                 }
                 // Only the address goes to standard output, for scripts; the rest is for people.
-                eprintln!("created the feed '{name}'; anybody who has its address can read it");
+                output::aside(format!(
+                    "created the feed '{name}'; anybody who has its address can read it"
+                ));
                 output::line(address)
             }
             Self::Revoke { feed, why } => {

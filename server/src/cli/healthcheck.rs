@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::{
     CliError,
-    client::{Server, http, unreachable},
+    client::{Server, http, read, unreachable},
     output,
 };
 
@@ -33,8 +33,8 @@ impl Healthcheck {
         let narrow: Vec<_> = narrow.iter().filter_map(|(k, v)| Some((k, v.as_ref()?))).collect();
         let request = http(server)?.get(format!("{server}/healthz")).query(&narrow);
         let answer = connection.signed(request).send().await.map_err(unreachable(server))?;
-        let healthy = answer.status().is_success();
-        let answer: Value = answer.json().await.map_err(unreachable(server))?;
+        let (status, answer) = read(server, answer).await?;
+        let healthy = status.is_success();
         if self.json {
             output::json(&answer)?;
         } else if healthy {

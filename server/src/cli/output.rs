@@ -13,6 +13,12 @@ pub(super) fn line(text: impl std::fmt::Display) -> Result<(), CliError> {
     writeln!(io::stdout().lock(), "{text}").map_err(CliError::io("write to standard output"))
 }
 
+/// Writes a line for people to standard error. If nobody reads it any more, the command still ends
+/// as it would have.
+pub(super) fn aside(text: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Writes a text that contains its own line ends.
 pub(super) fn text(text: &str) -> Result<(), CliError> {
     write!(io::stdout().lock(), "{text}").map_err(CliError::io("write to standard output"))

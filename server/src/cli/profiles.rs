@@ -27,7 +27,7 @@ pub(super) struct ListProfiles {
     #[command(subcommand)]
     action: Option<Action>,
     /// Answer as JSON, without the tokens
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
 }
 
@@ -149,6 +149,10 @@ impl ListProfiles {
             let server = all.named(&name)?.server.clone();
             all.current = Some(name.clone());
             all.write()?;
+            if self.json {
+                let chosen = json!({ "name": name, "server": server, "current": true });
+                return output::json(&chosen);
+            }
             return output::line(format!("later commands ask '{name}': {server}"));
         }
         let is_current = |name: &String| all.current.as_ref() == Some(name);

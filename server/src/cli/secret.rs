@@ -122,7 +122,7 @@ async fn to_the_end(
         done += turn.done;
         failed += turn.failed.len();
         for line in &turn.failed {
-            eprintln!("warning: {line}");
+            output::aside(format_args!("warning: {line}"));
         }
         if turn.next.is_none() {
             return Ok((done, failed));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     CliError,
-    client::{ClientError, http, unreachable},
+    client::{ClientError, data, http, read, unreachable},
 };
 
 /// A secret from a prompt, or from the first line of standard input.
@@ -101,12 +101,16 @@ impl<'a> CookieSession<'a> {
         let body = json!({ "query": query, "variables": variables });
         let answer = self.post("/graphql").json(&body).send().await;
         let answer = answer.map_err(unreachable(self.server))?;
-        let mut answer: Value = answer.json().await.map_err(unreachable(self.server))?;
-        if let Some(error) = answer["errors"].get(0) {
-            let problem = error["message"].as_str().unwrap_or("it does not say why").to_owned();
-            return Err(ClientError::Refused { action, problem }.into());
-        }
-        Ok(answer["data"].take())
+        let (status, answer) = read(self.server, answer).await?;
+        Ok(data(self.server, action, status, answer).map_err(|error| match error {
+            // The credentials were a password, so advice about tokens would be wrong.
+            ClientError::Unauthenticated { problem, .. } => {
+                ClientError::Refused { action, problem }
+            }
+            error @ (ClientError::Unreachable { .. }
+            | ClientError::Refused { .. }
+            | ClientError::Failed { .. }) => error,
+        })?)
     }
 
     /// Ends the session, whatever the outcome of the operation. If that fails, the session expires

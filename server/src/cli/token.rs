@@ -85,10 +85,10 @@ impl Token {
                     return output::json(&answer);
                 }
                 // Only the token goes to standard output, for scripts; the rest is for people.
-                eprintln!(
+                output::aside(format!(
                     "created the {} token '{name}'; it is shown only this once",
                     role.to_value()
-                );
+                ));
                 output::line(text)
             }
             Action::List { json } => {

@@ -77,12 +77,15 @@ fn print(forecast: &Value) -> Result<(), CliError> {
     let shown = u64::try_from(fires.len()).unwrap_or(u64::MAX);
     let until = output::cell(&forecast["to"]);
     if forecast["isComplete"] == false {
-        eprintln!(
+        output::aside(format!(
             "{shown} shown, and more than {} are left until {until}",
             all.saturating_sub(shown)
-        );
+        ));
     } else if all > shown {
-        eprintln!("{shown} shown, {} are left until {until}: give --limit", all - shown);
+        output::aside(format!(
+            "{shown} shown, {} are left until {until}: give --limit, up to 200, or a later --from",
+            all - shown
+        ));
     }
     Ok(())
 }

@@ -176,12 +176,12 @@ fn print(found: &Value) -> Result<(), CliError> {
     };
     for one in found["partial"].as_array().into_iter().flatten() {
         match one["problem"].as_str() {
-            Some(problem) => eprintln!("{}: not checked: {problem}", name(one)),
-            None => eprintln!(
+            Some(problem) => output::aside(format!("{}: not checked: {problem}", name(one))),
+            None => output::aside(format!(
                 "{}: checked from {} on: earlier history has been removed",
                 name(one),
                 output::cell(&one["from"])
-            ),
+            )),
         }
     }
     let findings = found["findings"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -89,10 +89,10 @@ impl WhatIf {
             print_instants(&preview)?;
         }
         if preview["hasMore"] == true {
-            eprintln!(
+            output::aside(format!(
                 "more schedules match than the {} shown: give --limit or --search",
                 self.limit
-            );
+            ));
         }
         Ok(())
     }

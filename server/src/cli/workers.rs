@@ -14,7 +14,7 @@ pub(super) struct Workers {
     #[arg(long, default_value = "default", global = true)]
     namespace: String,
     /// Answer as JSON
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
     action: Option<Action>,
@@ -60,7 +60,11 @@ impl Workers {
         };
         let asked = json!({ "namespace": namespace, "name": queue, "maxJobs": max });
         let answer = self.server.ask("limit the queue", LIMIT, asked).await?;
-        let held = &answer["done"]["queue"]["held"];
+        let limited = &answer["done"]["queue"];
+        if self.json {
+            return output::json(limited);
+        }
+        let held = &limited["held"];
         output::line(match max {
             Some(max) => format!("workers have {max} jobs of '{queue}' at once, {held} now"),
             None => format!("the queue '{queue}' no longer has a limit"),

@@ -1,7 +1,13 @@
 //! Everything that is generated from the definition of the commands: help, completions, man pages,
 //! and the reference.
 
-use std::{fs, process};
+use std::{
+    fs,
+    io::{self, BufRead, BufReader, Write},
+    net::{Shutdown, TcpListener},
+    process::{self, Stdio},
+    thread,
+};
 
 use crate::support::{Command, TestDatabase};
 
@@ -44,6 +50,45 @@ fn flags_may_come_before_a_command_that_uses_them() {
     let useless = Command::new(&["--server", "http://127.0.0.1:9", "preview", "@daily"]).run();
     assert_eq!(useless.code, 2);
     assert!(useless.err.contains("'carillon preview' does not use --server"), "{useless:?}");
+}
+
+/// Answers one request as a proxy does whose server is away; returns its address.
+fn proxy() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+        head.take_while(|line| !line.is_empty()).for_each(drop);
+        let answer = "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\n\
+                      Content-Length: 12\r\nConnection: close\r\n\r\n<h1>502</h1>";
+        stream.write_all(answer.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        // Bytes that nobody reads would reset the connection before the answer arrives.
+        let _ = io::copy(&mut stream, &mut io::sink());
+    });
+    url
+}
+
+#[test]
+fn a_proxy_that_answers_for_its_server_is_told_from_it() {
+    for command in ["schedules", "healthcheck"] {
+        let refused = Command::new(&[command, "--server", &proxy()]).run().refused(1);
+        let problem = "what answers there (502 Bad Gateway) does not speak JSON; check --server";
+        assert!(refused.contains(problem), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_printed_even_if_nobody_reads_the_note_beside_it() {
+    let database = TestDatabase::sqlite().await;
+    let create = Command::new(&["token", "create", "ci", "--role", "viewer"]).on(&database);
+    let (mut create, _folder) = create.into_inner();
+    let (reader, notes) = io::pipe().unwrap();
+    drop(reader);
+    let output = create.stdin(Stdio::null()).stderr(notes).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stdout.starts_with(b"car_"), "{output:?}");
 }
 
 #[test]

@@ -186,7 +186,12 @@ async fn a_buffer_is_listed_reordered_and_purged(database: TestDatabase) {
 async fn a_run_is_cancelled_and_done_again(database: TestDatabase) {
     let desk = Desk::open(&database, MODULE);
     let id_of = |said: String| said.trim().strip_prefix("run ").unwrap().to_owned();
-    let run = id_of(desk.said(&["trigger", "busy"]));
+    // The command stops waiting, and still says which run it is.
+    let wait = ["trigger", "busy", "--wait", "--timeout", "1s", "--json"];
+    let waited = desk.command(&wait).run().refused(1);
+    assert!(waited.contains("after 1s the run ") && waited.ends_with("it continues"), "{waited}");
+    let run = waited.split(' ').find(|word| uuid::Uuid::try_parse(word).is_ok());
+    let run = run.expect("the run's id").to_owned();
     desk.until(&["runs", "--state", "retrying"], |runs| runs[0]["id"] == *run);
     let live = desk.command(&["run", "rerun", &run]).run().refused(1);
     assert!(live.starts_with("failed to rerun the run: ") && live.contains("is still"), "{live}");

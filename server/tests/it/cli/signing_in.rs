@@ -68,6 +68,9 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!((&listed[0]["name"], &listed[0]["current"]), (&"here".into(), &true.into()));
     assert!(!listed.to_string().contains("car_"), "{listed}");
+    let chosen = person.run(&["profiles", "--json", "use", "here"]).done();
+    let chosen: Value = serde_json::from_str(&chosen).unwrap();
+    assert_eq!(chosen, listed[0]);
     let unknown = person.run(&["--profile", "there", "schedules"]).refused(2);
     assert_eq!(unknown, "there is no profile 'there'; there are here");
     let tokens = Command::new(&["token", "list", "--json"]).on(&database).run().done();

@@ -491,6 +491,8 @@ async fn the_highest_priority_goes_first_and_no_more_than_the_queue_allows(datab
     };
     let said = limit(&["--max", "2"]).await;
     assert_eq!(said.trim(), "workers have 2 jobs of 'emails' at once, 0 now");
+    let told: Value = serde_json::from_str(&limit(&["--max", "2", "--json"]).await).unwrap();
+    assert_eq!((&told["name"], &told["maxJobs"]), (&json!("emails"), &json!(2)), "{told}");
     for (name, priority) in [("plain", 0), ("urgent", 5), ("idle", -5)] {
         let made = desk
             .graphql(
