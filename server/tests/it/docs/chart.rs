@@ -5,6 +5,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::{files, root};
 use crate::{
@@ -123,6 +124,10 @@ impl Renderer {
         let mut steps = action.split(" | ").map(words);
         let first = steps.next().unwrap();
         let mut value = match first[0].as_str() {
+            // Another template: (print $.Template.BasePath "/NAME")
+            "include" if first[1] == "(print" => {
+                json!(self.template(first[3].trim_matches(['"', '/', ')'])))
+            }
             "include" => {
                 let open = format!("{{{{- define {} -}}}}", first[1]);
                 let (_, body) =
@@ -137,6 +142,7 @@ impl Renderer {
         for step in steps {
             let argument = |at: usize| self.operand(&step[at], dot);
             value = match step[0].as_str() {
+                "sha256sum" => json!(sha256(&text(&value))),
                 "quote" => json!(json!(text(&value)).to_string()),
                 "toJson" => json!(value.to_string()),
                 // JSON is also valid YAML.
@@ -173,6 +179,10 @@ impl Renderer {
 /// The words of a step; a quoted text is one.
 fn words(step: &str) -> Vec<String> {
     step.trim().split(' ').map(str::to_owned).collect()
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -272,6 +282,19 @@ fn the_chart_renders_what_is_enabled_and_nothing_else() {
     assert_eq!(variable.unwrap()["valueFrom"]["secretKeyRef"], token);
     let ingress = &of_kind(&all, "Ingress")["spec"];
     assert_eq!(ingress["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"], "cron");
+}
+
+#[test]
+fn a_changed_configuration_replaces_the_pods() {
+    let pods = |over: &[(&str, Value)]| {
+        let manifests = manifests(&Renderer::new(over));
+        of_kind(&manifests, "Deployment")["spec"]["template"].clone()
+    };
+    let usual = pods(&[]);
+    assert_eq!(usual, pods(&[]));
+    assert_ne!(usual, pods(&[("/shutdownGrace", json!("20s"))]));
+    // What is no part of the configuration leaves them alone.
+    assert_eq!(usual, pods(&[("/service/type", json!("NodePort"))]));
 }
 
 #[test]

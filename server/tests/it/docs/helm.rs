@@ -33,8 +33,17 @@ fn helm(args: &[&str], values: &Value) -> Option<String> {
     }
 }
 
+/// The manifests by their kinds. The checksum of the configuration is left out: Helm's text of it has
+/// other blanks.
 fn by_kind(manifests: impl IntoIterator<Item = Value>) -> BTreeMap<String, Value> {
-    let of = |manifest: Value| (manifest["kind"].as_str().unwrap().to_owned(), manifest);
+    let of = |mut manifest: Value| {
+        if let Some(annotations) = manifest.pointer_mut("/spec/template/metadata/annotations") {
+            let annotations = annotations.as_object_mut().unwrap();
+            let checksum = annotations.remove("checksum/configuration").unwrap();
+            assert_eq!(checksum.as_str().unwrap().len(), 64, "{checksum}");
+        }
+        (manifest["kind"].as_str().unwrap().to_owned(), manifest)
+    };
     manifests.into_iter().map(of).collect()
 }
 
