@@ -8,10 +8,10 @@
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 # What builds the console is built from source too, for some minutes: a layer of its own, which
-# stays until the lock file changes.
+# stays until the lock file changes. What builds the documentation is downloaded.
 COPY Cargo.toml Cargo.lock ./
 COPY scripts scripts
-RUN scripts/rust && scripts/console-tools
+RUN scripts/rust && scripts/console-tools && scripts/python-tools mdbook
 COPY . .
 # CI: the lock file as it is, or an error.
 RUN CI=true make release && install -D target/release/carillon /out/carillon

@@ -251,13 +251,13 @@ bench: rust ## Measure on both databases, beside the limits of this machine; SCE
 	@cargo build --release --bin carillon-bench $(LOCKED)
 	@scripts/bench $(TARGET)/release/carillon-bench $(SCENARIO) $(BENCH)
 
-# The peer's manifest asks for a newer Rust than ours; it compiles with ours all the same.
 .PHONY: figures
 figures: rust console e2e/node_modules/.package-lock.json ## Measure the console in a browser, into docs/BENCHMARKS.md; FIGURES_SECONDS=600 of busy stream
 	@scripts/packages cc chromium
 	@cargo build --release --bin carillon $(LOCKED)
 	@cd e2e && CARILLON_BINARY=$(RELEASE_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test --config measure.config.ts figures
 
+# The peer's manifest asks for a newer Rust than ours; it compiles with ours all the same.
 .PHONY: bench-peers
 bench-peers: rust ## Measure a storm beside cloacina's in one run; BENCH=options
 	@scripts/packages cc postgres libpq

@@ -225,6 +225,12 @@ async fn the_deb_is_installed_serves_is_upgraded_and_leaves_the_database() {
     assert_eq!(fs::read_to_string(system.path(CONFIGURATION)).unwrap(), changed);
     system.assert_is(CONFIGURATION, 0o640, readable);
     assert_eq!(system.user("carillon"), carillon);
+    // A configuration that a person has removed stays so.
+    fs::remove_file(system.path(CONFIGURATION)).unwrap();
+    system.dpkg(&["--install", &deb]);
+    assert_eq!(system.known("db:Status-Status"), "installed");
+    assert!(!system.path(CONFIGURATION).exists());
+    fs::write(system.path(CONFIGURATION), &changed).unwrap();
 
     system.dpkg(&["--remove", "carillon"]);
     assert_eq!(system.known("db:Status-Status"), "config-files");

@@ -42,7 +42,28 @@ fn the_compose_files_start_the_image_as_it_is() {
             let port = service["ports"][0].as_str().unwrap();
             assert!(port.starts_with("127.0.0.1:") && port.ends_with(":8080"), "{path}: {port}");
             assert_eq!(service["stop_grace_period"], "45s", "longer than shutdown_grace");
+            assert_eq!(service["read_only"], true, "{path}");
+            assert_eq!(service["cap_drop"], json!(["ALL"]), "{path}");
         }
+    }
+}
+
+/// Compose fills in the variables of the file for each of its commands, also for `exec` and `kill`:
+/// a password on the command line of one would be missing for the next.
+#[test]
+fn each_command_of_the_cluster_names_its_file_and_finds_its_password() {
+    const FILE: &str = "compose.cluster.yaml";
+    let text = repository(FILE);
+    let commands: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+    let (password, commands) = commands.split_first().unwrap();
+    assert!(password.starts_with("echo \"POSTGRES_PASSWORD=") && password.contains(">> .env"));
+    assert!(commands.len() >= 3, "{commands:?}");
+    for command in commands {
+        assert!(command.starts_with(&format!("docker compose -f {FILE} ")), "{command}");
+    }
+    for ignored in [".gitignore", ".dockerignore"] {
+        let is_env = |line: &str| line.trim_start_matches('/').starts_with(".env");
+        assert!(repository(ignored).lines().any(is_env), "{ignored} lets the password through");
     }
 }
 
