@@ -7,7 +7,12 @@ use serde_json::Value;
 
 use super::{Ledger, due};
 use crate::{
-    cli::{CliError, client::MAX_LISTED, output},
+    cli::{
+        CliError,
+        await_run::{AWAY, patiently},
+        client::MAX_LISTED,
+        output,
+    },
     clock::Clock,
 };
 
@@ -38,7 +43,8 @@ pub(super) async fn follow(
         clock.sleep(BETWEEN).await;
         let from = start.max(clock.now() - WINDOW);
         told.forget(from);
-        rows = ledger.newest(Some(from), MAX_LISTED).await?.0;
+        let newer = async || ledger.newest(Some(from), MAX_LISTED).await;
+        rows = patiently(AWAY, newer).await?.0;
     }
 }
 

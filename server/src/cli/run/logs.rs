@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -5,7 +7,7 @@ use super::{OneRun, refused_if_none};
 use crate::{
     cli::{
         CliError,
-        await_run::{BETWEEN, has_settled},
+        await_run::{AWAY, BETWEEN, has_settled, patiently},
         output,
     },
     clock::Clock,
@@ -37,15 +39,17 @@ impl Logs {
         const ACTION: &str = "read the log";
         let OneRun { server, run, json } = &self.one;
         let clock = Clock::system();
-        let mut after = Value::Null;
+        let (mut after, mut patience) = (Value::Null, Duration::ZERO);
         loop {
             // The state is queried before the lines, so that the lines include all that were
             // written until the run settled.
-            let found = server.ask(ACTION, RUN, json!({ "id": run })).await?["run"].take();
+            let state = async || server.ask(ACTION, RUN, json!({ "id": run })).await;
+            let found = patiently(patience, state).await?["run"].take();
             refused_if_none(ACTION, *run, &found)?;
             loop {
                 let asked = json!({ "id": run, "after": after });
-                let mut page = server.ask(ACTION, PAGE, asked).await?["taskLog"].take();
+                let lines = async || server.ask(ACTION, PAGE, asked.clone()).await;
+                let mut page = patiently(patience, lines).await?["taskLog"].take();
                 for line in page["nodes"].as_array().into_iter().flatten() {
                     let is_meant = self.task.as_ref().is_none_or(|task| line["task"] == **task);
                     if is_meant && *json {
@@ -65,6 +69,8 @@ impl Logs {
             if !self.follow || has_settled(&found) {
                 return Ok(());
             }
+            // Once there was an answer, the server may be restarted meanwhile.
+            patience = AWAY;
             clock.sleep(BETWEEN).await;
         }
     }
