@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     CliError,
-    client::Server,
+    client::{ClientError, Server},
     output,
     profiles::{Profile, Profiles},
     session::{CookieSession, chosen_password, typed},
@@ -69,8 +69,8 @@ const MAKE: &str = "mutation ($input: CreateApiTokenInput!) {
     made: createApiToken(input: $input) { secret apiToken { id } }
 }";
 
-const REVOKE: &str = "mutation ($id: UUID!) {
-    done: revokeApiToken(id: $id, reason: \"carillon logout\") { id }
+const REVOKE: &str = "mutation ($id: UUID!, $reason: String) {
+    done: revokeApiToken(id: $id, reason: $reason) { id }
 }";
 
 impl Login {
@@ -99,9 +99,17 @@ impl Login {
         };
         let who = Server::of(&server, &token).ask("sign in", ME, json!({})).await?;
         let mut all = Profiles::read()?;
-        all.profiles.insert(name.clone(), Profile { server: server.clone(), token, token_id });
+        let profile = Profile { server: server.clone(), token: token.clone(), token_id };
+        let before = all.profiles.insert(name.clone(), profile);
         all.current = Some(name.clone());
         let file = all.write()?;
+        if let Some(before) = before
+            && before.token.expose_secret() != token.expose_secret()
+            && let Err(error) = revoke(&before, "carillon login").await
+        {
+            // It expires on its own, and signing in has succeeded.
+            output::aside(format!("the token of the sign-in before stays valid: {error}"));
+        }
         let who = self.user.unwrap_or_else(|| output::cell(&who["me"]["name"]));
         output::line(format!("signed in to {server} as {who}; it is called '{name}' here"))?;
         output::line(format!("the token is kept in {}", file.display()))
@@ -148,6 +156,27 @@ impl Login {
     }
 }
 
+/// What became of a profile's token on its server.
+enum Revoked {
+    Now,
+    /// It was revoked, or has expired.
+    Before,
+    /// Signing in did not create it, so others may use it.
+    Never,
+}
+
+/// Revokes the token of a profile that is no longer used, if signing in created it.
+async fn revoke(profile: &Profile, reason: &str) -> Result<Revoked, CliError> {
+    let Some(id) = profile.token_id else { return Ok(Revoked::Never) };
+    let server = Server::of(&profile.server, &profile.token);
+    let asked = json!({ "id": id, "reason": reason });
+    match server.ask("revoke the token", REVOKE, asked).await {
+        Ok(_) => Ok(Revoked::Now),
+        Err(CliError::Client(ClientError::Unauthenticated { .. })) => Ok(Revoked::Before),
+        Err(error) => Err(error),
+    }
+}
+
 /// A unique name for a token, which shows the machine that it belongs to.
 fn token_name() -> String {
     let host = nix::unistd::gethostname()
@@ -175,13 +204,12 @@ impl Logout {
         // unreachable.
         all.write()?;
         output::line(format!("removed the token for {} from this machine", profile.server))?;
-        let Some(id) = profile.token_id else {
-            return output::line(
-                "the token itself stays valid, because 'carillon login' did not create it",
-            );
-        };
-        let server = Server::of(&profile.server, &profile.token);
-        server.ask("revoke the token", REVOKE, json!({ "id": id })).await?;
-        output::line("the server has revoked it")
+        output::line(match revoke(&profile, "carillon logout").await? {
+            Revoked::Now => "the server has revoked it",
+            Revoked::Before => "the server no longer accepted it",
+            Revoked::Never => {
+                "the token itself stays valid, because 'carillon login' did not create it"
+            }
+        })
     }
 }

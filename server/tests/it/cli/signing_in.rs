@@ -75,6 +75,14 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
     assert_eq!(unknown, "there is no profile 'there'; there are here");
     let tokens = Command::new(&["token", "list", "--json"]).on(&database).run().done();
     assert!(tokens.contains("ada/cli-") && tokens.contains("\"operator\""), "{tokens}");
+    // Signing in again replaces the token, and leaves none behind.
+    person.sign_in();
+    let tokens = Command::new(&["token", "list", "--json"]).on(&database).run().done();
+    let tokens: Value = serde_json::from_str(&tokens).unwrap();
+    let states = tokens.as_array().unwrap().iter().map(|token| token["state"].as_str().unwrap());
+    let mut states: Vec<&str> = states.collect();
+    states.sort_unstable();
+    assert_eq!(states, ["active", "revoked"]);
 
     let kept = fs::read_to_string(person.file()).unwrap();
     let said = person.run(&["logout"]).done();
@@ -83,6 +91,8 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
     // After signing out, a copy of the token is useless.
     fs::write(person.file(), kept).unwrap();
     assert!(person.run(&["schedules"]).refused(1).contains("sign in with 'carillon login'"));
+    let said = person.run(&["logout"]).done();
+    assert!(said.ends_with("the server no longer accepted it\n"), "{said}");
 }
 
 async fn a_one_time_password_is_replaced_at_the_first_sign_in(database: TestDatabase) {
