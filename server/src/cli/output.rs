@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     CliError,
-    table::{Looks, render},
+    table::{Looks, plain, render},
 };
 
 /// Writes a line to standard output; a closed pipe is an error that [`CliError::report`] forgives.
@@ -36,9 +36,10 @@ pub(super) fn cell(value: &Value) -> String {
     value.as_str().unwrap_or("-").to_owned()
 }
 
-/// Joins the lines of a text into one.
+/// Joins the lines of a text into one, without characters that control the terminal: it may be what
+/// a target has answered.
 pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Writes rows in columns under headings.
@@ -52,4 +53,15 @@ pub(super) fn table<const N: usize>(
 /// A state from a response, in its colour.
 pub(super) fn state(value: &Value) -> String {
     Looks::here().word(&cell(value).to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_several_lines_is_one_that_cannot_control_the_terminal() {
+        assert_eq!(one_line("exited with\n  code 1\r\n"), "exited with code 1");
+        assert_eq!(one_line("503\u{1b}[2J\u{7} gone"), "503\u{fffd}[2J\u{fffd} gone");
+    }
 }
