@@ -68,13 +68,55 @@ pub(super) fn text(file: &Path, what: &str) -> Result<String, CliError> {
     })
 }
 
-/// Writes an existing file atomically.
+/// Writes a file. An existing one is replaced at once by the complete new one.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), CliError> {
     let failed = |error: std::io::Error| {
         CliError::Usage(format!("the file '{}' cannot be written: {error}", file.display()))
     };
-    let mut beside = file.as_os_str().to_owned();
+    // What is no file must not be replaced by one: a pipe, a terminal, /dev/null.
+    if std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+        return std::fs::write(file, text).map_err(failed);
+    }
+    // A link stays one.
+    let place = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let mut beside = place.as_os_str().to_owned();
     beside.push(".part");
     std::fs::write(&beside, text).map_err(failed)?;
-    std::fs::rename(&beside, file).map_err(failed)
+    std::fs::rename(&beside, &place).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        os::unix::fs::{FileTypeExt, symlink},
+        process::Command,
+        thread,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_link_and_what_is_no_file_are_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        write(&path("file"), "old").unwrap();
+        symlink("file", path("link")).unwrap();
+        write(&path("link"), "new").unwrap();
+        assert!(path("link").is_symlink());
+        assert_eq!(fs::read_to_string(path("file")).unwrap(), "new");
+
+        assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        let pipe = path("pipe");
+        let reader = thread::spawn(move || fs::read_to_string(pipe).unwrap());
+        write(&path("pipe"), "through").unwrap();
+        assert!(fs::metadata(path("pipe")).unwrap().file_type().is_fifo());
+        assert_eq!(reader.join().unwrap(), "through");
+
+        assert!(write(folder.path(), "x").is_err());
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        assert_eq!(names, ["file", "link", "pipe"]);
+    }
 }

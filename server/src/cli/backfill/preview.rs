@@ -2,7 +2,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::FireSelection;
-use crate::cli::{CliError, output};
+use crate::cli::{CliError, client::MoreEntries, output};
 
 /// Show what a backfill would run
 #[derive(Debug, Args)]
@@ -13,7 +13,11 @@ pub(super) struct Preview {
     #[arg(long, value_enum)]
     standing: Option<InstantState>,
     /// Maximum number of fires to list, 1 to 10000
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        default_value_t = 50,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FIRES))
+    )]
     limit: u32,
     /// Answer as JSON
     #[arg(long)]
@@ -30,6 +34,20 @@ enum InstantState {
     Forgotten,
 }
 
+impl InstantState {
+    /// The field of a preview with the number of these fires; in capitals, the state in the API.
+    fn figure(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Failed => "failed",
+            Self::Succeeded => "succeeded",
+            Self::Live => "live",
+            Self::Suppressed => "suppressed",
+            Self::Forgotten => "forgotten",
+        }
+    }
+}
+
 const PREVIEW: &str = "query (
     $id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!,
     $standing: BackfillStanding, $first: Int!, $after: String
@@ -43,6 +61,9 @@ const PREVIEW: &str = "query (
     }
 }";
 
+/// Maximum number of fires that are listed.
+const MAX_FIRES: u32 = 10_000;
+
 /// The largest page that the server returns.
 const PAGE: usize = 200;
 
@@ -50,17 +71,11 @@ impl Preview {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "preview the backfill";
         let mut variables = self.wanted.variables(ACTION).await?;
-        variables["standing"] = json!(self.standing.map(|standing| match standing {
-            InstantState::Missing => "MISSING",
-            InstantState::Failed => "FAILED",
-            InstantState::Succeeded => "SUCCEEDED",
-            InstantState::Live => "LIVE",
-            InstantState::Suppressed => "SUPPRESSED",
-            InstantState::Forgotten => "FORGOTTEN",
-        }));
+        variables["standing"] =
+            json!(self.standing.map(|standing| standing.figure().to_uppercase()));
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let mut fires = Vec::new();
-        let mut preview = loop {
+        let (mut preview, is_cut) = loop {
             variables["first"] = json!((limit - fires.len()).min(PAGE));
             let mut answer =
                 self.wanted.named.server.ask(ACTION, PREVIEW, variables.clone()).await?;
@@ -69,13 +84,20 @@ impl Preview {
             if let Value::Array(nodes) = page["nodes"].take() {
                 fires.extend(nodes);
             }
-            if fires.len() >= limit || page["pageInfo"]["hasNextPage"] != true {
-                break preview;
+            let has_more = page["pageInfo"]["hasNextPage"] == true;
+            if fires.len() >= limit || !has_more {
+                break (preview, has_more);
             }
             variables["after"] = page["pageInfo"]["endCursor"].take();
         };
+        let shown = fires.len();
         preview["fires"] = Value::Array(fires);
-        if self.json { output::json(&preview) } else { print(&preview) }
+        if self.json { output::json(&preview) } else { print(&preview) }?;
+        if is_cut {
+            let total = preview[self.standing.map_or("total", InstantState::figure)].as_u64();
+            MoreEntries::Some { total }.tell_up_to(shown, MAX_FIRES);
+        }
+        Ok(())
     }
 }
 

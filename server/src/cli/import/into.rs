@@ -53,7 +53,7 @@ impl Into {
         if self.dry_run || self.output.is_some() {
             output::text(&report)?;
         } else {
-            eprint!("{report}");
+            output::aside(report.trim_end());
         }
         if self.strict && !gathered.all_keep_their_meaning() {
             return Err(CliError::Differs);

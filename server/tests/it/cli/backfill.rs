@@ -28,7 +28,9 @@ fn wanted<'a>(action: &'a str, schedule: &'a str, more: &[&'a str]) -> Vec<&'a s
 
 async fn a_backfill_is_previewed_ordered_and_listed(database: TestDatabase) {
     let desk = Desk::open(&database, MODULE);
-    let told = desk.said(&wanted("preview", "tick", &["--limit", "2"]));
+    let cut = desk.command(&wanted("preview", "tick", &["--limit", "2"])).run();
+    assert_eq!(cut.err, "2 shown, 1 is left: give --limit, up to 10000\n");
+    let told = cut.done();
     assert!(told.contains("2024-03-01T01:00:00Z") && !told.contains("T02:00:00Z"), "{told}");
     let last = "3 fires: 3 missing, 0 failed, 0 succeeded, 0 live, 0 suppressed, 0 forgotten; \
                 3 would run";
