@@ -172,7 +172,14 @@ metadata: { name: "{{ .Release.Name }}" }
     assert_eq!(outcomes, ["skipped", "imported", "unsupported"]);
     assert!(told[1].1.contains("suspend") && told[1].1.contains("reports"), "{told:?}");
     assert!(told[2].1.contains("helm template"), "{told:?}");
-    for part in ["create job", "--from=\"cronjob/$name\"", "-n 'shop'", "timeout: 20m"] {
+    for part in [
+        "create job",
+        "--from=\"cronjob/$name\"",
+        "-n 'shop'",
+        "timeout: 20m",
+        // Programs get no variables of the pod.
+        "export KUBERNETES_SERVICE_HOST=kubernetes.default.svc KUBERNETES_SERVICE_PORT=443",
+    ] {
         assert!(
             module.contains(part) || module.contains(&part.replace('"', "\\\"")),
             "{part}: {module}"

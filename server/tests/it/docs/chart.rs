@@ -212,6 +212,8 @@ pub(super) fn everything() -> Renderer {
         ("/publicUrl", json!("https://cron.example.org")),
         ("/trustedProxies", json!(["10.0.0.0/8"])),
         ("/secretsKey/existingSecret", json!("carillon-key")),
+        ("/allowCommands", json!(true)),
+        ("/serviceAccount/automountToken", json!(true)),
         ("/extraConfiguration", json!("[health]\nmissed = 3\n")),
         ("/ingress/enabled", json!(true)),
         ("/ingress/className", json!("nginx")),
@@ -266,9 +268,15 @@ fn the_chart_renders_what_is_enabled_and_nothing_else() {
     let kinds: Vec<&str> = plain.iter().filter_map(|manifest| manifest["kind"].as_str()).collect();
     let usual = ["ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"];
     assert_eq!(kinds, usual);
+    let pod = |of: &[Value]| of_kind(of, "Deployment")["spec"]["template"]["spec"].clone();
+    let settings = |of: &[Value]| of_kind(of, "ConfigMap")["data"]["carillon.toml"].to_string();
+    assert_eq!(pod(&plain)["automountServiceAccountToken"], false);
+    assert!(!settings(&plain).contains("allow_commands"));
     let all = manifests(&everything());
     assert_eq!(all.len(), usual.len() + 3);
-    let pod = &of_kind(&all, "Deployment")["spec"]["template"]["spec"];
+    assert!(settings(&all).contains("\\nallow_commands = true\\n"));
+    let pod = pod(&all);
+    assert_eq!(pod["automountServiceAccountToken"], true);
     assert_eq!(pod["volumes"][1]["secret"]["secretName"], "carillon-key");
     assert_eq!(pod["tolerations"][0]["key"], "jobs");
     let monitor = of_kind(&all, "ServiceMonitor");

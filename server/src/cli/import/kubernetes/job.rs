@@ -22,6 +22,10 @@ pub(super) struct CronJob<'a> {
 /// The script of a run. A run has one job, which is named after the run. So a second attempt waits
 /// for the first one's job instead of creating another. Cancelling the run ends the job.
 const SCRIPT: &str = r#"set -eu
+# A program has none of the variables by which kubectl finds the cluster of its own pod.
+if [ -r /var/run/secrets/kubernetes.io/serviceaccount/token ]; then
+    export KUBERNETES_SERVICE_HOST=kubernetes.default.svc KUBERNETES_SERVICE_PORT=443
+fi
 kube() { kubectl NAMESPACE "$@"; }
 name=NAME
 job="SHORT-$(printf %s "$CARILLON_RUN_ID" | tr -d - | tail -c 16)"
