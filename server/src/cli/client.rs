@@ -62,7 +62,8 @@ pub(super) struct Server {
     /// URL of the server [default: that of the profile, or http:// and the configured 'listen']
     #[arg(long, value_name = "URL", env = "CARILLON_SERVER", global = true)]
     server: Option<String>,
-    /// Token to sign in with [default: that of the profile]
+    /// Token to sign in with; on a command line, other users of the machine can read it [default:
+    /// that of the profile]
     #[arg(
         long,
         value_name = "TOKEN",

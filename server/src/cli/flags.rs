@@ -22,7 +22,8 @@ pub(super) struct SettingsArgs {
     /// Configuration file; carillon.toml is read if it exists
     #[arg(long, value_name = "PATH", env = "CARILLON_CONFIG", global = true)]
     config: Option<PathBuf>,
-    /// sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME [default: sqlite:data/carillon.db]
+    /// sqlite:PATH or postgres://USER@HOST/NAME; other users of the machine can read a password here
+    /// [default: sqlite:data/carillon.db]
     #[arg(long, value_name = "URL", global = true)]
     database_url: Option<String>,
 }
