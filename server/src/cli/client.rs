@@ -205,7 +205,13 @@ pub(super) fn data(
             ClientError::Refused { action, problem }
         });
     }
-    Ok(answer["data"].take())
+    match answer.get_mut("data") {
+        Some(data) => Ok(data.take()),
+        None => {
+            let problem = "what answers there is not Carillon".to_owned();
+            Err(ClientError::Unreachable { server, problem })
+        }
+    }
 }
 
 /// A URL without a trailing slash.
@@ -398,5 +404,9 @@ mod tests {
         let wrong = json!({ "data": null, "errors": [{ "message": "it is taken",
             "extensions": { "code": "CONFLICT" } }] });
         assert_eq!(told(StatusCode::OK, wrong), Err("make the feed: it is taken".to_owned()));
+        for strange in [json!([]), json!("ok"), json!({ "status": "up" })] {
+            let refused = told(StatusCode::OK, strange).unwrap_err();
+            assert!(refused.contains("is not Carillon; check --server"), "{refused}");
+        }
     }
 }
