@@ -22,6 +22,12 @@ const BETWEEN: Duration = Duration::from_secs(1);
 /// Rows that were due longer ago than this rarely change, so they are not polled.
 const WINDOW: TimeDelta = TimeDelta::hours(1);
 
+/// Rows that were due within this time, or are not decided yet, are polled each time.
+const RECENT: TimeDelta = TimeDelta::minutes(1);
+
+/// The whole window is polled once in so many rounds: where much fires, an hour has many pages.
+const ROUNDS: u32 = 30;
+
 /// Prints the last rows, and then new and changed ones until the process is stopped.
 pub(super) async fn follow(
     ledger: &Ledger<'_>,
@@ -33,6 +39,7 @@ pub(super) async fn follow(
     let mut told = PrintedVerdicts::default();
     let (mut rows, _) = ledger.newest(since, limit).await?;
     let start = rows.last().and_then(at).unwrap_or_else(|| clock.now());
+    let mut round = 0_u32;
     loop {
         rows.reverse();
         for row in &rows {
@@ -41,8 +48,11 @@ pub(super) async fn follow(
             }
         }
         clock.sleep(BETWEEN).await;
-        let from = start.max(clock.now() - WINDOW);
-        told.forget(from);
+        let now = clock.now();
+        let window = start.max(now - WINDOW);
+        told.forget(window);
+        round = round.wrapping_add(1);
+        let from = if round.is_multiple_of(ROUNDS) { window } else { told.open_from(window, now) };
         let newer = async || ledger.newest(Some(from), MAX_LISTED).await;
         rows = patiently(AWAY, newer).await?.0;
     }
@@ -59,6 +69,13 @@ impl PrintedVerdicts {
         let verdict = output::cell(&row["verdict"]);
         let before = self.0.insert(id.to_owned(), (at, verdict.clone()));
         before.is_none_or(|(_, before)| before != verdict)
+    }
+
+    /// The instant from which on rows may change soon.
+    fn open_from(&self, window: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
+        let open = self.0.values().filter(|(_, verdict)| verdict == "PENDING").map(|(at, _)| *at);
+        let recent = now - RECENT;
+        window.max(open.min().map_or(recent, |open| open.min(recent)))
     }
 
     /// Forgets rows that are no longer polled.
@@ -91,5 +108,21 @@ mod tests {
         assert_eq!(news, [true, false, true, false]);
         told.forget("2026-11-26T03:00:00Z".parse().unwrap());
         assert!(told.0.is_empty());
+    }
+
+    #[test]
+    fn what_is_not_decided_is_polled_however_old_it_is_within_the_window() {
+        let time =
+            |text: &str| -> DateTime<Utc> { format!("2026-11-26T{text}:00Z").parse().unwrap() };
+        let (window, now) = (time("02:00"), time("03:00"));
+        let mut told = PrintedVerdicts::default();
+        assert_eq!(told.open_from(window, now), time("02:59"));
+        assert_eq!(told.open_from(now, now), now, "nothing before the window");
+        let row = |id: &str, at: &str, verdict: &str| json!({ "id": id, "scheduledAt": time(at), "verdict": verdict });
+        told.is_news(&row("a", "02:10", "STARTED"));
+        told.is_news(&row("b", "02:20", "PENDING"));
+        assert_eq!(told.open_from(window, now), time("02:20"));
+        told.is_news(&row("b", "02:20", "SKIPPED"));
+        assert_eq!(told.open_from(window, now), time("02:59"));
     }
 }

@@ -48,7 +48,8 @@ pub(super) struct Fires {
     /// Due before this instant
     #[arg(long, value_name = "WHEN", value_parser = past)]
     until: Option<DateTime<Utc>>,
-    /// Start with the last fires in chronological order, and continue with new and changed ones
+    /// Start with the last fires in chronological order, and continue with new and changed ones that
+    /// were due within the last hour
     #[arg(long, short, conflicts_with = "until")]
     follow: bool,
     /// Maximum number of fires, 1 to 100000
