@@ -203,9 +203,9 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     assert_eq!(hook["entry"], "carillon lint");
     assert_eq!(hook["args"][0], "--files");
     assert_taken(&["lint", "--files", "--strict"]);
-    // The hook that plans must never deploy.
+    // The hook that plans must never deploy, whatever `args` a user gives it.
     let plan = &hooks[1];
-    assert_eq!((&plan["entry"], &plan["args"]), (&"carillon apply".into(), &json!(["--dry-run"])));
+    assert_eq!(plan["entry"], "carillon apply --dry-run");
     assert_taken(&["apply", "--dry-run"]);
     let document = repository("docs/how-to/schedules-in-ci.md");
     for hook in hooks.as_array().unwrap() {
