@@ -1,5 +1,6 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{
     CliError,
@@ -16,7 +17,7 @@ pub(super) struct Delete {
     server: Server,
     /// The kind of object
     kind: Kind,
-    /// The object's name
+    /// The object's name, or the id of a schedule
     name: String,
     /// Namespace of the object
     #[arg(long, default_value = "default")]
@@ -39,6 +40,8 @@ enum Kind {
     /// A concurrency group that no schedule uses
     Group,
 }
+
+const BY_ID: &str = "query ($id: UUID!) { found: schedule(id: $id) { id name version } }";
 
 impl Kind {
     fn word(self) -> &'static str {
@@ -96,13 +99,15 @@ impl Kind {
 impl Delete {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let Self { kind, name, namespace, server, .. } = &self;
-        let asked = match kind {
-            Kind::Group => json!({ "namespace": namespace }),
-            Kind::Schedule | Kind::Workflow | Kind::Calendar => {
-                json!({ "namespace": namespace, "name": name })
+        let id = Uuid::try_parse(name).ok().filter(|_| *kind == Kind::Schedule);
+        let (query, asked) = match (id, kind) {
+            (Some(id), _) => (BY_ID.to_owned(), json!({ "id": id })),
+            (None, Kind::Group) => (kind.query(), json!({ "namespace": namespace })),
+            (None, Kind::Schedule | Kind::Workflow | Kind::Calendar) => {
+                (kind.query(), json!({ "namespace": namespace, "name": name }))
             }
         };
-        let found = server.ask(kind.action(), &kind.query(), asked).await?["found"].take();
+        let found = server.ask(kind.action(), &query, asked).await?["found"].take();
         let found = if let Value::Array(all) = found {
             all.into_iter().find(|one| one["name"] == **name)
         } else {
@@ -110,9 +115,13 @@ impl Delete {
         };
         let Some(found) = found else {
             let what = kind.word();
-            let problem = format!("there is no {what} '{name}' in the namespace '{namespace}'");
+            let problem = match id {
+                Some(id) => format!("there is no {what} with the id {id}"),
+                None => format!("there is no {what} '{name}' in the namespace '{namespace}'"),
+            };
             return Err(ClientError::Refused { action: kind.action(), problem }.into());
         };
+        let name = output::cell(&found["name"]);
         // If the object has changed since the lookup, it may no longer be the one that the user
         // wanted to delete.
         let asked = json!({ "id": found["id"], "seen": found["version"] });

@@ -16,7 +16,7 @@ pub(super) struct Runs {
     /// Namespace of the runs
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Only runs of the schedule with this name
+    /// Only runs of the schedule with this name or id
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
     /// Only runs in one of these states
@@ -78,7 +78,7 @@ impl Runs {
         search::check(SearchedList::Runs, "--search", self.search.as_deref())?;
         let mut filter = json!({});
         if let Some(name) = &self.schedule {
-            let id = named::find(&self.server, ACTION, &self.namespace, name).await?;
+            let id = named::id(&self.server, ACTION, &self.namespace, name).await?;
             filter["scheduleId"] = id;
         }
         if !self.state.is_empty() {

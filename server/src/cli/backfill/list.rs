@@ -16,7 +16,7 @@ pub(super) struct List {
     /// Namespace of the backfills
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Only backfills of the schedule with this name
+    /// Only backfills of the schedule with this name or id
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
     /// Only backfills in this state
@@ -54,7 +54,7 @@ impl List {
             }}"
         );
         let schedule = match &self.schedule {
-            Some(name) => named::find(&self.server, ACTION, &self.namespace, name).await?,
+            Some(name) => named::id(&self.server, ACTION, &self.namespace, name).await?,
             None => Value::Null,
         };
         let state = self.state.map(|state| match state {

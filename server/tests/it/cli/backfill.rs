@@ -54,6 +54,10 @@ async fn a_backfill_is_previewed_ordered_and_listed(database: TestDatabase) {
     assert_eq!(desk.json(&wanted("preview", "tick", &["--mode", "all"]))["succeeded"], 3);
     let runs = desk.json(&["runs", "--schedule", "tick"]);
     assert_eq!((runs.as_array().unwrap().len(), &runs[0]["trigger"]), (3, &"BACKFILL".into()));
+    // A schedule's id does as well as its name.
+    let id = desk.json(&["show", "tick"])["id"].as_str().unwrap().to_owned();
+    assert_eq!(desk.json(&["runs", "--schedule", &id]), runs);
+    assert_eq!(desk.json(&["backfill", "list", "--schedule", &id])[0]["id"], made["id"]);
 }
 
 async fn a_backfill_is_paused_resumed_and_cancelled(database: TestDatabase) {

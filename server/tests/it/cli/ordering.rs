@@ -103,7 +103,11 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     assert_eq!(desk.json(&["deleted"]), json!([]));
     let missing = desk.command(&["undelete", "nightly"]).run().refused(1);
     assert!(missing.contains("no deleted schedule was named 'nightly'"), "{missing}");
-    desk.said(&["delete", "schedule", "nightly"]);
+    let id = desk.json(&["show", "nightly"])["id"].as_str().unwrap().to_owned();
+    assert_eq!(desk.said(&["delete", "schedule", &id]), "deleted the schedule nightly\n");
+    let nobody = Uuid::nil().to_string();
+    let missing = desk.command(&["delete", "schedule", &nobody]).run().refused(1);
+    assert!(missing.contains(&format!("there is no schedule with the id {nobody}")), "{missing}");
     let declared = desk.command(&["delete", "schedule", "tick"]).run().refused(1);
     assert!(declared.contains("declared by the module"), "{declared}");
     for kind in ["calendar", "group"] {
