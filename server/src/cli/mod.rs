@@ -26,7 +26,7 @@
 //! - `modules`: reads and writes module files
 //! - `timing`, `search`, `caret`: a timing or search on the command line, and marks at its errors
 //! - `lint_files`: checks module files without a server
-//! - `user_sessions`: the part of `user` about sessions
+//! - `user_sessions`: the part of `user` about sessions; `notify`: the part of `serve` about systemd
 //! - one file per subcommand
 
 mod alerts;
@@ -72,6 +72,7 @@ mod named;
 mod namespace;
 mod nodes;
 mod note;
+mod notify;
 mod offline;
 mod output;
 mod pause;

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{
-    CliError, client::ClientError, doctor, flags::ServerSettings, modules::ModuleFile,
+    CliError, client::ClientError, doctor, flags::ServerSettings, modules::ModuleFile, notify,
     offline::local_operator, output,
 };
 use crate::{
@@ -79,7 +79,9 @@ impl Serve {
                 ClientError::Refused { action: "apply the module", problem }
             })?;
         }
-        output::line(format!("Carillon is ready at http://{}", app.address()))
+        output::line(format!("Carillon is ready at http://{}", app.address()))?;
+        notify::ready();
+        Ok(())
     }
 }
 

@@ -1,3 +1,5 @@
+use std::{os::unix::net::UnixDatagram, time::Duration};
+
 use crate::support::{Command, Server, TestDatabase, on_both};
 
 on_both!(a_server_that_is_asked_to_stop_ends_well);
@@ -6,6 +8,20 @@ async fn a_server_that_is_asked_to_stop_ends_well(database: TestDatabase) {
     let server = Server::start(&database);
     assert_eq!(server.stop(), 0);
     assert_eq!(Server::start(&database).stop(), 0);
+}
+
+#[tokio::test]
+async fn systemd_is_told_when_the_server_is_ready() {
+    let database = TestDatabase::sqlite().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let server = Server::start_under(&database, &[], "NOTIFY_SOCKET", path.to_str().unwrap());
+    let mut message = [0; 16];
+    let length = socket.recv(&mut message).unwrap();
+    assert_eq!(&message[..length], b"READY=1");
+    assert_eq!(server.stop(), 0);
 }
 
 #[tokio::test]
