@@ -1,8 +1,11 @@
-use entity::{run, schedule};
+use entity::{run, schedule, user::Role};
 use sea_orm::{EntityTrait, PaginatorTrait};
 use serde_json::json;
 
-use super::desk::{CREATE, Desk};
+use super::{
+    desk::{CREATE, Desk},
+    walking::{member_of, namespace},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -10,6 +13,7 @@ on_both!(
     two_calls_at_once_with_one_key_are_one_call,
     a_refused_call_leaves_its_key_free,
     a_repeated_deployment_is_answered_before_any_other_work,
+    a_call_repeated_after_access_was_lost_shows_nothing,
 );
 
 fn input(name: &str, key: &str) -> serde_json::Value {
@@ -67,4 +71,31 @@ async fn a_repeated_deployment_is_answered_before_any_other_work(database: TestD
     let error = desk.refused(deploy, json!({ "source": other })).await;
     assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
     writer.rollback().await.unwrap();
+}
+
+async fn a_call_repeated_after_access_was_lost_shows_nothing(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let tick = desk.schedule("tick", "@hourly").await;
+    let before = member_of(namespace(&desk, "default").await, Role::Editor);
+    let after = member_of(namespace(&desk, "other").await, Role::Editor);
+    let variables = json!({ "tick": tick });
+    for call in [
+        "createBackfill(scheduleId: $tick, from: \"2026-03-01T09:00:00Z\",
+            to: \"2026-03-01T12:00:00Z\", reason: \"an outage\", idempotencyKey: \"k-1\") {
+            backfill { id schedule { name } } }",
+        "planMaintenance(input: { title: \"Upgrade\", startsAt: \"2026-03-02T12:00:00Z\",
+            endsAt: \"2026-03-02T14:00:00Z\" }, idempotencyKey: \"k-2\") { window { title } }",
+        "limitWorkerQueue(name: \"gpu\", maxJobs: 3, idempotencyKey: \"k-3\") { queue { name } }",
+        "setHealthBudget(tag: \"billing\", limits: { missed: 0 }, idempotencyKey: \"k-4\") {
+            budget { tag } }",
+    ] {
+        // A document must use the variables that it declares.
+        let declared = if call.contains("$tick") { "($tick: UUID!)" } else { "" };
+        let query = format!("mutation {declared} {{ {call} }}");
+        for _ in 0..2 {
+            assert_eq!(desk.code_for(&before, &query, variables.clone()).await, "", "{call}");
+        }
+        assert_eq!(desk.code_for(&after, &query, variables.clone()).await, "NOT_FOUND", "{call}");
+    }
 }
