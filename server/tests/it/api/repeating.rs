@@ -1,9 +1,12 @@
+use std::time::Duration;
+
 use entity::{run, schedule, user::Role};
 use sea_orm::{EntityTrait, PaginatorTrait};
 use serde_json::json;
 
 use super::{
     desk::{CREATE, Desk},
+    problems::failed,
     walking::{member_of, namespace},
 };
 use crate::support::{TestDatabase, on_both};
@@ -14,6 +17,7 @@ on_both!(
     a_refused_call_leaves_its_key_free,
     a_repeated_deployment_is_answered_before_any_other_work,
     a_call_repeated_after_access_was_lost_shows_nothing,
+    an_acknowledgement_is_repeated_after_its_end,
 );
 
 fn input(name: &str, key: &str) -> serde_json::Value {
@@ -98,4 +102,18 @@ async fn a_call_repeated_after_access_was_lost_shows_nothing(database: TestDatab
         }
         assert_eq!(desk.code_for(&after, &query, variables.clone()).await, "NOT_FOUND", "{call}");
     }
+}
+
+async fn an_acknowledgement_is_repeated_after_its_end(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("tick", "@hourly").await;
+    failed(&desk, &schedule, "no disk", 10).await;
+    let problem = desk.ask("{ problems { id } }", json!({})).await["problems"][0]["id"].take();
+    let acknowledge = "mutation($schedule: UUID!, $id: UUID!) {
+        acknowledgeProblem(scheduleId: $schedule, id: $id, until: \"2026-03-01T13:00:00Z\",
+            idempotencyKey: \"k\") { acknowledgement { by until } } }";
+    let call = json!({ "schedule": schedule, "id": problem });
+    let first = desk.ask(acknowledge, call.clone()).await;
+    desk.clock.pass(Duration::from_secs(2 * 3_600));
+    assert_eq!(desk.ask(acknowledge, call).await, first);
 }
