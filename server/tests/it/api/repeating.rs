@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use carillon::access::Viewer;
 use entity::{run, schedule, user::Role};
 use sea_orm::{EntityTrait, PaginatorTrait};
 use serde_json::json;
@@ -17,6 +18,7 @@ on_both!(
     a_refused_call_leaves_its_key_free,
     a_repeated_deployment_is_answered_before_any_other_work,
     a_call_repeated_after_access_was_lost_shows_nothing,
+    a_bulk_order_repeated_after_access_was_lost_shows_no_sample,
     an_acknowledgement_is_repeated_after_its_end,
 );
 
@@ -102,6 +104,33 @@ async fn a_call_repeated_after_access_was_lost_shows_nothing(database: TestDatab
         }
         assert_eq!(desk.code_for(&after, &query, variables.clone()).await, "NOT_FOUND", "{call}");
     }
+}
+
+async fn a_bulk_order_repeated_after_access_was_lost_shows_no_sample(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let make = "mutation { createNamespace(name: \"west\") { namespace { id } } }";
+    desk.ask(make, json!({})).await;
+    let mut wanted = input("tick", "k-1");
+    wanted["input"]["namespace"] = "west".into();
+    wanted["input"]["timing"] = json!({ "expressions": ["@hourly"] });
+    desk.ask(CREATE, wanted).await;
+    let order = "mutation { pauseSchedules(which: { namespace: \"west\", search: \"name:tick\" },
+        reason: \"flood\", idempotencyKey: \"k-2\") { done sample { name } } }";
+    let answer = async |who: &Viewer| {
+        let response = desk.send_as(who, order, json!({})).await;
+        assert!(response.errors.is_empty(), "{:?}", response.errors);
+        let mut data = response.data.into_json().unwrap();
+        data["pauseSchedules"].take()
+    };
+    let before = member_of(namespace(&desk, "west").await, Role::Operator);
+    assert_eq!(answer(&before).await, json!({ "done": 1, "sample": [{ "name": "tick" }] }));
+    // Another namespace gets the name.
+    let rename =
+        "mutation { renameNamespace(name: \"west\", newName: \"old\") { namespace { id } } }";
+    desk.ask(rename, json!({})).await;
+    desk.ask(make, json!({})).await;
+    let after = member_of(namespace(&desk, "west").await, Role::Operator);
+    assert_eq!(answer(&after).await, json!({ "done": 1, "sample": [] }));
 }
 
 async fn an_acknowledgement_is_repeated_after_its_end(database: TestDatabase) {
