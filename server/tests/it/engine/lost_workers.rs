@@ -30,7 +30,7 @@ use entity::{
     user::Role,
 };
 use futures::FutureExt;
-use sea_orm::{DbErr, EntityTrait, RuntimeErr};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, RuntimeErr};
 use serde_json::json;
 use timetable::retry;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +43,8 @@ on_both!(
     what_a_silent_worker_holds_is_done_by_another,
     a_worker_that_reports_keeps_its_job_however_long_it_takes,
     an_outage_of_the_database_gives_workers_a_lease_to_report,
+    a_job_that_cannot_be_created_during_an_outage_is_created_after_it,
+    a_job_whose_commits_had_no_answer_is_created_once,
 );
 
 const LEASE: Duration = Duration::from_secs(LEASE_SECONDS);
@@ -267,4 +269,49 @@ async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: Tes
     queue.clock.pass(LEASE + SECOND);
     assert_eq!(queue.looked_after(held.id).await.state, State::Lost);
     assert!(is_stale(&queue.complete(worker, &held).await));
+}
+
+async fn a_job_that_cannot_be_created_during_an_outage_is_created_after_it(database: TestDatabase) {
+    is_created_once(database, FaultPoint::Begin).await;
+}
+
+async fn a_job_whose_commits_had_no_answer_is_created_once(database: TestDatabase) {
+    is_created_once(database, FaultPoint::Committed).await;
+}
+
+/// The database is away just when an attempt begins, which is not the attempt's fault.
+async fn is_created_once(database: TestDatabase, fails_at: FaultPoint) {
+    let mut queue = Queue::open(database).await;
+    let sound = queue.world.database.store.clone();
+    let failures = Arc::new(AtomicUsize::new(0));
+    let (there, count) = (sound.clone(), failures.clone());
+    let edge = move |edge| {
+        let (there, count) = (there.clone(), count.clone());
+        let answered = async move {
+            if edge != fails_at {
+                return Ok(());
+            }
+            let begun = run::Entity::find().filter(run::Column::State.eq(run::State::Running));
+            let is_begun = begun.one(there.read()).await.unwrap().is_some();
+            let is_there = job::Entity::find().one(there.read()).await.unwrap().is_some();
+            let is_of_job = is_begun && (is_there || fails_at == FaultPoint::Begin);
+            if is_of_job && count.fetch_add(1, Ordering::SeqCst) < 3 {
+                return Err(StoreError::unanswered());
+            }
+            Ok(())
+        };
+        answered.boxed()
+    };
+    queue.world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let (_node, mut services) = queue.world.by_hand().await;
+    queue.world.database.store = sound.clone();
+    services.get_mut("planner").unwrap().once(queue.clock.now()).await.unwrap();
+    let worker = queue.register("steady").await;
+    let held = queue.job(worker).await;
+    assert_eq!(held.about["attempt"], json!(1));
+    // The first two tries are the one with other attempts and the attempt's own.
+    assert!(failures.load(Ordering::SeqCst) >= 3);
+    let jobs = job::Entity::find().all(sound.read()).await.unwrap();
+    assert_eq!(jobs.iter().map(|row| row.id).collect::<Vec<_>>(), [held.id]);
+    queue.complete(worker, &held).await.unwrap();
 }

@@ -2,13 +2,16 @@
 
 use carillon::store::workers::awaited::NewJob;
 use entity::{Timestamp, job};
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, sea_query::Expr};
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, sea_query::Expr};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::support::{TestDatabase, on_both};
 
-on_both!(jobs_that_have_printed_much_are_removed_a_few_at_a_time);
+on_both!(
+    jobs_that_have_printed_much_are_removed_a_few_at_a_time,
+    a_job_that_is_there_is_not_created_again,
+);
 
 /// A job for which nobody waits any more.
 fn old(number: u128) -> NewJob {
@@ -48,4 +51,19 @@ async fn jobs_that_have_printed_much_are_removed_a_few_at_a_time(database: TestD
     }
     assert_eq!(left, [5, 4]);
     assert_eq!(job::Entity::find().count(store.read()).await.unwrap(), 0);
+}
+
+/// The answer to the first call was lost.
+async fn a_job_that_is_there_is_not_created_again(database: TestDatabase) {
+    let store = &database.store;
+    let earlier = NewJob { id: Uuid::from_u128(8), ..old(7) };
+    store.add_jobs(&[earlier], Timestamp(0)).await.unwrap();
+    let second = NewJob { attempt: 2, ..old(7) };
+    for _ in 0..2 {
+        store.add_jobs(std::slice::from_ref(&second), Timestamp(0)).await.unwrap();
+        let query = job::Entity::find().order_by_asc(job::Column::Attempt);
+        let jobs = query.all(store.read()).await.unwrap();
+        let told: Vec<_> = jobs.iter().map(|row| (row.attempt, row.state)).collect();
+        assert_eq!(told, [(1, job::State::Cancelled), (2, job::State::Waiting)]);
+    }
 }
