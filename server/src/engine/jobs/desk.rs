@@ -261,6 +261,10 @@ impl Desk {
                 Err(error) => {
                     tracing::warn!(job_id = %id, %error, "failed to stop a job; trying again");
                     Clock::system().sleep(RETRY).await;
+                    if matches!(order, EarlyEnd::TimedOut) {
+                        // The wait is over, and polling it again would panic.
+                        limit = Box::pin(self.clock.sleep(Duration::ZERO));
+                    }
                 }
             }
         }

@@ -26,7 +26,7 @@ use carillon::{
 };
 use entity::{
     job::{self, State},
-    run,
+    run, task_run,
     user::Role,
 };
 use futures::FutureExt;
@@ -45,6 +45,7 @@ on_both!(
     an_outage_of_the_database_gives_workers_a_lease_to_report,
     a_job_that_cannot_be_created_during_an_outage_is_created_after_it,
     a_job_whose_commits_had_no_answer_is_created_once,
+    a_job_that_cannot_be_stopped_at_once_is_timed_out_nevertheless,
 );
 
 const LEASE: Duration = Duration::from_secs(LEASE_SECONDS);
@@ -314,4 +315,50 @@ async fn is_created_once(database: TestDatabase, fails_at: FaultPoint) {
     let jobs = job::Entity::find().all(sound.read()).await.unwrap();
     assert_eq!(jobs.iter().map(|row| row.id).collect::<Vec<_>>(), [held.id]);
     queue.complete(worker, &held).await.unwrap();
+}
+
+/// The database is away just when the time limit of the attempt passes.
+async fn a_job_that_cannot_be_stopped_at_once_is_timed_out_nevertheless(database: TestDatabase) {
+    let mut queue = Queue::open(database).await;
+    let sound = queue.world.database.store.clone();
+    let (is_stopping, failures) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let stops = is_stopping.clone();
+    let store = sound.clone().with_observer(move |sql| {
+        if sql.contains("SET \"stop\" =") {
+            stops.store(true, Ordering::SeqCst);
+        }
+    });
+    let (stops, count) = (is_stopping.clone(), failures.clone());
+    let edge = move |edge| {
+        let fails = edge == FaultPoint::Commit
+            && stops.load(Ordering::SeqCst)
+            && count.fetch_add(1, Ordering::SeqCst) < 3;
+        ready(if fails { Err(StoreError::unanswered()) } else { Ok(()) }).boxed()
+    };
+    queue.world.database.store = store.with_faults(Faults::new(edge, || None));
+    let (_node, mut services) = queue.world.by_hand().await;
+    queue.world.database.store = sound;
+    services.get_mut("planner").unwrap().once(queue.clock.now()).await.unwrap();
+    let hour = Duration::from_secs(3_600);
+    let ends_at = queue.clock.now() + hour;
+    let waits = async {
+        while queue.clock.next_wake() != Some(ends_at) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waits).await.expect("a worker is waited for");
+    queue.clock.pass(hour);
+
+    let settler = services.get_mut("settler").unwrap();
+    let settled = async {
+        while settler.once(queue.clock.now()).await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), settled).await.expect("the attempt ends");
+    assert!(failures.load(Ordering::SeqCst) >= 3);
+    let run = queue.world.runs(queue.schedule).await.remove(0);
+    let attempt = queue.world.attempts(run.id).await.remove(0);
+    let error = "no worker of the queue emails took it within 3600s";
+    assert_eq!((attempt.state, attempt.error.as_deref()), (task_run::State::TimedOut, Some(error)));
 }
