@@ -71,7 +71,14 @@ pub async fn put_back<C: ConnectionTrait>(
         lease_until: Set(None),
         ..ActiveModel::default()
     };
-    Entity::update_many().set(row).filter(Column::Id.is_in(ids)).exec(tx).await?;
+    // A job may have ended, or may have to stop, since it was read.
+    let still = Entity::update_many()
+        .set(row)
+        .filter(Column::Id.is_in(ids))
+        .filter(Column::WorkerId.eq(worker))
+        .filter(Column::State.eq(State::Held))
+        .filter(Column::Stop.eq(false));
+    still.exec(tx).await?;
     Ok(())
 }
 

@@ -1,13 +1,22 @@
 //! Jobs of workers, after the attempts that waited for them.
 
-use carillon::store::workers::awaited::NewJob;
+use std::time::Duration;
+
+use carillon::store::workers::{awaited::NewJob, jobs::JobClaim, programs};
 use entity::{Timestamp, job};
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, sea_query::Expr};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    sea_query::Expr,
+};
 use uuid::Uuid;
 
 use crate::support::{TestDatabase, job_row, on_both};
 
-on_both!(jobs_that_have_printed_much_are_removed_a_few_at_a_time);
+on_both!(
+    jobs_that_have_printed_much_are_removed_a_few_at_a_time,
+    a_job_that_is_there_is_not_created_again,
+    a_job_that_ends_while_its_worker_leaves_stays_ended,
+);
 
 /// A job that no node waits for any more.
 fn old(number: u128) -> NewJob {
@@ -31,4 +40,61 @@ async fn jobs_that_have_printed_much_are_removed_a_few_at_a_time(database: TestD
     }
     assert_eq!(left, [5, 4]);
     assert_eq!(job::Entity::find().count(store.read()).await.unwrap(), 0);
+}
+
+/// The answer to the first call was lost.
+async fn a_job_that_is_there_is_not_created_again(database: TestDatabase) {
+    let store = &database.store;
+    let earlier = NewJob { id: Uuid::from_u128(8), ..old(7) };
+    store.add_jobs(&[earlier], Timestamp(0)).await.unwrap();
+    let second = NewJob { attempt: 2, ..old(7) };
+    for _ in 0..2 {
+        store.add_jobs(std::slice::from_ref(&second), Timestamp(0)).await.unwrap();
+        let query = job::Entity::find().order_by_asc(job::Column::Attempt);
+        let jobs = query.all(store.read()).await.unwrap();
+        let told: Vec<_> = jobs.iter().map(|row| (row.attempt, row.state)).collect();
+        assert_eq!(told, [(1, job::State::Cancelled), (2, job::State::Waiting)]);
+    }
+}
+
+/// The attempt gives the job up at the moment at which the leaving worker returns it.
+async fn a_job_that_ends_while_its_worker_leaves_stays_ended(database: TestDatabase) {
+    let store = &database.store;
+    if !store.dialect().is_postgres() {
+        println!("not tried: SQLite has one writer");
+        return;
+    }
+    let (held, worker) = (old(1), Uuid::from_u128(9));
+    let claim = JobClaim { worker, id: held.id, token: "secret".to_owned() };
+    store.add_jobs(&[held], Timestamp(0)).await.unwrap();
+    let tx = store.begin().await.unwrap();
+    store.take_locked_jobs(&tx, std::slice::from_ref(&claim), Timestamp(5)).await.unwrap();
+    store.commit(tx).await.unwrap();
+
+    let ends = store.begin().await.unwrap();
+    let cancelled = Expr::value(job::State::Cancelled);
+    let update = job::Entity::update_many().col_expr(job::Column::State, cancelled);
+    update.filter(job::Column::Id.eq(claim.id)).exec(&ends).await.unwrap();
+    let leaves = async {
+        let tx = store.begin().await.unwrap();
+        programs::remove(store, &tx, worker, Some(&[]), Timestamp(6)).await.unwrap();
+        store.commit(tx).await.unwrap();
+    };
+    let waits = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
+        WHERE datname = current_database() AND wait_event_type = 'Lock') AS waits";
+    let commits = async {
+        loop {
+            let asked = store.dialect().statement(waits, []);
+            let row = store.read().query_one_raw(asked).await.unwrap().unwrap();
+            if row.try_get::<bool>("", "waits").unwrap() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        store.commit(ends).await.unwrap();
+    };
+    let both = async { tokio::join!(leaves, commits) };
+    tokio::time::timeout(Duration::from_secs(60), both).await.expect("the worker leaves");
+    let row = job::Entity::find_by_id(claim.id).one(store.read()).await.unwrap().unwrap();
+    assert_eq!((row.state, row.worker_id), (job::State::Cancelled, Some(worker)));
 }
