@@ -1,10 +1,11 @@
 use clap::Args;
+use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::{CliError, flags::SettingsArgs, output};
 use crate::{
     app,
-    store::{Migrations, Options, Store},
+    store::{Migrations, Options, Store, backup},
 };
 
 /// Bring the database's schema up to date
@@ -22,9 +23,22 @@ pub(super) struct Migrate {
 
 impl Migrate {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let options = app::database(&self.place.config()?);
-        let before = Store::schema(&options).await?;
+        let config = self.place.config()?;
+        let options = app::database(&config);
+        let file = backup::file_of(config.database.url.expose_secret()).ok();
+        // Reading the schema of a missing file would create it.
+        let before = if self.status && file.is_some_and(|file| !file.exists()) {
+            Store::absent_schema()
+        } else {
+            Store::schema(&options).await?
+        };
         if !self.status && !before.pending.is_empty() {
+            if !self.json {
+                let count = before.pending.len();
+                output::aside(format!(
+                    "applying {count} migrations; on a large database this takes long"
+                ));
+            }
             let options = Options { migrations: Migrations::Apply, ..options };
             Store::open(&options).await?.close().await?;
         }

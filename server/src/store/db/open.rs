@@ -90,6 +90,13 @@ impl Store {
         Migrator::migrations().last().map_or_else(String::new, |last| last.name().to_owned())
     }
 
+    /// The state of the schema of a database that is not there yet: all migrations are pending.
+    pub fn absent_schema() -> MigrationState {
+        let known = Migrator::migrations();
+        let pending = known.iter().map(|migration| migration.name().to_owned()).collect();
+        MigrationState { applied: Vec::new(), pending }
+    }
+
     /// Reads the state of a database's schema.
     /// Creates the database if it is a file, and changes nothing else.
     pub async fn schema(options: &Options) -> Result<MigrationState, StoreError> {

@@ -1,3 +1,5 @@
+use std::fs;
+
 use sea_orm::ConnectionTrait;
 use serde_json::Value;
 
@@ -32,6 +34,10 @@ fn a_new_database_is_migrated_when_asked() {
     let said = String::from_utf8(status.output().unwrap().stdout).unwrap();
     assert!(said.lines().all(|line| line.starts_with("pending m")), "{said}");
     assert!(said.lines().count() >= 4, "{said}");
+    let data = folder.path().join("data");
+    assert!(!data.exists(), "a look makes no database");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("carillon.db"), "").unwrap();
     let refused = Command::new(&["user", "list"])
         .env(
             "CARILLON_DATABASE__URL",
@@ -44,6 +50,7 @@ fn a_new_database_is_migrated_when_asked() {
     let (mut migrate, _) = Command::new(&["migrate"]).into_inner();
     let said = migrate.current_dir(folder.path()).output().unwrap();
     assert!(said.status.success(), "{said:?}");
+    assert!(said.stderr.starts_with(b"applying "), "{said:?}");
 }
 
 #[test]
