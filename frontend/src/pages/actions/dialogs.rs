@@ -105,7 +105,7 @@ fn pause(actions: Actions) -> AnyView {
         let id = subject.id.clone();
         let said = Said::new(said).undo(move || {
             let back = api::resume_schedule(id.clone(), CatchUp::Latest, data::new_key());
-            actions.actor.act(back, "It is active again.".to_owned(), move |_| actions.refresh());
+            actions.actor.act(back, "It is active again.".to_owned(), move |_| actions.reload());
         });
         Ok(Plan { change, said, then: None })
     };
@@ -247,7 +247,7 @@ fn rename(actions: Actions) -> AnyView {
             let back = api::rename_schedule(id.clone(), version + 1, before.clone());
             actions
                 .actor
-                .act(back, format!("{before} has its name back."), move |_| actions.refresh());
+                .act(back, format!("{before} has its name back."), move |_| actions.reload());
         });
         Ok(Plan { change, said, then: None })
     };
@@ -291,6 +291,6 @@ fn undelete(actions: Actions, subject: &Subject) -> impl Fn() + use<> {
     let (id, name) = (subject.id.clone(), subject.name.clone());
     move || {
         let back = api::undelete_schedule(id.clone(), None, data::new_key());
-        actions.actor.act(back, format!("{name} is back."), move |_| actions.refresh());
+        actions.actor.act(back, format!("{name} is back."), move |_| actions.reload());
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn form(
                 Ok(_) => {
                     open.set(false);
                     actions.actor.say(said);
-                    actions.refresh();
+                    actions.reload();
                     if let Some(to) = then {
                         actions.address.go(&to);
                     }

@@ -134,7 +134,7 @@ fn actions(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
         let said = format!("{} is open again.", alert.subject);
         let take_back = move || {
             actor.act(api::alerts::unacknowledge(id.clone()), said.clone(), move |_| {
-                loading.refresh()
+                loading.reload()
             });
         };
         button(Look::Plain, None, "Take back", take_back)

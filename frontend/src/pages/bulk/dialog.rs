@@ -141,7 +141,7 @@ impl BulkForm {
             };
             let progress = move |done| drop(self.stage.try_set(Stage::Working(done, all)));
             let outcome = send(namespace, portions, order, progress).await;
-            self.subjects.list.refresh();
+            self.subjects.list.reload();
             match outcome {
                 Ok((outcome, _)) => self.report(outcome, undone),
                 Err(failure) => {
@@ -185,7 +185,7 @@ impl BulkForm {
             let ids = ids.clone();
             spawn_local(async move {
                 take_back(undo, ids, actor).await;
-                list.refresh();
+                list.reload();
             });
         })
     }

@@ -173,7 +173,7 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
                     Ok(next) => {
                         let href = Route::Run(next).path();
                         tools.actor.say(Said::new(said).link("Open it", href));
-                        loading.refresh();
+                        loading.reload();
                     }
                     Err(failure) => tools.actor.complain(&failure),
                 });
@@ -217,7 +217,7 @@ fn acknowledgement(problem: &WorkProblem, tools: Tools) -> AnyView {
     let take_back = move || {
         let (change, loading) =
             (api::alerts::unacknowledge_problem(schedule.clone(), id.clone()), tools.loading);
-        tools.actor.act(change, said.clone(), move |_| loading.refresh());
+        tools.actor.act(change, said.clone(), move |_| loading.reload());
     };
     labelled("Take back", format!("Take back that {name} is acknowledged"), take_back)
 }
@@ -233,7 +233,7 @@ fn seen(problem: &WorkProblem, tools: Tools) -> AnyView {
     let ask = move |note, until| {
         api::alerts::acknowledge_problem(schedule.clone(), id.clone(), note, until)
     };
-    acknowledge_form(tools.acknowledge.open, what, ask, move |_| tools.loading.refresh())
+    acknowledge_form(tools.acknowledge.open, what, ask, move |_| tools.loading.reload())
 }
 
 /// A button whose accessible name includes the object that it acts on.
