@@ -20,6 +20,7 @@ use leptos::prelude::*;
 use self::charts::Drawing;
 use super::{
     filters::{Filters, use_filters},
+    ledger::LOST_FIRES,
     steps, suggest,
     watch::watch,
 };
@@ -35,9 +36,6 @@ use crate::{
 
 const NAMES: [&str; 2] = ["tag", "schedule"];
 const LOOK: Duration = Duration::from_secs(10);
-/// The fires that the figures count as lost, in the search language of the ledger. Its own "lost" also has the fires
-/// that a catch-up collapsed into one.
-const LOST: &str = "verdict:missed,abandoned";
 const NAMESPACES: &str = "namespaces";
 const TABS: &[Tab] =
     &[Tab { name: "", words: "Over time" }, Tab { name: NAMESPACES, words: "By namespace" }];
@@ -253,7 +251,7 @@ fn links(filters: Filters, stats: &RunStats) -> figures::Links {
     let runs = |state: &str| runs_between(filters, state, (stats.from, stats.until));
     let range = range_query(filters.address(), &Route::Ledger);
     let search = search(filters).map(|search| format!(" {search}")).unwrap_or_default();
-    let search = format!("{LOST}{search}");
+    let search = format!("{LOST_FIRES}{search}");
     let mut lost = vec![("q", search.as_str())];
     lost.extend(range.iter().map(|(name, value)| (*name, value.as_str())));
     figures::Links {
