@@ -27,7 +27,7 @@ use super::{
 use crate::{
     api::{self, SeriesQuery},
     components::{AsyncView, Tab, live, panel, tab_of, tabs, use_drag},
-    data::{Load, use_load},
+    data::{Load, use_load, use_namespaces},
     model::{Page, RunStats, ScheduleName},
     route::Route,
     state::{range_query, use_address, use_every, use_range, use_title, use_zone},
@@ -61,7 +61,7 @@ pub(crate) fn Metrics() -> impl IntoView {
 /// The tabs. Someone who sees a single namespace has nothing to compare.
 fn choice(tab: Memo<&'static str>) -> AnyView {
     let address = use_address();
-    let known = use_load(|| Some(api::namespaces()));
+    let known = use_namespaces();
     let has_choice = Memo::new(move |_| known.with(|known| known.len() > 1).unwrap_or_default());
     live(move || {
         if !has_choice.get() {
