@@ -360,6 +360,32 @@ test("what is chosen is counted, paused with a reason, and can be undone", async
   await expect(paused).toHaveCount(0);
 });
 
+test("a bulk action whose schedules have changed is counted again, and keeps what was typed", async ({
+  page,
+  server,
+  admin,
+}) => {
+  const line = (name: string) => `  ${name}: { tags: [recount], when: "0 4 1 1 *", task: { target: { noop: {} } } }\n`;
+  const head = "module: recount\nschedules:\n";
+  deploy(server, "recount", head + line("recount-one") + line("recount-two"));
+  await page.goto("/schedules?q=tag:recount");
+  await signIn(page, admin);
+  await expect(page.getByTestId("schedule-row")).toHaveCount(2);
+  await page.getByLabel("Select all on this page").click();
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  await bar.getByRole("button", { name: "Pause" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Reason").fill("tides");
+  await expect(dialog.getByRole("button", { name: "Pause 2 schedules" })).toBeVisible();
+  deploy(server, "recount", head + line("recount-one"));
+  await dialog.getByRole("button", { name: "Pause 2 schedules" }).click();
+  await expect(dialog.getByRole("alert")).toBeVisible();
+  await dialog.getByRole("button", { name: "Count again" }).click();
+  await dialog.getByRole("button", { name: "Pause 1 schedule", exact: true }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByTestId("schedule-row").and(page.locator("[data-state=paused]"))).toHaveCount(1);
+});
+
 test("what was typed survives the end of the session and the sign-in after it", async ({
   page,
   context,
