@@ -71,6 +71,21 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
   await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
 });
 
+test("a part of the overview that could not be loaded does not look like nothing", async ({ page }) => {
+  await page.route("**/graphql", async (route) => {
+    const asks = String(route.request().postDataJSON()?.query).includes("query LiveRuns");
+    await (asks ? route.abort() : route.fallback());
+  });
+  await page.goto("/");
+  const alive = page.getByRole("region", { name: "Live runs" });
+  const again = alive.getByRole("button", { name: "Try again" });
+  await expect(again).toBeVisible();
+  await page.unrouteAll();
+  await again.click();
+  await expect(alive.locator(".live-runs, .empty")).toBeVisible();
+  await expect(again).toBeHidden();
+});
+
 test("a problem is paused with a reason, and acknowledged with a note for everyone", async ({ page }) => {
   const problem = page.getByTestId("problem").filter({ hasText: "fails" }).filter({ hasText: "failure" });
   await problem.getByRole("button", { name: "Pause fails" }).click();
