@@ -173,7 +173,7 @@ test("the last fires and the exact times are told where the pointer is", async (
   const bars = rows(page).getByRole("img", { name: /^The last \d+ fires: .*succeeded/ });
   await expect(bars).toBeVisible();
   await bars.hover({ position: { x: 1, y: 8 } });
-  await expect(bars).toHaveAttribute("title", /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+: \S/);
+  await expect(bars).toHaveAttribute("title", /^\w{3} \d{1,2} \w{3} \d\d:\d\d:\d\d \S+: \S/);
 
   deploy(server, "shelf", SHELF);
   await page.goto("/schedules?q=name:shelf-17");
