@@ -61,7 +61,7 @@ fn code(text: &str) -> AnyView {
 fn trigger(run: &RunDetail) -> AnyView {
     let words = match (run.row.trigger, &run.more.backfill) {
         (RunTrigger::Schedule, _) => "its schedule".into_any(),
-        (RunTrigger::Manual, _) => "by hand".into_any(),
+        (RunTrigger::Manual, _) => "a manual trigger".into_any(),
         (RunTrigger::Retry, _) => "a retry".into_any(),
         (RunTrigger::Backfill, None) => "a backfill".into_any(),
         (RunTrigger::Backfill, Some(backfill)) => {
