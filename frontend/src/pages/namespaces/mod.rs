@@ -18,7 +18,7 @@ use crate::{
     data::{use_load, use_namespaces},
     model::{DeletedNamespace, Namespace, Quota, Role},
     route::{Route, Scope},
-    state::{use_address, use_title},
+    state::{use_address, use_session, use_title},
     time::grouped,
 };
 
@@ -36,7 +36,7 @@ struct Dialogs {
 pub(crate) fn Namespaces() -> impl IntoView {
     use_title(|| "Namespaces and retention".to_owned());
     let namespaces = use_load(|| Some(api::settings::namespaces()));
-    let me = use_load(|| Some(api::settings::profile()));
+    let session = use_session();
     let loading = namespaces.loading;
     let new = RwSignal::new(false);
     let dialogs = Dialogs {
@@ -45,9 +45,7 @@ pub(crate) fn Namespaces() -> impl IntoView {
         rename: use_asked(),
         delete: use_asked(),
     };
-    let is_admin = Memo::new(move |_| {
-        me.with(|me| me.role_everywhere == Some(Role::Admin)).unwrap_or_default()
-    });
+    let is_admin = Memo::new(move |_| session.administers_all());
     let deleted = use_load(move || is_admin.get().then(api::settings::deleted_namespaces));
     let names = use_namespaces().loading;
     let lists = Lists { namespaces: loading, deleted: deleted.loading, names };

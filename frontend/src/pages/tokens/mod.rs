@@ -88,7 +88,7 @@ fn List() -> impl IntoView {
     let revoke = use_asked::<ApiToken>();
     let everybody = move || {
         let may = session.administers_all();
-        may.then(|| kit::check("all-tokens", "Those of everybody", all, ""))
+        may.then(|| kit::check("all-tokens", "Everyone's tokens", all, ""))
     };
     let nothing = move || {
         if named_with(address).is_empty() {
