@@ -69,7 +69,7 @@ fn headings() -> Vec<Heading> {
         heading("Message", ""),
         heading("By", "wide"),
         heading("Rule", "wide"),
-        heading("Made", ""),
+        heading("Created", ""),
         heading("Tries", "number wide"),
         silent_heading("Actions"),
     ]

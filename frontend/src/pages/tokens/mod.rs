@@ -127,7 +127,7 @@ fn headings() -> Vec<Heading> {
         heading("May", ""),
         heading("State", ""),
         heading("Used", "wide"),
-        heading("Made", "wide"),
+        heading("Created", "wide"),
         silent_heading("Actions"),
     ]
 }
