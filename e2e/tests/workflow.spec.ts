@@ -56,10 +56,11 @@ test("a workflow leads to all schedules that run it, and follows a deployment", 
   const module = (task: string) => {
     const lines = Array.from({ length: 101 }, (_, at) => `  choir-${at}: { when: "0 0 1 1 *", workflow: choir }\n`);
     const tasks = `[{ name: ${task}, target: { noop: {} } }]`;
-    return `module: choir\nworkflows:\n  choir: { tasks: ${tasks} }\nschedules:\n${lines.join("")}`;
+    return `module: choir\nnamespace: choir\nworkflows:\n  choir: { tasks: ${tasks} }\nschedules:\n${lines.join("")}`;
   };
+  server.cli(["namespace", "create", "choir"]);
   deploy(server, "choir", module("hum"));
-  await page.goto("/ns/default/workflows?q=choir");
+  await page.goto("/ns/choir/workflows");
   await signIn(page, admin);
   await page.getByRole("link", { name: "choir", exact: true }).click();
   await expect(page.getByRole("rowheader", { name: "hum" })).toBeVisible();
