@@ -117,6 +117,11 @@ test("all namespaces are seen at once, and one thing leads into its own", async 
   await expect(schedules).toHaveCount(2);
   await expect(schedules.filter({ hasText: "pier-tide" }).getByRole("cell", { name: "pier", exact: true })).toBeVisible();
 
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "A page, a schedule" }).fill("pier-tide");
+  await expect(page.getByRole("option", { name: "Go to pier-tide in pier" })).toBeVisible();
+  await page.keyboard.press("Escape");
+
   const rail = page.getByRole("navigation", { name: "Main" });
   await rail.getByRole("link", { name: "Runs" }).click();
   await expect(page).toHaveURL(/\/all\/runs/);
@@ -438,6 +443,21 @@ test("the palette goes to a schedule by a few letters", async ({ page, server, a
   await expect(page.getByRole("option", { name: /Go to frame-two/ })).toBeVisible();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
+});
+
+test("the line that the arrow keys reach in the palette is in sight", async ({ page, admin }) => {
+  await page.goto("/runs");
+  await signIn(page, admin);
+  await page.keyboard.press("Control+k");
+  const options = page.getByRole("option");
+  const reached = options.and(page.locator("[aria-selected=true]"));
+  await expect(options.last()).not.toBeInViewport();
+  for (let at = await options.count(); at > 1; at--) await page.keyboard.press("ArrowDown");
+  await expect(options.last()).toHaveAttribute("aria-selected", "true");
+  await expect(reached).toBeInViewport({ ratio: 0.9 });
+  for (let at = await options.count(); at > 1; at--) await page.keyboard.press("ArrowUp");
+  await expect(options.first()).toHaveAttribute("aria-selected", "true");
+  await expect(reached).toBeInViewport({ ratio: 0.9 });
 });
 
 test("the palette opens a run by its id, and a form", async ({ page, server, admin }) => {
