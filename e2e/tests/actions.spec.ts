@@ -36,7 +36,10 @@ test("a run can be given a context of its own, and a dialog forgets what was typ
 
   await context.fill('{ "month": "2026-10" }');
   // The notice disappears by itself, so start waiting for it before the click.
-  const told = expect(page.getByText("on-demand runs now.")).toBeVisible();
+  const told = Promise.all([
+    expect(page.getByText("on-demand runs now.")).toBeVisible(),
+    expect(page.getByRole("link", { name: "Open the run" })).toHaveAttribute("href", /\/runs\/[0-9a-f-]+$/),
+  ]);
   await dialog.getByRole("button", { name: "Run", exact: true }).click();
   await told;
   await expect(dialog).toBeHidden();

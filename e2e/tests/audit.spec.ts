@@ -104,7 +104,8 @@ test("a query of the audit log is completed, refused at its place, and kept as a
 
   await page.getByText("Keep this view").click();
   await page.getByLabel("Name of the view").fill("Tenants");
-  await page.getByRole("button", { name: "Keep", exact: true }).click();
+  await page.keyboard.press("Enter");
+  await expect(search).toBeFocused();
   const view = page.getByRole("button", { name: "Tenants", exact: true });
   await expect(view).toBeVisible();
   await page.goto("/all/audit");

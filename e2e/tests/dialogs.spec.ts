@@ -228,7 +228,7 @@ test("no dialog about a secret, a token, a feed or a queue of workers has a viol
 
   // The server has a token of its own for the tests.
   await page.goto("/ns/dialogs/settings/tokens");
-  await main.getByLabel("Those of everybody").check();
+  await main.getByLabel("Everyone's tokens").check();
   await look(page, inRow("token-row", "e2e", "Revoke").first(), "Revoke token");
 
   await page.goto("/ns/dialogs/settings/feeds");

@@ -149,6 +149,25 @@ test("a target is tried before there is a schedule", async ({ page, admin }) => 
   await expect(file).toContainText("noop:");
 });
 
+test("copying says whether the browser has allowed it", async ({ page, admin }) => {
+  // Without HTTPS, browsers have no clipboard.
+  await page.addInitScript(() => {
+    Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
+  });
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  await page.getByText("The same as a module file").click();
+  const copy = page.getByRole("button", { name: "Copy", exact: true });
+  await copy.click();
+  await expect(page.getByText("This browser does not allow copying here")).toBeVisible();
+  await page.evaluate(() => {
+    const writeText = () => Promise.resolve();
+    Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true });
+  });
+  await copy.click();
+  await expect(page.getByText("Copied.", { exact: true })).toBeVisible();
+});
+
 test("a credential that a draft did not keep is named until it is entered again", async ({ page, admin }) => {
   await page.goto("/ns/default/schedules/new");
   await signIn(page, admin);

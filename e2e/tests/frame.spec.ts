@@ -117,6 +117,11 @@ test("all namespaces are seen at once, and one thing leads into its own", async 
   await expect(schedules).toHaveCount(2);
   await expect(schedules.filter({ hasText: "pier-tide" }).getByRole("cell", { name: "pier", exact: true })).toBeVisible();
 
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "A page, a schedule" }).fill("pier-tide");
+  await expect(page.getByRole("option", { name: "Go to pier-tide in pier" })).toBeVisible();
+  await page.keyboard.press("Escape");
+
   const rail = page.getByRole("navigation", { name: "Main" });
   await rail.getByRole("link", { name: "Runs" }).click();
   await expect(page).toHaveURL(/\/all\/runs/);
@@ -360,6 +365,32 @@ test("what is chosen is counted, paused with a reason, and can be undone", async
   await expect(paused).toHaveCount(0);
 });
 
+test("a bulk action whose schedules have changed is counted again, and keeps what was typed", async ({
+  page,
+  server,
+  admin,
+}) => {
+  const line = (name: string) => `  ${name}: { tags: [recount], when: "0 4 1 1 *", task: { target: { noop: {} } } }\n`;
+  const head = "module: recount\nschedules:\n";
+  deploy(server, "recount", head + line("recount-one") + line("recount-two"));
+  await page.goto("/schedules?q=tag:recount");
+  await signIn(page, admin);
+  await expect(page.getByTestId("schedule-row")).toHaveCount(2);
+  await page.getByLabel("Select all on this page").click();
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  await bar.getByRole("button", { name: "Pause" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Reason").fill("tides");
+  await expect(dialog.getByRole("button", { name: "Pause 2 schedules" })).toBeVisible();
+  deploy(server, "recount", head + line("recount-one"));
+  await dialog.getByRole("button", { name: "Pause 2 schedules" }).click();
+  await expect(dialog.getByRole("alert")).toBeVisible();
+  await dialog.getByRole("button", { name: "Count again" }).click();
+  await dialog.getByRole("button", { name: "Pause 1 schedule", exact: true }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByTestId("schedule-row").and(page.locator("[data-state=paused]"))).toHaveCount(1);
+});
+
 test("what was typed survives the end of the session and the sign-in after it", async ({
   page,
   context,
@@ -412,6 +443,21 @@ test("the palette goes to a schedule by a few letters", async ({ page, server, a
   await expect(page.getByRole("option", { name: /Go to frame-two/ })).toBeVisible();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
+});
+
+test("the line that the arrow keys reach in the palette is in sight", async ({ page, admin }) => {
+  await page.goto("/runs");
+  await signIn(page, admin);
+  await page.keyboard.press("Control+k");
+  const options = page.getByRole("option");
+  const reached = options.and(page.locator("[aria-selected=true]"));
+  await expect(options.last()).not.toBeInViewport();
+  for (let at = await options.count(); at > 1; at--) await page.keyboard.press("ArrowDown");
+  await expect(options.last()).toHaveAttribute("aria-selected", "true");
+  await expect(reached).toBeInViewport({ ratio: 0.9 });
+  for (let at = await options.count(); at > 1; at--) await page.keyboard.press("ArrowUp");
+  await expect(options.first()).toHaveAttribute("aria-selected", "true");
+  await expect(reached).toBeInViewport({ ratio: 0.9 });
 });
 
 test("the palette opens a run by its id, and a form", async ({ page, server, admin }) => {

@@ -91,3 +91,24 @@ test("a backfill's progress moves as its runs end", async ({ page }) => {
   await dialog.getByRole("button", { name: "Cancel backfill" }).click();
   await expect(page.locator(".page-head")).toContainText("Cancelled");
 });
+
+test("what the user does is shown while lists are held", async ({ page }) => {
+  await page.goto("/ns/live/schedules?q=schedule:tide");
+  await page.getByRole("link", { name: "tide", exact: true }).click();
+  const state = page.getByTestId("schedule-state");
+  await expect(state).toHaveAttribute("data-state", "active");
+  await page.getByRole("button", { name: "Hold" }).click();
+  const held = page.locator(".hold");
+  await expect(held).toHaveAttribute("aria-pressed", "true");
+
+  await page.getByRole("button", { name: "Pause" }).click();
+  const pause = page.getByRole("dialog", { name: "Pause schedule" });
+  await pause.getByLabel("Reason").fill("low water");
+  await pause.getByRole("button", { name: "Pause" }).click();
+  await expect(state).toHaveAttribute("data-state", "paused");
+  await page.getByRole("button", { name: "Resume" }).click();
+  const resume = page.getByRole("dialog", { name: "Resume schedule" });
+  await resume.getByRole("button", { name: "Resume" }).click();
+  await expect(state).toHaveAttribute("data-state", "active");
+  await expect(held).toHaveAttribute("aria-pressed", "true");
+});

@@ -43,3 +43,42 @@ test("a namespace is deleted by its name, with what is in it, and restored with 
   await page.goto("/ns/long-lived/schedules");
   await expect(page.getByText("its namespace was deleted and restored").or(page.getByText("Paused")).first()).toBeVisible();
 });
+
+test("the picker of the namespace follows what is created, renamed and deleted", async ({ page, admin }) => {
+  await page.goto("/ns/default/settings/namespaces");
+  await signIn(page, admin);
+  const picker = page.getByRole("banner").getByRole("button", { name: "Namespace" });
+  const choice = (name: string) => page.getByRole("banner").getByRole("link", { name, exact: true });
+  const row = (name: string) =>
+    page.getByTestId("namespace-row").filter({ has: page.getByRole("link", { name, exact: true }) });
+  await page.getByRole("button", { name: "New namespace" }).click();
+  const create = page.getByRole("dialog", { name: "New namespace" });
+  await create.getByLabel("Name").fill("tern");
+  await create.getByRole("button", { name: "Create namespace" }).click();
+  await expect(row("tern")).toBeVisible();
+  await picker.click();
+  await choice("tern").click();
+  await expect(page).toHaveURL(/\/ns\/tern\/settings\/namespaces$/);
+
+  // The page stays in the namespace, under its new name.
+  await row("tern").getByRole("button", { name: "Rename" }).click();
+  const rename = page.getByRole("dialog", { name: "Rename namespace" });
+  await rename.getByLabel("New name").fill("gull");
+  await rename.getByRole("button", { name: "Rename" }).click();
+  await expect(page).toHaveURL(/\/ns\/gull\/settings\/namespaces$/);
+  await picker.click();
+  await expect(choice("gull")).toBeVisible();
+  await expect(choice("tern")).toHaveCount(0);
+  await page.keyboard.press("Escape");
+
+  await row("gull").getByRole("button", { name: "Delete", exact: true }).click();
+  const remove = page.getByRole("dialog", { name: "Delete namespace" });
+  await expect(remove.getByTestId("namespace-impact")).toBeVisible();
+  await remove.getByLabel("Its name, to confirm").fill("gull");
+  await remove.getByLabel("Reason").fill("flown");
+  await remove.getByRole("button", { name: "Delete namespace" }).click();
+  await expect(page).toHaveURL(/\/ns\/default\/settings\/namespaces$/);
+  await picker.click();
+  await expect(choice("default")).toBeVisible();
+  await expect(choice("gull")).toHaveCount(0);
+});

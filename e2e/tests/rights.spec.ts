@@ -48,6 +48,22 @@ test("a viewer sees schedules and finds no button that would be refused", async 
   }
 });
 
+test("a role that was taken away is noticed at the first refusal", async ({ page, server }) => {
+  deploy(server, "rights", MODULE);
+  await page.goto("/schedules");
+  await signIn(page, server.addPerson("otto", "operator"));
+  await page.getByRole("link", { name: "quiet" }).click();
+  const run = page.getByRole("button", { name: "Run now" });
+  await expect(run).toBeVisible();
+  server.cli(["user", "role", "otto", "viewer"]);
+  // The server may know the old role for a moment.
+  await expect(async () => {
+    if ((await run.count()) > 0) await run.click();
+    await expect(run).toHaveCount(0, { timeout: 2_000 });
+  }).toPass();
+  await expect(page.getByRole("heading", { name: "quiet" })).toBeVisible();
+});
+
 test("a viewer who opens a form by its address reads which role it needs", async ({ page, server }) => {
   deploy(server, "rights", MODULE);
   await page.goto("/schedules");

@@ -44,9 +44,9 @@ test("a week is seen by the work of its hours, too", async ({ page, server, admi
   await expect(page).toHaveURL(/measure=work/);
   await expect(page.getByRole("heading", { name: "Worker-minutes in the next 7 days" })).toBeVisible();
   const cells = page.getByRole("group", { name: "Worker-minutes by day and hour" }).getByRole("button");
-  await expect(cells.filter({ hasText: "<1" }).first()).toHaveAccessibleName(/<1 worker-minutes by 1 starts of 1 schedules/);
-  await expect(page.getByText("The busiest hour has <1 worker-minutes")).toBeVisible();
-  await expect(page.getByRole("button", { name: /: 0 worker-minutes by 1 starts of 1 schedules/ }).first()).toHaveText("");
+  await expect(cells.filter({ hasText: "<1" }).first()).toHaveAccessibleName(/<1 worker-minute by 1 start of 1 schedule$/);
+  await expect(page.getByText("The busiest hour has <1 worker-minute,")).toBeVisible();
+  await expect(page.getByRole("button", { name: /: 0 worker-minutes by 1 start of 1 schedule$/ }).first()).toHaveText("");
   await page.reload();
   await expect(cells.filter({ hasText: "<1" }).first()).toBeVisible();
   await page.getByRole("link", { name: "Starts", exact: true }).click();
@@ -60,13 +60,13 @@ test("a fire is shown in its hour of a clock that is half an hour off", async ({
   await page.addInitScript(() => localStorage.setItem("carillon.zone", "Asia/Kolkata"));
   await page.goto("/ns/halves/upcoming");
   await signIn(page, admin);
-  const hour = (hour: string) => page.getByRole("button", { name: `${hour}: 1 starts of 1 schedules` });
+  const hour = (hour: string) => page.getByRole("button", { name: `${hour}: 1 start of 1 schedule` });
   await expect(hour("09:00").first()).toBeVisible();
   await expect(hour("08:00")).toHaveCount(0);
-  await expect(page.getByRole("img", { name: "1 starts in 1 minutes, 1 in the busiest" })).toBeVisible();
+  await expect(page.getByRole("img", { name: "1 start in 1 minute, 1 in the busiest" })).toBeVisible();
 
   // "Week" lets go of the chosen hour, and the way back brings it back.
-  const chosen = page.getByRole("button", { name: /starts of \d+ schedules/ }).and(page.locator("[aria-pressed=true]"));
+  const chosen = page.getByRole("button", { name: /starts? of \d+ schedules?/ }).and(page.locator("[aria-pressed=true]"));
   await hour("09:00").nth(1).click();
   await expect(page).toHaveURL(/hour=/);
   await expect(chosen).toHaveCount(1);

@@ -47,7 +47,7 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
   await expect(skips).toContainText("another run was alive");
   await expect(page.getByTestId("work").getByRole("link", { name: /schedules? skips? fires/ })).toBeVisible();
   const which = skips.getByRole("link", { name: "Which fires of overlaps were skipped" });
-  await expect(which).toHaveAttribute("href", /ledger\?verdict=skipped&reason=overlap&q=schedule/);
+  await expect(which).toHaveAttribute("href", /ledger\?reason=overlap&q=verdict%3Askipped%20schedule/);
   await expect(page.getByTestId("node-tile")).toBeVisible();
   await expect(page.getByRole("img", { name: /^Runs that ended: .*failed/ })).toBeVisible();
   // A schedule that fires every second still takes only one line.
@@ -69,6 +69,21 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
 
   await problem.getByRole("link", { name: "Log of the last run of fails" }).click();
   await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
+});
+
+test("a part of the overview that could not be loaded does not look like nothing", async ({ page }) => {
+  await page.route("**/graphql", async (route) => {
+    const asks = String(route.request().postDataJSON()?.query).includes("query LiveRuns");
+    await (asks ? route.abort() : route.fallback());
+  });
+  await page.goto("/");
+  const alive = page.getByRole("region", { name: "Live runs" });
+  const again = alive.getByRole("button", { name: "Try again" });
+  await expect(again).toBeVisible();
+  await page.unrouteAll();
+  await again.click();
+  await expect(alive.locator(".live-runs, .empty")).toBeVisible();
+  await expect(again).toBeHidden();
 });
 
 test("a problem is paused with a reason, and acknowledged with a note for everyone", async ({ page }) => {
@@ -370,7 +385,7 @@ test("health says what to do, and leads to what it counts", async ({ page }) => 
   await hasNoViolations(page, "health");
   await page.getByTestId("check-row").filter({ hasText: "Missed" }).getByRole("link").click();
   // The server's check counts the fires of all namespaces, so the link lists all of them.
-  await expect(page).toHaveURL(/\/all\/ledger\?verdict=missed&range=24h/);
+  await expect(page).toHaveURL(/\/all\/ledger\?range=24h&q=verdict%3Amissed%2Cabandoned$/);
   await page.goBack();
   await page.getByTestId("check-row").filter({ hasText: "Schemas" }).getByRole("link").click();
   await expect(page).toHaveURL(/\/cluster$/);
@@ -400,7 +415,7 @@ test("the budget of a tag is set, exceeded, edited and removed on the health pag
   await expect(finding).toBeVisible({ timeout: 30_000 });
   // It leads to the ledger of the budget's namespace, narrowed to the tag.
   const ledger = finding.getByRole("link", { name: "The lost fires" });
-  await expect(ledger).toHaveAttribute("href", /default\/ledger\?verdict=missed&range=24h&q=tag%3Awatched$/);
+  await expect(ledger).toHaveAttribute("href", /default\/ledger\?range=24h&q=verdict%3Amissed%2Cabandoned%20tag%3Awatched$/);
   await expect(finding.getByRole("link", { name: "Alert me" })).toHaveAttribute("href", /search=tag%3Awatched$/);
   await hasNoViolations(page, "health with a budget");
   await row.getByRole("link", { name: / of 0$/ }).click();

@@ -52,6 +52,26 @@ schedules:
   await expect(page.getByTestId("log-line").filter({ hasText: "fetched" })).toHaveCount(0);
 });
 
+test("a workflow leads to all schedules that run it, and follows a deployment", async ({ page, server, admin }) => {
+  const module = (task: string) => {
+    const lines = Array.from({ length: 101 }, (_, at) => `  choir-${at}: { when: "0 0 1 1 *", workflow: choir }\n`);
+    const tasks = `[{ name: ${task}, target: { noop: {} } }]`;
+    return `module: choir\nnamespace: choir\nworkflows:\n  choir: { tasks: ${tasks} }\nschedules:\n${lines.join("")}`;
+  };
+  server.cli(["namespace", "create", "choir"]);
+  deploy(server, "choir", module("hum"));
+  await page.goto("/ns/choir/workflows");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "choir", exact: true }).click();
+  await expect(page.getByRole("rowheader", { name: "hum" })).toBeVisible();
+  const users = page.getByRole("region", { name: "Used by" });
+  await expect(users.getByRole("listitem")).toHaveCount(101);
+  await expect(users.getByRole("link", { name: "and 1 more" })).toHaveAttribute("href", /schedules\?q=workflow%3A%22choir%22$/);
+
+  deploy(server, "choir", module("sing"));
+  await expect(page.getByRole("rowheader", { name: "sing" })).toBeVisible({ timeout: 30_000 });
+});
+
 test("a workflow is found by a part of its name", async ({ page, server, admin }) => {
   for (const name of ["finder-alpha", "finder-beta"]) {
     const tasks = `[{ name: "only", target: { noop: {} } }]`;

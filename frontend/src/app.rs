@@ -59,6 +59,7 @@ fn Door() -> impl IntoView {
 /// The frame with the page in it.
 fn inside_view() -> AnyView {
     provide_counts();
+    data::provide_namespaces();
     view! {
         <div class="frame">
             <Rail/>

@@ -2,11 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::{Look, button};
+use super::{Look, button, copy_text};
+use crate::state::use_notices;
 
-/// Copies what `text` returns. If the browser forbids it, nothing happens, and the user can still select the text.
+/// Copies what `text` returns, and shows a notice that says whether the browser has allowed it.
 pub(crate) fn copy(words: &'static str, text: impl Fn() -> String + 'static) -> AnyView {
-    button(Look::Plain, None, words, move || {
-        let _promise = window().navigator().clipboard().write_text(&text());
-    })
+    let notices = use_notices();
+    button(Look::Plain, None, words, move || copy_text(text(), notices, "Copied."))
 }

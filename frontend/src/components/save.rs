@@ -9,22 +9,18 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
-use crate::{
-    model::{Code, Failure},
-    state::Notices,
-};
+use crate::state::Notices;
 
-/// Copies a text, and shows a notice that says so.
+/// Copies a text, and shows a notice that says so, or that the browser has refused it.
 pub(crate) fn copy_text(text: String, notices: Notices, said: &'static str) {
     spawn_local(async move {
         match write(&text) {
             Ok(written) if JsFuture::from(written.clone()).await.is_ok() => {
                 notices.done(said.to_owned())
             }
-            Ok(_) | Err(_) => notices.failed(&Failure::new(
-                Code::Forbidden,
-                "This browser allows copying only over HTTPS.",
-            )),
+            Ok(_) | Err(_) => notices.refused(
+                "This browser does not allow copying here, perhaps for lack of HTTPS. Select the text instead.",
+            ),
         }
     });
 }

@@ -5,6 +5,9 @@
 //! A reload is different: it lets a running request finish and sends one more after it, so a page that often reloads
 //! still gets its answers. Old data stays on the screen while new data loads, so a panel that reloads does not
 //! flicker. Leaving the page aborts the request.
+//!
+//! Events and timers `refresh`: that waits while lists are held. What the user has done is followed by a `reload`, which
+//! does not: an action must not seem to have had no effect.
 
 use std::{marker::PhantomData, rc::Rc, sync::Arc};
 
@@ -73,11 +76,21 @@ struct Work {
     under_way: Option<AbortController>,
     /// The number of the latest request. The answer to an older request is ignored.
     turn: u32,
-    /// Whether a reload was requested while a request was running.
-    is_stale: bool,
+    /// The reload that was requested while a request was running.
+    stale: Stale,
     /// Whether a reload was requested while a pointer was pressed or lists were held. Only one reload waits, however
     /// often it is requested.
     is_held_back: bool,
+}
+
+/// A reload that follows the running request, by its cause. The later cause is the stronger one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stale {
+    No,
+    /// An event or a timer.
+    ByItself,
+    /// The user.
+    ByUser,
 }
 
 /// A listener for the beginning and end of each request, for lists.
@@ -111,18 +124,26 @@ impl Loading {
         self.is_asking.get()
     }
 
-    /// Reloads the data: now, or once the running request has ended.
+    /// Reloads the data because of what the user has done: now, or once the running request has ended.
     pub(crate) fn reload(self) {
+        self.ask_again(Stale::ByUser);
+    }
+
+    fn ask_again(self, cause: Stale) {
         let make = self.work.try_update_value(|work| {
-            work.is_stale = work.under_way.is_some();
-            (!work.is_stale).then(|| work.make.clone())
+            let is_free = work.under_way.is_none();
+            if !is_free {
+                work.stale = work.stale.max(cause);
+            }
+            is_free.then(|| work.make.clone())
         });
         if let Some(request) = make.flatten().and_then(|make| untrack(|| make())) {
             self.start(request, Showing::OnBeat);
         }
     }
 
-    /// Reloads the data soon: all calls within a second cause one request.
+    /// Reloads the data soon, because of an event or a timer: all calls within a second cause one request, which waits
+    /// while lists are held.
     pub(crate) fn refresh(self) {
         let (press, hold) = self.calm;
         self.throttle.run(move || {
@@ -130,7 +151,7 @@ impl Loading {
             if self.work.try_update_value(hold_back) == Some(false) {
                 when_free(press, hold, move || {
                     let _gone = self.work.try_update_value(|work| work.is_held_back = false);
-                    self.reload();
+                    self.ask_again(Stale::ByItself);
                 });
             }
         });
@@ -140,7 +161,7 @@ impl Loading {
         let begun = self.work.try_update_value(|work| {
             work.abort();
             work.turn = work.turn.wrapping_add(1);
-            work.is_stale = false;
+            work.stale = Stale::No;
             work.under_way = AbortController::new().ok();
             let signal = work.under_way.as_ref().map(AbortController::signal);
             (work.turn, signal, work.watcher.clone())
@@ -160,7 +181,7 @@ impl Loading {
     fn stop(self) {
         let _gone = self.work.try_update_value(|work| {
             work.abort();
-            work.is_stale = false;
+            work.stale = Stale::No;
         });
         self.set_asking(false);
         if self.failure.with_untracked(Option::is_some) {
@@ -177,10 +198,10 @@ impl Loading {
     fn end(self, turn: u32, outcome: Result<Answer, Failure>, showing: Showing) {
         let ended = self.work.try_update_value(|work| {
             let is_wanted = work.turn == turn && work.under_way.take().is_some();
-            is_wanted.then(|| (work.is_stale, work.watcher.clone()))
+            is_wanted.then(|| (work.stale, work.watcher.clone()))
         });
         // Without a state, the page has been left. If the turn differs, a newer request is running.
-        let Some(Some((is_stale, watcher))) = ended else { return };
+        let Some(Some((stale, watcher))) = ended else { return };
         let data = match outcome.and_then(|answer| self.take(answer)) {
             Ok(data) => {
                 if self.failure.with_untracked(Option::is_some) {
@@ -198,8 +219,10 @@ impl Loading {
         if let Some(watcher) = watcher {
             watcher.ended(data, showing);
         }
-        if is_stale {
-            self.refresh();
+        match stale {
+            Stale::No => {}
+            Stale::ByItself => self.refresh(),
+            Stale::ByUser => self.reload(),
         }
     }
 
@@ -262,7 +285,7 @@ fn begin(
             answer: None,
             under_way: None,
             turn: 0,
-            is_stale: false,
+            stale: Stale::No,
             is_held_back: false,
         }),
         throttle: Throttle::new(1_000),

@@ -11,6 +11,7 @@
 //! - `session`: loads the signed-in user, and signs out
 //! - `appearance`: the theme and the density that the server keeps for the user
 //! - `load`: a value filled by a request, which loads again when its inputs change or on request
+//! - `namespaces`: the namespaces that the user may see, for all pickers
 //! - `listing`: a page of a list into which events are merged
 //! - `total`: the length of a list, counted apart from its page
 //! - `actor`: sends changes, and reports their outcome
@@ -21,6 +22,7 @@ mod appearance;
 mod feed;
 mod listing;
 mod load;
+mod namespaces;
 mod session;
 mod total;
 
@@ -28,6 +30,7 @@ pub(crate) use actor::{Actor, new_key, use_actor, use_once};
 pub(crate) use feed::{use_ending_feed, use_feed, use_frame_feed};
 pub(crate) use listing::{Listing, use_listing};
 pub(crate) use load::{Load, Loading, use_load};
+pub(crate) use namespaces::{provide_namespaces, use_namespaces};
 pub(crate) use session::{ask_session, sign_out};
 pub(crate) use total::use_total;
 

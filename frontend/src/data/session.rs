@@ -41,11 +41,23 @@ pub(crate) fn sign_out(session: Session, notices: Notices) {
 }
 
 /// Ends the session in the console if a request was refused because the server no longer knows the
-/// session. If it was refused because of a one-time password, the user is asked for another one.
+/// session. If it was refused because of a one-time password, the user is asked for another one. If
+/// it was refused because of the user's role, the role may have changed since it was loaded.
 pub(super) fn notice(session: Session, failure: &Failure) {
     if failure.code == Code::Unauthenticated {
         session.end();
     } else if failure.code == Code::PasswordChangeRequired {
         ask_session(session);
+    } else if failure.code == Code::Forbidden {
+        renew(session);
     }
+}
+
+/// Loads the signed-in user again. Without an answer, nothing changes.
+fn renew(session: Session) {
+    spawn_local(async move {
+        if let Ok(viewer) = api::me().send().await {
+            session.renew(viewer);
+        }
+    });
 }

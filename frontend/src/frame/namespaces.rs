@@ -3,9 +3,8 @@
 use leptos::prelude::*;
 
 use crate::{
-    api,
     components::{Glyph, icon, live, menu},
-    data::use_load,
+    data::use_namespaces,
     route::{Route, Scope},
     state::{range_query, use_address},
 };
@@ -14,7 +13,7 @@ use crate::{
 /// item leads to its list.
 pub(super) fn picker() -> AnyView {
     let address = use_address();
-    let names = use_load(|| Some(api::namespaces()));
+    let names = use_namespaces();
     let face = view! {
         <span class="namespace-name">{move || scope_words(address.scope())}</span>{icon(Glyph::Down)}
     };

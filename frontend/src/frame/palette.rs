@@ -5,6 +5,7 @@ use leptos::{
     ev::{self, KeyboardEvent},
     prelude::*,
 };
+use web_sys::Element;
 
 use super::rail::PAGES;
 use crate::{
@@ -113,6 +114,12 @@ fn content(open: RwSignal<bool>) -> AnyView {
         }
     });
     let active = RwSignal::new(0_usize);
+    Effect::new(move |_| {
+        let id = format!("palette-{}", active.get());
+        if let Some(line) = document().get_element_by_id(&id) {
+            keep_in_sight(&line);
+        }
+    });
     let take = move |at: usize| {
         if let Some(line) = lines.with_untracked(|lines| lines.get(at).cloned()) {
             open.set(false);
@@ -160,6 +167,16 @@ fn content(open: RwSignal<bool>) -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// Scrolls the list so far that the whole line is seen.
+fn keep_in_sight(line: &Element) {
+    let Some(list) = line.parent_element() else { return };
+    let (line, frame) = (line.get_bounding_client_rect(), list.get_bounding_client_rect());
+    let above = frame.y() - line.y();
+    let below = line.y() + line.height() - frame.y() - frame.height();
+    let by = if above > 0.0 { -above.ceil() } else { below.ceil().max(0.0) };
+    list.set_scroll_top(list.scroll_top() + by as i32);
 }
 
 /// The schedules whose names contain the text. `sought` is the text after a delay.
@@ -229,17 +246,23 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>, found: Found) -> 
         let mut rows = found.with(Vec::clone).filter(|_| is_fresh).unwrap_or_default();
         // Until the answer is there, these are the schedules of an earlier text. Enter must not open one of them.
         rows.retain(|row| !words.is_ascii() || fits(&row.name));
+        // Schedules in two namespaces may have the same name.
+        let is_across = address.is_across();
+        let named = |row: &FoundSchedule| match is_across {
+            true => format!("{} in {}", row.name, row.namespace),
+            false => row.name.clone(),
+        };
         for row in &rows {
-            lines.push(page(&row.name, &Route::Schedule(row.id.clone())));
+            lines.push(page(&named(row), &Route::Schedule(row.id.clone())));
         }
         for row in rows.iter().filter(|row| {
             row.state != ScheduleState::Finished && session.operates_in(&row.namespace)
         }) {
             let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
-            lines.push(Line { words: row.name.clone(), hint: "Run now", act });
+            lines.push(Line { words: named(row), hint: "Run now", act });
             let Some((hint, asked)) = switch(row.state) else { continue };
             let path = Route::Schedule(row.id.clone()).narrowed(&[("do", asked)]);
-            lines.push(Line { words: row.name.clone(), hint, act: Act::Go(path) });
+            lines.push(Line { words: named(row), hint, act: Act::Go(path) });
         }
         lines
     })

@@ -20,7 +20,7 @@ const KEYS: [(&str, &str); 8] = [
     ("/", "Search"),
     ("n", "New schedule"),
     ("j", "Next row"),
-    ("k", "Row before"),
+    ("k", "Previous row"),
     ("x", "Select the row; with Shift, all rows up to it"),
     ("← →", "Move through the controls of a row"),
     ("Esc", "Close what is open"),

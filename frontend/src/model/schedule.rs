@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, Ping, PlannedPause,
-    PreviewFire, ReasonCode, Row, RunState, ScheduleState, Task, Verdict, Warning, Watched,
-    WindowLink, full::Full, run::ZoneRef,
+    CatchUp, Failure, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, Ping,
+    PlannedPause, PreviewFire, ReasonCode, Row, RunState, ScheduleState, Task, Verdict, Warning,
+    Watched, WindowLink, full::Full, run::ZoneRef,
 };
 use crate::time::Moment;
 
@@ -237,11 +237,22 @@ pub(crate) struct Policy {
     pub(crate) jitter_seconds: i64,
 }
 
-/// The tasks of the schedule's workflow.
+/// The schedule's workflow. Its tasks stay JSON until they are needed: only one tab of the schedule's page shows them,
+/// and the code that reads all kinds of targets would be a large part of what the page loads first.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Work {
     pub(crate) id: String,
-    pub(crate) tasks: Vec<Task>,
+    tasks: Value,
+}
+
+impl Work {
+    /// The tasks.
+    ///
+    /// # Errors
+    /// If this console does not know a task's target.
+    pub(crate) fn tasks(&self) -> Result<Vec<Task>, Failure> {
+        serde_json::from_value(self.tasks.clone()).map_err(Failure::unreadable)
+    }
 }
 
 /// A calendar by its name.
@@ -317,4 +328,19 @@ pub(crate) struct Version {
     pub(crate) by: String,
     pub(crate) at: Moment,
     pub(crate) change: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Work;
+
+    #[test]
+    fn an_unknown_target_only_matters_where_the_tasks_are_shown() {
+        let task = json!({ "name": "main", "target": { "__typename": "TargetOfALaterServer" } });
+        let work: Work = serde_json::from_value(json!({ "id": "w", "tasks": [task] })).unwrap();
+        assert_eq!(work.id, "w");
+        assert!(work.tasks().is_err());
+    }
 }

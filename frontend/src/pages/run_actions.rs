@@ -58,7 +58,7 @@ impl RunActions {
                 Ok(next) => {
                     let href = Route::Run(next).path();
                     self.actor.say(Said::new(text).link("Open the run", href));
-                    self.list.refresh();
+                    self.list.reload();
                 }
                 Err(failure) => self.actor.complain(&failure),
             });
@@ -108,7 +108,7 @@ pub(super) fn cancel_form(
         let Some(id) = run() else { return };
         let reason = Some(reason.get_untracked()).filter(|reason| !reason.trim().is_empty());
         let said = "Cancelling. The task is asked to stop, then stopped.".to_owned();
-        actor.act(api::cancel_run(id, reason), said, move |_| shown.refresh());
+        actor.act(api::cancel_run(id, reason), said, move |_| shown.reload());
         open.set(false);
     };
     let submit = on_submit(cancel.clone());

@@ -70,6 +70,11 @@ impl Notices {
         self.push(Said::new(format!("{} {}", failure.message, failure.advice())), true);
     }
 
+    /// Shows a notice that the browser has refused something. It stays until it is dismissed.
+    pub(crate) fn refused(self, text: &str) {
+        self.push(Said::new(text), true);
+    }
+
     pub(crate) fn dismiss(self, id: u32) {
         self.list.update(|list| list.retain(|notice| notice.id != id));
     }

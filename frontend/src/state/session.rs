@@ -44,6 +44,16 @@ impl Session {
         self.state.set(state);
     }
 
+    /// Replaces the signed-in user, if they are still signed in and anything about them has changed.
+    pub(crate) fn renew(self, viewer: Viewer) {
+        let is_new = self.state.with_untracked(
+            |state| matches!(state, SessionState::SignedIn(known) if *known != viewer),
+        );
+        if is_new {
+            self.set(SessionState::SignedIn(viewer));
+        }
+    }
+
     pub(crate) fn end(self) {
         self.set(SessionState::SignedOut);
     }

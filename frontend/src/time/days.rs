@@ -12,6 +12,14 @@ pub(crate) fn day_words(date: &str, now: Moment) -> String {
     words(date, &today).unwrap_or_else(|| date.to_owned())
 }
 
+/// A wall-clock time as the API writes it, `2026-11-25T02:30:00`, as users read it: `Wed 25 Nov 02:30:00`.
+pub(crate) fn local_words(local: &str, now: Moment) -> String {
+    match local.split_once('T') {
+        Some((date, time)) => format!("{} {time}", day_words(date, now)),
+        None => local.to_owned(),
+    }
+}
+
 fn words(date: &str, today: &str) -> Option<String> {
     let number = |from: usize, to: usize| date.get(from..to)?.parse::<i64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);

@@ -19,7 +19,7 @@ mod words;
 
 pub(crate) use changes::clock_changes;
 pub(crate) use day::{Day, days_in, month_name};
-pub(crate) use days::{city, day_words};
+pub(crate) use days::{city, day_words, local_words};
 pub(crate) use moment::Moment;
 pub(crate) use wall::{Wall, browser_zone, zone_of_hours};
 pub(crate) use words::{amount, decimal, distance, duration, grouped, seconds};

@@ -14,11 +14,15 @@ pub(crate) use split::{FieldTerm, SplitQuery, field_term, plain_words, split_que
 pub(super) use terms::complete;
 pub(crate) use terms::{QueryField, has_term, toggled, typed_value};
 
-use leptos::{ev::KeyboardEvent, html, prelude::*};
+use leptos::{
+    ev::{KeyboardEvent, SubmitEvent},
+    html,
+    prelude::*,
+};
 
 use self::terms::{terms, without};
 use super::{
-    Field, Glyph, Look, Typing, Waiting, button, icon, icon_button, live, menu, pointed, use_typing,
+    Field, Glyph, Look, Typing, Waiting, icon, icon_button, live, menu, pointed, use_typing,
 };
 use crate::model::Failure;
 
@@ -34,8 +38,13 @@ pub(crate) struct OwnViews {
     pub(crate) forget: Callback<String>,
 }
 
-/// The user's saved views, and a field that saves the current search.
-fn own_views(own: OwnViews, value: Signal<String>, search: Callback<String>) -> AnyView {
+/// The user's saved views, and a field that saves the current search. `line` is the search line.
+fn own_views(
+    own: OwnViews,
+    value: Signal<String>,
+    search: Callback<String>,
+    line: NodeRef<html::Input>,
+) -> AnyView {
     let name = RwSignal::new(String::new());
     let chips = live(move || {
         let chip = |(id, name, query): (String, String, String)| {
@@ -61,16 +70,23 @@ fn own_views(own: OwnViews, value: Signal<String>, search: Callback<String>) -> 
         if !is_new {
             return ().into_any();
         }
-        let keep = move || {
+        let keep = move |event: SubmitEvent| {
+            event.prevent_default();
             let text = name.get_untracked().trim().to_owned();
             if !text.is_empty() {
                 own.save.run((text, value.get_untracked()));
                 name.set(String::new());
+                // The form disappears once the view is there.
+                if let Some(line) = line.get_untracked() {
+                    let _hidden = line.focus();
+                }
             }
         };
         let form = view! {
-            {Field::new("view-name", "Name of the view", name).text()}
-            {button(Look::Plain, None, "Keep", keep)}
+            <form class="menu-form" on:submit=keep novalidate>
+                {Field::new("view-name", "Name of the view", name).text()}
+                <button type="submit" class=Look::Plain.class()>"Keep"</button>
+            </form>
         };
         menu("", view! { "Keep this view" }.into_any(), form.into_any())
     });
@@ -272,7 +288,7 @@ pub(crate) fn QueryBar(
                 </div>
                 <div class="query-views" role="group" aria-label="Views">
                     {views}
-                    {own.map(|own| own_views(own, value, search))}
+                    {own.map(|own| own_views(own, value, search, completion.input))}
                 </div>
             </div>
             {chips(value, search)}

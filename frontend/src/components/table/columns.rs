@@ -24,8 +24,18 @@ pub(super) fn order(
     })
 }
 
+/// Whether a visible column cannot be hidden: the last one, and the one that sorts the rows.
+fn is_needed(visible: usize, sorts: Option<&str>, sort: &str) -> bool {
+    visible == 1 || sorts.is_some_and(|sorts| sorts == field_of(sort))
+}
+
+/// The name in a sort order, without the sign of a descending one.
+fn field_of(sort: &str) -> &str {
+    sort.strip_prefix('-').unwrap_or(sort)
+}
+
 fn with_sorted(mut places: Vec<usize>, sorts: &[Option<&str>], sort: &str) -> Vec<usize> {
-    let by = sort.strip_prefix('-').unwrap_or(sort);
+    let by = field_of(sort);
     let sorted = sorts.iter().position(|known| *known == Some(by));
     places.extend(sorted.filter(|at| !places.contains(at)));
     places
@@ -41,7 +51,12 @@ fn places(names: &[(&'static str, bool)], wanted: &str) -> Vec<usize> {
 }
 
 /// The menu that selects the columns.
-pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kept) -> AnyView {
+pub(super) fn picker(
+    columns: Arc<[Column]>,
+    order: Memo<Vec<usize>>,
+    shown: Kept,
+    sort: Option<Kept>,
+) -> AnyView {
     let names: Vec<&'static str> = columns.iter().map(|column| column.name).collect();
     let set = move |places: &[usize]| {
         let chosen = places.iter().filter_map(|at| names.get(*at).copied());
@@ -50,25 +65,21 @@ pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kep
     let set = StoredValue::new(Box::new(set) as Box<dyn Fn(&[usize]) + Send + Sync>);
     let lines = live(move || {
         let chosen = order.get();
+        let sort = sort.map(|sort| sort.value.get()).unwrap_or_default();
         let rest = (0..columns.len()).filter(|at| !chosen.contains(at));
         let all: Vec<usize> = chosen.iter().copied().chain(rest).collect();
         let line = |at: usize| {
             let words = columns.get(at).map_or("", |column| column.words);
             let place = chosen.iter().position(|known| *known == at);
+            let sorts = columns.get(at).and_then(|column| column.sort);
+            let is_needed = place.is_some() && is_needed(chosen.len(), sorts, &sort);
             let flip = {
                 let mut next = chosen.clone();
                 match place {
                     Some(place) => drop(next.remove(place)),
                     None => next.push(at),
                 }
-                // A table needs at least one column.
-                move |_| {
-                    set.with_value(|set| {
-                        if !next.is_empty() {
-                            set(&next)
-                        }
-                    })
-                }
+                move |_| set.with_value(|set| set(&next))
             };
             let up = place.filter(|place| *place > 0).map(|place| {
                 let mut next = chosen.clone();
@@ -80,7 +91,7 @@ pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kep
             view! {
                 <li class="column-line">
                     <label class="check-label">
-                        <input type="checkbox" prop:checked=place.is_some() on:change=flip/>{words}
+                        <input type="checkbox" prop:checked=place.is_some() disabled=is_needed on:change=flip/>{words}
                     </label>
                     {up}
                 </li>
@@ -96,7 +107,7 @@ pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kep
 
 #[cfg(test)]
 mod tests {
-    use super::{places, with_sorted};
+    use super::{is_needed, places, with_sorted};
 
     #[test]
     fn without_a_wish_all_columns_but_the_extra_ones_are_shown() {
@@ -112,5 +123,13 @@ mod tests {
         assert_eq!(with_sorted(vec![0, 2], &sorts, "-started"), [0, 2, 1]);
         assert_eq!(with_sorted(vec![0, 2], &sorts, "took"), [0, 2]);
         assert_eq!(with_sorted(vec![0, 2], &sorts, ""), [0, 2]);
+    }
+
+    #[test]
+    fn the_last_column_and_the_one_that_sorts_cannot_be_hidden() {
+        assert!(is_needed(1, None, ""));
+        assert!(is_needed(3, Some("started"), "-started"));
+        assert!(!is_needed(3, Some("started"), "took"));
+        assert!(!is_needed(3, None, ""));
     }
 }

@@ -100,7 +100,7 @@ impl Table {
         let Self { caption, list, columns, name, sort, shown, selection, actions } = self;
         let columns: Arc<[Column]> = columns.into();
         let order = columns::order(columns.clone(), shown, sort);
-        let picker = shown.map(|shown| columns::picker(columns.clone(), order, shown));
+        let picker = shown.map(|shown| columns::picker(columns.clone(), order, shown, sort));
         let keys = keys::listen(frame, list, selection);
         let drawn = use_drawn(list, Some(frame));
         let heads = {

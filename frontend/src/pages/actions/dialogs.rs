@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::{
     Action, Actions, Subject,
     effect::{self, CHOICES, Lines, OF_EACH, comes_to, pause_effect},
-    form::{Plan, form},
+    form::{Plan, Then, form},
     note::note,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     components::{Field, Look, live},
     data::{self, Load, use_load},
     model::{CatchUp, Failure, ResumeEffect},
-    pages::kit::of,
+    pages::kit::{number, of},
     route::Route,
     state::{Said, use_zone},
     time::{Moment, Wall},
@@ -57,7 +57,7 @@ fn run_with(actions: Actions) -> AnyView {
         Ok(Plan {
             change: api::trigger_schedule(subject.id.clone(), Some(context), at, key),
             said: Said::new(format!("{} runs now.", subject.name)),
-            then: None,
+            then: Then::LinkRun,
         })
     };
     let fields = view! {
@@ -105,9 +105,9 @@ fn pause(actions: Actions) -> AnyView {
         let id = subject.id.clone();
         let said = Said::new(said).undo(move || {
             let back = api::resume_schedule(id.clone(), CatchUp::Latest, data::new_key());
-            actions.actor.act(back, "It is active again.".to_owned(), move |_| actions.refresh());
+            actions.actor.act(back, "It is active again.".to_owned(), move |_| actions.reload());
         });
-        Ok(Plan { change, said, then: None })
+        Ok(Plan { change, said, then: Then::Stay })
     };
     let fields = view! {
         <p>"Fires that become due during the pause are not started. Running runs continue."</p>
@@ -133,7 +133,7 @@ fn resume(actions: Actions) -> AnyView {
         Ok(Plan {
             change: api::resume_schedule(subject.id.clone(), chosen(missed), key),
             said: Said::new(format!("{} is active again.", subject.name)),
-            then: None,
+            then: Then::Stay,
         })
     };
     let legend = "Fires that fell into the pause";
@@ -200,14 +200,16 @@ fn skip(actions: Actions) -> AnyView {
     let count = RwSignal::new("1".to_owned());
     let reason = RwSignal::new(String::new());
     let plan = move |key| {
-        let number = count.get_untracked().trim().parse::<i64>();
-        let number = number.map_err(|_| Failure::of_field("count", "This is not a number."))?;
+        let number = number("count", count)?;
         let text = given_reason(reason)?;
-        let fires = if number == 1 { "fire is" } else { "fires are" };
+        let fires = match number {
+            1 => "next fire is".to_owned(),
+            _ => format!("next {number} fires are"),
+        };
         Ok(Plan {
             change: api::skip_next(subject.id.clone(), number, text, key),
-            said: Said::new(format!("The next {number} {fires} skipped for {}.", subject.name)),
-            then: None,
+            said: Said::new(format!("The {fires} skipped for {}.", subject.name)),
+            then: Then::Stay,
         })
     };
     let fields = view! {
@@ -247,9 +249,9 @@ fn rename(actions: Actions) -> AnyView {
             let back = api::rename_schedule(id.clone(), version + 1, before.clone());
             actions
                 .actor
-                .act(back, format!("{before} has its name back."), move |_| actions.refresh());
+                .act(back, format!("{before} has its name back."), move |_| actions.reload());
         });
-        Ok(Plan { change, said, then: None })
+        Ok(Plan { change, said, then: Then::Stay })
     };
     let fields = view! {
         <p>"Its history, its address and the times of "<code>"H"</code>" stay. Searches and views that name it do not follow."</p>
@@ -274,7 +276,7 @@ fn delete(actions: Actions) -> AnyView {
             change: api::delete_schedule(subject.id.clone(), key),
             said: Said::new(format!("{} is deleted.", subject.name))
                 .undo(undelete(actions, &subject)),
-            then: Some(Route::Schedules.path()),
+            then: Then::Go(Route::Schedules.path()),
         })
     };
     let fields = view! {
@@ -291,6 +293,6 @@ fn undelete(actions: Actions, subject: &Subject) -> impl Fn() + use<> {
     let (id, name) = (subject.id.clone(), subject.name.clone());
     move || {
         let back = api::undelete_schedule(id.clone(), None, data::new_key());
-        actions.actor.act(back, format!("{name} is back."), move |_| actions.refresh());
+        actions.actor.act(back, format!("{name} is back."), move |_| actions.reload());
     }
 }

@@ -9,15 +9,25 @@ use crate::{
     components::Look,
     data::use_once,
     model::Failure,
-    pages::kit::{Wrong, form_view},
+    pages::kit::{Wrong, form_view, refuse},
+    route::Route,
     state::Said,
 };
 
-/// The effect of a form: the change, the notice after it, and the page to open afterwards.
+/// The effect of a form: the change, the notice after it, and what follows.
 pub(super) struct Plan {
     pub(super) change: Ask<String>,
     pub(super) said: Said,
-    pub(super) then: Option<String>,
+    pub(super) then: Then,
+}
+
+/// What follows a change.
+pub(super) enum Then {
+    Stay,
+    /// Another page is opened.
+    Go(String),
+    /// The notice has a link to the run that the change has created.
+    LinkRun,
 }
 
 /// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
@@ -47,18 +57,22 @@ pub(super) fn form(
         };
         busy.set(true);
         actions.actor.send(change, move |outcome| {
-            busy.set(false);
+            let _closed = busy.try_set(false);
             once.heard(&outcome);
             match outcome {
-                Ok(_) => {
-                    open.set(false);
+                Ok(id) => {
+                    let has_left = open.try_set(false).is_some();
+                    let said = match &then {
+                        Then::LinkRun => said.link("Open the run", Route::Run(id).path()),
+                        Then::Stay | Then::Go(_) => said,
+                    };
                     actions.actor.say(said);
-                    actions.refresh();
-                    if let Some(to) = then {
+                    actions.reload();
+                    if let (Then::Go(to), false) = (then, has_left) {
                         actions.address.go(&to);
                     }
                 }
-                Err(failure) => wrong.set(Some(failure)),
+                Err(failure) => refuse(wrong, actions.actor, failure),
             }
         });
     };

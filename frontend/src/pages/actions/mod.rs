@@ -139,7 +139,7 @@ impl Actions {
             self.actor.send(run, move |outcome| match outcome {
                 Ok(run) => {
                     self.actor.say(Said::new(text).link("Open the run", Route::Run(run).path()));
-                    self.refresh();
+                    self.reload();
                 }
                 Err(failure) => self.actor.complain(&failure),
             });
@@ -158,9 +158,10 @@ impl Actions {
         }
     }
 
-    pub(super) fn refresh(self) {
+    /// Reloads the data of the page, which an action has changed.
+    pub(super) fn reload(self) {
         for loading in self.shown.try_get_value().unwrap_or_default() {
-            loading.refresh();
+            loading.reload();
         }
     }
 }

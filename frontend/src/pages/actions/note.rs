@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{
     Action, Actions,
-    form::{Plan, form},
+    form::{Plan, Then, form},
 };
 use crate::{
     api,
@@ -25,7 +25,7 @@ pub(super) fn note(actions: Actions) -> AnyView {
             false => format!("The note of {} is changed.", subject.name),
         };
         let change = api::annotate_schedule(subject.id.clone(), text, key);
-        Ok(Plan { change, said: Said::new(said), then: None })
+        Ok(Plan { change, said: Said::new(said), then: Then::Stay })
     };
     let fields = view! {
         {Field::new("schedule-note", "Note", text).first().error(of(wrong, "note"))

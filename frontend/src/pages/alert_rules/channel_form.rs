@@ -137,7 +137,7 @@ pub(super) fn new(
         Ok(Change { ask: api::alerts::create_channel(input, key), said: String::new() })
     };
     let done = move |id: String| {
-        loading.refresh();
+        loading.reload();
         tests.start(id);
     };
     kept_form(kept, open, (Look::Primary, "Create and test"), wrong, fields.into_any(), plan, done)
@@ -177,7 +177,7 @@ pub(super) fn change(
             said: "The channel is saved.".to_owned(),
         })
     };
-    let done = move |_| loading.refresh();
+    let done = move |_| loading.reload();
     kept_form(kept, open, (Look::Primary, "Save changes"), wrong, fields.into_any(), plan, done)
 }
 

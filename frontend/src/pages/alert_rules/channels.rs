@@ -191,6 +191,6 @@ fn remove_form(channel: &AlertChannel, remove: Asked<AlertChannel>, loading: Loa
             said: format!("{name} is deleted."),
         })
     };
-    let done = move |_| loading.refresh();
+    let done = move |_| loading.reload();
     form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
 }

@@ -69,7 +69,7 @@ fn headings() -> Vec<Heading> {
         heading("Message", ""),
         heading("By", "wide"),
         heading("Rule", "wide"),
-        heading("Made", ""),
+        heading("Created", ""),
         heading("Tries", "number wide"),
         silent_heading("Actions"),
     ]
@@ -92,7 +92,7 @@ fn line(row: &Notification, loading: Loading) -> AnyView {
             let (actor, id) = (use_actor(), row.id.clone());
             let send = move || {
                 let said = "The message is sent again.".to_owned();
-                actor.act(api::alerts::retry(id.clone()), said, move |_| loading.refresh());
+                actor.act(api::alerts::retry(id.clone()), said, move |_| loading.reload());
             };
             button(Look::Plain, None, "Send again", send)
         });

@@ -106,7 +106,7 @@ fn actions(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyV
         let (actor, id, name) = (use_actor(), rule.id.clone(), rule.name.clone());
         let speak = move || {
             let ask = api::alerts::mute(id.clone(), None, "unmuted in the console".to_owned());
-            actor.act(ask, format!("{name} reports again."), move |_| loading.refresh());
+            actor.act(ask, format!("{name} reports again."), move |_| loading.reload());
         };
         button(Look::Plain, None, "Unmute", speak)
     });
@@ -135,6 +135,6 @@ fn remove_form(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> 
             said: format!("{name} is deleted."),
         })
     };
-    let done = move |_| loading.refresh();
+    let done = move |_| loading.reload();
     form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
 }

@@ -114,7 +114,7 @@ fn seen_form(alert: &Alert, asked: Asked<Alert>, loading: Loading) -> AnyView {
     };
     let id = alert.id.clone();
     let ask = move |note, until| api::alerts::acknowledge(id.clone(), note, until);
-    acknowledge_form(asked.open, what, ask, move |_| loading.refresh())
+    acknowledge_form(asked.open, what, ask, move |_| loading.reload())
 }
 
 /// Asks for the duration of the mute and its reason.
@@ -141,12 +141,12 @@ fn mute_form(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     };
     let actor = use_actor();
     let done = move |_| {
-        loading.refresh();
+        loading.reload();
         let (id, name) = muted.clone();
         let said = Said::new(format!("{name} is muted."));
         actor.say(said.undo(move || {
             let ask = api::alerts::mute(id.clone(), None, "the mute was undone".to_owned());
-            actor.act(ask, format!("{name} reports again."), move |_| loading.refresh());
+            actor.act(ask, format!("{name} reports again."), move |_| loading.reload());
         }));
     };
     form(mute.open, (Look::Primary, "Mute"), wrong, fields.into_any(), plan, done)

@@ -43,7 +43,7 @@ pub(super) fn row(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView 
         let href = Route::EditAlertRule(rule.id.clone()).path_at(&alert.namespace);
         view! { <a href=href>{rule.name.clone()}</a> }.into_any()
     });
-    let told = if alert.told_at.is_some() { "told" } else { "not sent yet" };
+    let told = if alert.told_at.is_some() { "sent" } else { "not sent yet" };
     let state = match (&alert.acknowledged_by, alert.ended_at, alert.muted_until()) {
         (_, Some(ended), _) => view! { "over "{when(ended, zone.clone())} }.into_any(),
         (Some(by), None, _) => acknowledged(alert, by),
@@ -134,7 +134,7 @@ fn actions(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
         let said = format!("{} is open again.", alert.subject);
         let take_back = move || {
             actor.act(api::alerts::unacknowledge(id.clone()), said.clone(), move |_| {
-                loading.refresh()
+                loading.reload()
             });
         };
         button(Look::Plain, None, "Take back", take_back)

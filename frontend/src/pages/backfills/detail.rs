@@ -108,7 +108,7 @@ fn facts(detail: &BackfillDetail, pace: Load<Vec<Took>>) -> AnyView {
             {fact("Runs", mode_words(row.mode))}
             {fact("Order", format!("{order}, {} at once", row.concurrency))}
             {fact("Why", format!("{} ({})", row.reason, row.created_by))}
-            {fact("Made", when_relative(row.created_at, None))}
+            {fact("Created", when_relative(row.created_at, None))}
             {ends}
             {row.finished_at.map(|at| fact("Finished", when_relative(at, None)))}
             {stop("Paused", &row.pause)}

@@ -84,7 +84,7 @@ fn headings() -> Vec<Heading> {
         heading("Window", "wide"),
         heading("Progress", ""),
         heading("Why", "wide"),
-        heading("Made", "wide"),
+        heading("Created", "wide"),
         silent_heading("Actions"),
     ]
 }

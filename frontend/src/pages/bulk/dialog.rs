@@ -141,7 +141,7 @@ impl BulkForm {
             };
             let progress = move |done| drop(self.stage.try_set(Stage::Working(done, all)));
             let outcome = send(namespace, portions, order, progress).await;
-            self.subjects.list.refresh();
+            self.subjects.list.reload();
             match outcome {
                 Ok((outcome, _)) => self.report(outcome, undone),
                 Err(failure) => {
@@ -185,7 +185,7 @@ impl BulkForm {
             let ids = ids.clone();
             spawn_local(async move {
                 take_back(undo, ids, actor).await;
-                list.refresh();
+                list.reload();
             });
         })
     }
@@ -251,7 +251,7 @@ impl BulkForm {
         view! { {reason}{until} }.into_any()
     }
 
-    /// The button that performs the action, once at least one schedule matches.
+    /// The button that performs the action, once at least one schedule matches, or that counts the matches.
     fn button(self) -> AnyView {
         live(move || match self.stage.get() {
             Stage::Counted(outcome) if outcome.matched > 0 && !outcome.too_many => {
@@ -263,11 +263,14 @@ impl BulkForm {
                 view! { <button type="submit" class=Look::Primary.class()>"Preview"</button> }
                     .into_any()
             }
-            Stage::Counting
-            | Stage::Counted(_)
-            | Stage::Working(..)
-            | Stage::Over(_)
-            | Stage::Failed(_) => ().into_any(),
+            // Perhaps something has changed since the count. What was entered stays.
+            Stage::Failed(_) => {
+                view! { <button type="submit" class=Look::Primary.class()>"Count again"</button> }
+                    .into_any()
+            }
+            Stage::Counting | Stage::Counted(_) | Stage::Working(..) | Stage::Over(_) => {
+                ().into_any()
+            }
         })
     }
 }
@@ -313,12 +316,10 @@ pub(in crate::pages) fn content(
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         match form.stage.get_untracked() {
-            Stage::Asking => form.count(),
-            Stage::Counting
-            | Stage::Counted(_)
-            | Stage::Working(..)
-            | Stage::Over(_)
-            | Stage::Failed(_) => form.perform(),
+            Stage::Asking | Stage::Failed(_) => form.count(),
+            Stage::Counting | Stage::Counted(_) | Stage::Working(..) | Stage::Over(_) => {
+                form.perform()
+            }
         }
     };
     view! {

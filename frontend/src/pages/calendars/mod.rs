@@ -151,6 +151,6 @@ fn remove_form(calendar: &Calendar, remove: Asked<Calendar>, loading: Loading) -
         let ask = api::planning::delete_calendar(id.clone(), version);
         Ok(Change { ask, said: format!("{name} is deleted.") })
     };
-    let done = move |_| loading.refresh();
+    let done = move |_| loading.reload();
     form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
 }

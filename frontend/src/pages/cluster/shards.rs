@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::{
     api,
-    components::{heading, panel, table},
+    components::{AsyncView, heading, panel, table},
     data::use_load,
     model::Shard,
     state::use_every,
@@ -23,8 +23,12 @@ const SHADES: usize = 5;
 #[component]
 pub(super) fn Shards() -> impl IntoView {
     let shards = use_load(|| Some(api::cluster::shards()));
-    use_every(LOOK, move || shards.loading.refresh());
-    panel("Shards", (), shards.draw(|shards| map(shards)))
+    let loading = shards.loading;
+    use_every(LOOK, move || loading.refresh());
+    let content = view! {
+        <AsyncView loading=loading what="the shards">{shards.draw(|shards| map(shards))}</AsyncView>
+    };
+    panel("Shards", (), content)
 }
 
 /// The shards of which a node is the first owner, and those of which it is the second owner.

@@ -56,7 +56,7 @@ fn list(feeds: &[CalendarFeed], revoke: Asked<CalendarFeed>) -> AnyView {
         heading("Kind", "wide"),
         heading("Shows", ""),
         heading("Used", "wide"),
-        heading("Made", "wide"),
+        heading("Created", "wide"),
         silent_heading("Actions"),
     ];
     let row = |feed: &CalendarFeed| {

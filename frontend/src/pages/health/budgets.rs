@@ -11,6 +11,7 @@ use crate::{
     model::{Budget, BudgetFigure, Failure},
     pages::{
         kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked},
+        ledger::LOST_FIRES,
         suggest,
     },
     route::{Route, Scope},
@@ -93,7 +94,8 @@ fn row(budget: &Budget, edit: Asked<Editing>, remove: Asked<Budget>) -> AnyView 
     let range = if budget.span_minutes > 60 { "7d" } else { "24h" };
     let (all, recent) = (tagged(""), tagged(&format!(" finished:<{}m", budget.span_minutes)));
     let late = tagged(&format!(" late:>{}ms", budget.late.limit.unwrap_or(0)));
-    let missed = [("verdict", "missed"), ("range", range), ("q", all.as_str())];
+    let lost = format!("{LOST_FIRES} {all}");
+    let missed = [("q", lost.as_str()), ("range", range)];
     let failed = [("state", "failed"), ("q", recent.as_str())];
     let span = format!("{} · {}", budget.namespace, seconds(budget.span_minutes * 60));
     let mark = Mark::Healthy(budget.healthy);

@@ -5,7 +5,10 @@ use leptos::prelude::*;
 use crate::{
     components::when_relative,
     model::{Finding, HealthSeverity, ScheduleLink},
-    pages::watch::{watch, watch_in},
+    pages::{
+        ledger::LOST_FIRES,
+        watch::{watch, watch_in},
+    },
     route::{Route, Scope},
 };
 
@@ -118,8 +121,11 @@ impl Listed {
             return self.route.path();
         }
         let scope = namespace.map_or(Scope::All, |namespace| Scope::One(namespace.to_owned()));
-        let mut query: Vec<(&str, &str)> = self.query.to_vec();
-        query.extend(search.map(|search| ("q", search)));
+        let own = self.query.iter().find(|(name, _)| *name == "q").map(|(_, terms)| *terms);
+        let terms: Vec<&str> = own.into_iter().chain(search).collect();
+        let terms = terms.join(" ");
+        let rest = self.query.iter().copied().filter(|(name, _)| *name != "q");
+        let query: Vec<(&str, &str)> = rest.chain([("q", terms.as_str())]).collect();
         self.route.narrowed_in(&scope, &query)
     }
 }
@@ -128,12 +134,12 @@ impl Listed {
 pub(super) fn counted(code: &str) -> Option<Listed> {
     let (words, route, query): (_, _, &'static [(&'static str, &'static str)]) = match code {
         // The check counts decisions of the last hour, and the instant of a decision may be older.
-        "missed" => ("The lost fires", Route::Ledger, &[("verdict", "missed"), ("range", "24h")]),
+        "missed" => ("The lost fires", Route::Ledger, &[("q", LOST_FIRES), ("range", "24h")]),
         "pending_handoffs" => {
             ("The open fires", Route::Ledger, &[("verdict", "open"), ("range", "7d")])
         }
         "late" => ("The late fires", Route::Runs, &[("q", "late:>5s")]),
-        "budgets" => ("The lost fires", Route::Ledger, &[("verdict", "missed"), ("range", "24h")]),
+        "budgets" => ("The lost fires", Route::Ledger, &[("q", LOST_FIRES), ("range", "24h")]),
         "canary" => ("The canary's fires", Route::Ledger, &[("q", "module:carillon")]),
         "failed" => ("The failed runs", Route::Runs, &[("state", "failed"), ("q", "finished:<1h")]),
         "stalled" | "placement" | "places" | "queues" => {

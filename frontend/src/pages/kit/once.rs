@@ -4,10 +4,7 @@ use js_sys::{Function, Reflect, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::{
-    components::{Look, button},
-    state::use_notices,
-};
+use crate::components::{Look, button, copy};
 
 /// The letters of passwords, without letters and digits that are easily confused.
 const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
@@ -41,22 +38,7 @@ pub(in crate::pages) fn shown_once(
 
 /// A button that copies a text to the clipboard.
 pub(in crate::pages) fn copy_button(words: &'static str, text: String) -> AnyView {
-    let notices = use_notices();
-    let copy = move || {
-        let said = match to_clipboard(&text) {
-            Ok(()) => "Copied.",
-            Err(_) => "This browser does not allow copying here. Select the text instead.",
-        };
-        notices.done(said.to_owned());
-    };
-    button(Look::Plain, None, words, copy)
-}
-
-fn to_clipboard(text: &str) -> Result<(), JsValue> {
-    let navigator = Reflect::get(&window(), &"navigator".into())?;
-    let clipboard = Reflect::get(&navigator, &"clipboard".into())?;
-    let write: Function = Reflect::get(&clipboard, &"writeText".into())?.dyn_into()?;
-    write.call1(&clipboard, &text.into()).map(drop)
+    copy(words, move || text.clone())
 }
 
 /// A random password, in groups that can be read out.

@@ -3,9 +3,8 @@
 use leptos::prelude::*;
 
 use crate::{
-    api,
     components::live,
-    data::use_load,
+    data::use_namespaces,
     state::{PICKED, use_address, use_session},
 };
 
@@ -22,7 +21,7 @@ pub(in crate::pages) fn picker(words: &'static str, picked: Memo<String>) -> Any
     if !untrack(|| address.is_across()) {
         return ().into_any();
     }
-    let names = use_load(|| Some(api::namespaces()));
+    let names = use_namespaces();
     let options = live(move || {
         let here = picked.get();
         let known = names.with(|names| names.iter().map(|named| named.name.clone()).collect());

@@ -1,7 +1,5 @@
 //! The dialog that confirms backfills of lost fires. It lists them and asks for a reason.
 
-use std::{cell::RefCell, rc::Rc};
-
 use leptos::prelude::*;
 
 use crate::{
@@ -83,7 +81,6 @@ impl Backfilling {
 
     fn send(self, orders: &[Order], reason: String) {
         let reason = if reason.trim().is_empty() { "lost fires".to_owned() } else { reason };
-        let left = Rc::new(RefCell::new(orders.len()));
         for order in orders {
             let Order { schedule, name, from, to, .. } = order.clone();
             let mode = BackfillMode::Missing;
@@ -91,13 +88,9 @@ impl Backfilling {
             let oldest_first = BackfillOrder::OldestFirst;
             let reason = reason.clone();
             let change = planning::create_backfill(what, oldest_first, 1, reason, None, new_key());
-            let (left, loading) = (left.clone(), self.loading);
-            self.actor.act(change, format!("{name} is being backfilled."), move |_| {
-                *left.borrow_mut() -= 1;
-                if *left.borrow() == 0 {
-                    loading.refresh();
-                }
-            });
+            let loading = self.loading;
+            self.actor
+                .act(change, format!("{name} is being backfilled."), move |_| loading.reload());
         }
         self.open.set(false);
     }

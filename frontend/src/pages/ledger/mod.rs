@@ -33,6 +33,9 @@ use crate::{
     state::{List, Session, Throttle, use_address, use_every, use_range, use_session, use_title},
 };
 
+/// The fires that figures and problems count as lost, in the search language of the ledger. Its own "lost" also has the
+/// fires that a catch-up collapsed into one.
+pub(super) const LOST_FIRES: &str = "verdict:missed,abandoned";
 const SIZE: usize = 50;
 /// How often the ledger is polled, because fires that wait for their due time or their hand-off cause no events.
 const LOOK: Duration = Duration::from_secs(30);

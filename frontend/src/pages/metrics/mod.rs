@@ -20,13 +20,14 @@ use leptos::prelude::*;
 use self::charts::Drawing;
 use super::{
     filters::{Filters, use_filters},
+    ledger::LOST_FIRES,
     steps, suggest,
     watch::watch,
 };
 use crate::{
     api::{self, SeriesQuery},
     components::{AsyncView, Tab, live, panel, tab_of, tabs, use_drag},
-    data::{Load, use_load},
+    data::{Load, use_load, use_namespaces},
     model::{Page, RunStats, ScheduleName},
     route::Route,
     state::{range_query, use_address, use_every, use_range, use_title, use_zone},
@@ -35,9 +36,6 @@ use crate::{
 
 const NAMES: [&str; 2] = ["tag", "schedule"];
 const LOOK: Duration = Duration::from_secs(10);
-/// The fires that the figures count as lost, in the search language of the ledger. Its own "lost" also has the fires
-/// that a catch-up collapsed into one.
-const LOST: &str = "verdict:missed,abandoned";
 const NAMESPACES: &str = "namespaces";
 const TABS: &[Tab] =
     &[Tab { name: "", words: "Over time" }, Tab { name: NAMESPACES, words: "By namespace" }];
@@ -63,7 +61,7 @@ pub(crate) fn Metrics() -> impl IntoView {
 /// The tabs. Someone who sees a single namespace has nothing to compare.
 fn choice(tab: Memo<&'static str>) -> AnyView {
     let address = use_address();
-    let known = use_load(|| Some(api::namespaces()));
+    let known = use_namespaces();
     let has_choice = Memo::new(move |_| known.with(|known| known.len() > 1).unwrap_or_default());
     live(move || {
         if !has_choice.get() {
@@ -253,7 +251,7 @@ fn links(filters: Filters, stats: &RunStats) -> figures::Links {
     let runs = |state: &str| runs_between(filters, state, (stats.from, stats.until));
     let range = range_query(filters.address(), &Route::Ledger);
     let search = search(filters).map(|search| format!(" {search}")).unwrap_or_default();
-    let search = format!("{LOST}{search}");
+    let search = format!("{LOST_FIRES}{search}");
     let mut lost = vec![("q", search.as_str())];
     lost.extend(range.iter().map(|(name, value)| (*name, value.as_str())));
     figures::Links {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::{LOST, run_terms};
+use super::run_terms;
 use crate::{
     api,
     components::{AsyncView, TrendLayer, heading, panel, table, trend},
     data::use_load,
     model::{NamespaceComparison, NamespaceFigures, SettledFigures},
-    pages::{kit::empty, steps},
+    pages::{kit::empty, ledger::LOST_FIRES, steps},
     route::{Route, Scope},
     state::{range_query, use_address, use_every, use_range},
     time::{Moment, duration, grouped},
@@ -81,7 +81,7 @@ fn row(stats: &NamespaceComparison, figures: &NamespaceFigures, range: &[(&str, 
     let (from, until) = (stats.from.to_rfc3339(), stats.until.to_rfc3339());
     let terms = run_terms(&from, &until, None);
     let failed = Route::Runs.narrowed_in(&scope, &[("state", "failed"), ("q", &terms)]);
-    let lost = [&[("q", LOST)][..], range].concat();
+    let lost = [&[("q", LOST_FIRES)][..], range].concat();
     let lost = Route::Ledger.narrowed_in(&scope, &lost);
     let layer = |state, of: fn(&SettledFigures) -> Option<i64>| TrendLayer {
         state,

@@ -10,20 +10,25 @@ use crate::{
     },
     data::{Loading, use_load},
     model::{DeletedNamespace, Failure, Namespace, NamespaceImpact},
+    route::Scope,
+    state::use_address,
     time::grouped,
 };
 
-/// The lists that change when a namespace is deleted or restored.
+/// The lists that change when a namespace is created, renamed, deleted or restored.
 #[derive(Clone, Copy)]
 pub(super) struct Lists {
     pub(super) namespaces: Loading,
     pub(super) deleted: Loading,
+    /// What the pickers offer.
+    pub(super) names: Loading,
 }
 
 impl Lists {
-    fn reload(self) {
+    pub(super) fn reload(self) {
         self.namespaces.reload();
         self.deleted.reload();
+        self.names.reload();
     }
 }
 
@@ -49,7 +54,13 @@ pub(super) fn delete_form(row: &Namespace, open: RwSignal<bool>, lists: Lists) -
         let said = format!("{name} is deleted.");
         Ok(Change { ask: api::settings::delete_namespace(name.clone(), reason, count, key), said })
     };
-    let done = move |_| lists.reload();
+    let (address, gone) = (use_address(), row.name.clone());
+    let done = move |_| {
+        lists.reload();
+        if untrack(|| address.namespace()) == gone {
+            address.complete(&Scope::One("default".to_owned()));
+        }
+    };
     form(open, (Look::Danger, "Delete namespace"), wrong, fields.into_any(), plan, done)
 }
 

@@ -15,10 +15,10 @@ use super::kit::{Asked, Change, days_choice, empty, form, note, of, use_asked};
 use crate::{
     api,
     components::{AsyncView, Dialog, Field, Look, button, heading, silent_heading, table, when},
-    data::{Loading, use_load},
+    data::{use_load, use_namespaces},
     model::{DeletedNamespace, Namespace, Quota, Role},
     route::{Route, Scope},
-    state::use_title,
+    state::{use_address, use_session, use_title},
     time::grouped,
 };
 
@@ -36,7 +36,7 @@ struct Dialogs {
 pub(crate) fn Namespaces() -> impl IntoView {
     use_title(|| "Namespaces and retention".to_owned());
     let namespaces = use_load(|| Some(api::settings::namespaces()));
-    let me = use_load(|| Some(api::settings::profile()));
+    let session = use_session();
     let loading = namespaces.loading;
     let new = RwSignal::new(false);
     let dialogs = Dialogs {
@@ -45,11 +45,10 @@ pub(crate) fn Namespaces() -> impl IntoView {
         rename: use_asked(),
         delete: use_asked(),
     };
-    let is_admin = Memo::new(move |_| {
-        me.with(|me| me.role_everywhere == Some(Role::Admin)).unwrap_or_default()
-    });
+    let is_admin = Memo::new(move |_| session.administers_all());
     let deleted = use_load(move || is_admin.get().then(api::settings::deleted_namespaces));
-    let lists = Lists { namespaces: loading, deleted: deleted.loading };
+    let names = use_namespaces().loading;
+    let lists = Lists { namespaces: loading, deleted: deleted.loading, names };
     let restore = use_asked::<DeletedNamespace>();
     let add = move || {
         is_admin.get().then(|| button(Look::Primary, None, "New namespace", move || new.set(true)))
@@ -65,10 +64,10 @@ pub(crate) fn Namespaces() -> impl IntoView {
             {namespaces.draw(move |all| list(all, dialogs, is_admin.get()))}
         </AsyncView>
         {deleted.draw(move |all| deleting::list(all, restore))}
-        <Dialog open=new title="New namespace">{new_form(new, loading)}</Dialog>
+        <Dialog open=new title="New namespace">{new_form(new, lists)}</Dialog>
         {dialogs.keep.dialog("Retention", move |row| retention::form_of(&row, dialogs.keep.open, loading))}
         {dialogs.quotas.dialog("Quotas", move |row| quotas::form_of(&row, dialogs.quotas.open, loading))}
-        {dialogs.rename.dialog("Rename namespace", move |row| rename_form(&row, dialogs.rename, loading))}
+        {dialogs.rename.dialog("Rename namespace", move |row| rename_form(&row, dialogs.rename, lists))}
         {dialogs.delete.dialog("Delete namespace", move |row| deleting::delete_form(&row, dialogs.delete.open, lists))}
         {restore.dialog("Restore namespace", move |row| deleting::restore_form(&row, restore.open, lists))}
     }
@@ -171,7 +170,7 @@ fn bytes(number: i64) -> String {
     }
 }
 
-fn new_form(open: RwSignal<bool>, loading: Loading) -> AnyView {
+fn new_form(open: RwSignal<bool>, lists: Lists) -> AnyView {
     let name = RwSignal::new(String::new());
     let wrong = RwSignal::new(None);
     let fields = Field::new("namespace-name", "Name", name)
@@ -185,11 +184,11 @@ fn new_form(open: RwSignal<bool>, loading: Loading) -> AnyView {
         let said = format!("{name} is created. Add members to it.");
         Ok(Change { ask: api::settings::create_namespace(name, key), said })
     };
-    let done = move |_| loading.reload();
+    let done = move |_| lists.reload();
     form(open, (Look::Primary, "Create namespace"), wrong, fields, plan, done)
 }
 
-fn rename_form(row: &Namespace, rename: Asked<Namespace>, loading: Loading) -> AnyView {
+fn rename_form(row: &Namespace, rename: Asked<Namespace>, lists: Lists) -> AnyView {
     let old = row.name.clone();
     let name = RwSignal::new(old.clone());
     let wrong = RwSignal::new(None);
@@ -202,7 +201,15 @@ fn rename_form(row: &Namespace, rename: Asked<Namespace>, loading: Loading) -> A
         let said = format!("{old} is now called {new}.");
         Ok(Change { ask: api::settings::rename_namespace(old.clone(), new), said })
     };
-    let done = move |_| loading.reload();
+    let (address, was) = (use_address(), row.name.clone());
+    let done = move |_| {
+        lists.reload();
+        // Every link of the page has the old name.
+        let new = name.try_get_untracked().unwrap_or_default();
+        if untrack(|| address.namespace()) == was && !new.is_empty() {
+            address.complete(&Scope::One(new.trim().to_owned()));
+        }
+    };
     form(rename.open, (Look::Danger, "Rename"), wrong, fields.into_any(), plan, done)
 }
 

@@ -6,15 +6,15 @@ use std::time::Duration;
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
 use super::{
-    super::kit::{Change, form, of},
+    super::kit::{Change, days_choice, form, of},
     bytes,
 };
 use crate::{
     api,
     components::{AsyncView, Field, Look, live, when},
     data::{Loading, use_load},
-    model::Failure,
-    model::{Namespace, RetentionPreview},
+    model::{Failure, Namespace, RetentionPreview},
+    time::amount,
 };
 
 /// How long to wait after a key before the server is asked, because it must count rows for the
@@ -80,12 +80,11 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
     });
     let own = now.draw(|now| {
         let count = now.schedules.len();
+        let days = days_choice(now.effective_days);
         let words = match count {
-            0 => format!("It keeps {} days now.", now.effective_days),
-            count => format!(
-                "It keeps {} days now; {count} schedules have their own setting.",
-                now.effective_days
-            ),
+            0 => format!("It keeps {days} now."),
+            1 => format!("It keeps {days} now; 1 schedule has its own setting."),
+            count => format!("It keeps {days} now; {count} schedules have their own setting."),
         };
         view! { <p>{words}</p> }.into_any()
     });
@@ -136,7 +135,7 @@ fn freed(preview: &RetentionPreview) -> AnyView {
     };
     let lines: Vec<_> = preview.tables.iter().map(line).collect();
     view! {
-        <p><strong>{format!("The next round removes {rows} rows and frees about {}.", bytes(size))}</strong></p>
+        <p><strong>{format!("The next round removes {} and frees about {}.", amount(rows, "row", "rows"), bytes(size))}</strong></p>
         <ul class="plain-list">{lines}</ul>
     }
     .into_any()

@@ -30,8 +30,8 @@ use super::{
 };
 use crate::{
     api::{self, SeriesQuery},
-    components::{AsyncView, cluster_strip, live, panel, use_drag},
-    data::{Feed, Load, use_feed, use_load},
+    components::{AsyncView, Waiting, cluster_strip, live, panel, use_drag},
+    data::{Feed, Load, Loading, use_feed, use_load},
     model::{LiveRun, Minutes, NextSchedule, OverviewAnswer, RunStats, WorkProblem},
     route::Route,
     state::{
@@ -57,6 +57,8 @@ pub(crate) fn Overview() -> impl IntoView {
     let Loads { overview, troubles, past, alive, day, minutes, next } = loads;
     use_updates(loads);
     let numbers = overview.loading;
+    let live_runs = move || alive.draw(|runs| live_runs::live_runs(runs));
+    let schedules = move || next.draw(|next| next_hour::schedules(next));
     let is_empty = Memo::new(move |_| overview.with(|answer| answer.overview.schedules) == Some(0));
     view! {
         <header class="page-head">
@@ -72,16 +74,33 @@ pub(crate) fn Overview() -> impl IntoView {
             {overview.draw(|answer| cluster_strip(&answer.overview.nodes))}
             <div class="overview-grid">
                 <div class="overview-main">
-                    {panel("Problems", extent(range, "Since the range began"), problems(range, troubles, past))}
-                    {panel("Runs that ended", metrics(range), ended_runs(day))}
+                    {panel("Problems", extent(range, "Since the range began"), problems(range, numbers, troubles, past))}
+                    {panel("Runs that ended", metrics(range), part("the runs that ended", day.loading, vec![numbers], move || ended_runs(day)))}
                 </div>
                 <div class="overview-side">
-                    {panel("Live runs", live_links(), alive.draw(|runs| live_runs::live_runs(runs)))}
-                    {panel("Next hour", (), view! { {next_minutes(minutes)}{next.draw(|next| next_hour::schedules(next))} })}
+                    {panel("Live runs", live_links(), part("the live runs", alive.loading, vec![numbers], live_runs))}
+                    {panel("Next hour", (), view! {
+                        {part("the next hour", minutes.loading, vec![numbers], move || next_minutes(minutes))}
+                        {part("the next schedules", next.loading, vec![numbers, minutes.loading], schedules)}
+                    })}
                 </div>
             </div>
         </AsyncView>
     }
+}
+
+/// A part of the page with a query of its own. While one of `told` fails, that error is shown elsewhere on the page, and
+/// this part does not repeat it.
+fn part(
+    what: &'static str,
+    loading: Loading,
+    told: Vec<Loading>,
+    content: impl Fn() -> AnyView + Send + Sync + 'static,
+) -> AnyView {
+    let is_told = move || told.iter().any(|other| other.failure().is_some());
+    let failure = Signal::derive(move || loading.failure().filter(|_| !is_told()));
+    let waiting = Waiting { failure, ..Waiting::from(loading) };
+    view! { <AsyncView loading=waiting what=what>{content()}</AsyncView> }.into_any()
 }
 
 /// The queries of the page.
@@ -212,7 +231,12 @@ fn live_links() -> AnyView {
 }
 
 /// The problems of the range. Those of the last day are already loaded.
-fn problems(range: Range, day: Load<Vec<WorkProblem>>, past: Load<Vec<WorkProblem>>) -> AnyView {
+fn problems(
+    range: Range,
+    numbers: Loading,
+    day: Load<Vec<WorkProblem>>,
+    past: Load<Vec<WorkProblem>>,
+) -> AnyView {
     let is_usual = Memo::new(move |_| range.is_usual());
     live(move || {
         let (problems, none) = if is_usual.get() {
@@ -220,7 +244,8 @@ fn problems(range: Range, day: Load<Vec<WorkProblem>>, past: Load<Vec<WorkProble
         } else {
             (past, "Nothing has failed and nothing was lost since then.")
         };
-        view! { <problems::Problems problems=problems none=none/> }.into_any()
+        let list = move || view! { <problems::Problems problems=problems none=none/> }.into_any();
+        part("the problems", problems.loading, vec![numbers], list)
     })
 }
 

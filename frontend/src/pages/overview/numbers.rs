@@ -2,14 +2,16 @@
 
 use leptos::prelude::*;
 
-use crate::{components::figure, model::Overview, route::Route, time::grouped};
+use crate::{
+    components::figure, model::Overview, pages::ledger::LOST_FIRES, route::Route, time::grouped,
+};
 
 /// The figures: live runs, schedules, and the last day by outcome.
 pub(super) fn figures(overview: &Overview) -> AnyView {
     let live = Route::Runs.narrowed(&[("state", "live")]);
     // The figures count runs by their end, because a run of a backfill is due much earlier.
     let runs = |state: &str| Route::Runs.narrowed(&[("state", state), ("q", "finished:<24h")]);
-    let ledger = |verdict: &str| Route::Ledger.narrowed(&[("verdict", verdict), ("range", "24h")]);
+    let ledger = |term: (&str, &str)| Route::Ledger.narrowed(&[term, ("range", "24h")]);
     let states =
         format!("{} active, {} paused", overview.active_schedules, overview.paused_schedules);
     let (now, day) = (|| "right now".to_owned(), || "last 24 h".to_owned());
@@ -21,8 +23,8 @@ pub(super) fn figures(overview: &Overview) -> AnyView {
             {figure("Schedules", grouped(overview.schedules), "", states, Some(Route::Schedules.path()))}
             {figure("Succeeded", grouped(ended.succeeded), lit(ended.succeeded, "succeeded"), day(), Some(runs("succeeded")))}
             {figure("Failed", grouped(failed), lit(failed, "failed"), day(), Some(runs("failed")))}
-            {figure("Skipped", grouped(ended.skipped), lit(ended.skipped, "queued"), day(), Some(ledger("skipped")))}
-            {figure("Lost", grouped(missed), lit(missed, "missed"), day(), Some(ledger("missed")))}
+            {figure("Skipped", grouped(ended.skipped), lit(ended.skipped, "queued"), day(), Some(ledger(("verdict", "skipped"))))}
+            {figure("Lost", grouped(missed), lit(missed, "missed"), day(), Some(ledger(("q", LOST_FIRES))))}
         </dl>
     }
     .into_any()

@@ -15,6 +15,7 @@ use crate::{
     pages::{
         actions::{Actions, use_actions},
         kit::{Acknowledged, Asked, acknowledge_form, place_note, use_asked},
+        ledger::LOST_FIRES,
         run::plain,
     },
     route::Route,
@@ -151,15 +152,14 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
     });
     let fires = match problem.kind {
         ProblemKind::Failing => None,
-        ProblemKind::LosingFires => Some(("missed", "", "lost")),
-        ProblemKind::SkippingFires => {
-            let reason = problem.reason.map_or("", |reason| reason.name_and_words().0);
-            Some(("skipped", reason, "skipped"))
-        }
+        ProblemKind::LosingFires => Some((LOST_FIRES, "lost")),
+        ProblemKind::SkippingFires => Some(("verdict:skipped", "skipped")),
     };
-    let ledger = fires.map(|(verdict, reason, word)| {
-        let query = format!("schedule:\"{name}\"");
-        let terms = [("verdict", verdict), ("reason", reason), ("q", &*query)];
+    let ledger = fires.map(|(verdict, word)| {
+        let query = format!("{verdict} schedule:\"{name}\"");
+        // A schedule has a problem for each reason.
+        let reason = problem.reason.map_or("", |reason| reason.name_and_words().0);
+        let terms = [("reason", reason), ("q", &*query)];
         let label = format!("Which fires of {name} were {word}");
         let href = Route::Ledger.narrowed(&terms);
         view! { <a class="button" href=href aria-label=label>"Which"</a> }.into_any()
@@ -173,7 +173,7 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
                     Ok(next) => {
                         let href = Route::Run(next).path();
                         tools.actor.say(Said::new(said).link("Open it", href));
-                        loading.refresh();
+                        loading.reload();
                     }
                     Err(failure) => tools.actor.complain(&failure),
                 });
@@ -217,7 +217,7 @@ fn acknowledgement(problem: &WorkProblem, tools: Tools) -> AnyView {
     let take_back = move || {
         let (change, loading) =
             (api::alerts::unacknowledge_problem(schedule.clone(), id.clone()), tools.loading);
-        tools.actor.act(change, said.clone(), move |_| loading.refresh());
+        tools.actor.act(change, said.clone(), move |_| loading.reload());
     };
     labelled("Take back", format!("Take back that {name} is acknowledged"), take_back)
 }
@@ -233,7 +233,7 @@ fn seen(problem: &WorkProblem, tools: Tools) -> AnyView {
     let ask = move |note, until| {
         api::alerts::acknowledge_problem(schedule.clone(), id.clone(), note, until)
     };
-    acknowledge_form(tools.acknowledge.open, what, ask, move |_| tools.loading.refresh())
+    acknowledge_form(tools.acknowledge.open, what, ask, move |_| tools.loading.reload())
 }
 
 /// A button whose accessible name includes the object that it acts on.

@@ -66,7 +66,7 @@ pub(super) fn Since() -> impl IntoView {
 
 fn told(at: Moment, runs: &RunStats, fires: &LedgerTotals) -> AnyView {
     let failed: i64 = runs.points.iter().map(|point| point.failed + point.timed_out).sum();
-    let ended: i64 = runs.points.iter().map(|point| point.succeeded + point.cancelled).sum();
+    let succeeded: i64 = runs.points.iter().map(|point| point.succeeded).sum();
     let lost = fires.missed;
     let range = at.to_rfc3339();
     let query = format!("finished:>={range}");
@@ -76,7 +76,7 @@ fn told(at: Moment, runs: &RunStats, fires: &LedgerTotals) -> AnyView {
         <span>"Since you last looked, "{when_relative(at, None)}": "
             <a href=runs>{format!("{failed} failed")}</a>", "
             <a href=fires>{format!("{lost} lost")}</a>
-            {format!(", {ended} fine.")}
+            {format!(", {succeeded} succeeded.")}
         </span>
     }
     .into_any()

@@ -20,7 +20,7 @@ pub(super) fn line(problems: &[WorkProblem]) -> AnyView {
         view! { <a class="bad" href=href>{words}</a> }.into_any()
     });
     let losing = (losing > 0).then(|| {
-        let href = Route::Ledger.narrowed(&[("verdict", "missed")]);
+        let href = Route::Schedules.narrowed(&[("q", "lost:<1d")]);
         let words = said(losing, "schedule loses fires", "schedules lose fires");
         view! { <a class="lost" href=href>{words}</a> }.into_any()
     });

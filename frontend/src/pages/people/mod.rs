@@ -17,10 +17,8 @@ use leptos::prelude::*;
 use super::kit;
 use crate::{
     components::{Tab, live},
-    data::{Load, use_load},
-    model::{Profile, Role},
     route::Route,
-    state::{use_address, use_title},
+    state::{use_address, use_session, use_title},
 };
 
 const TABS: &[Tab] = &[
@@ -38,7 +36,6 @@ fn href(tab: &str) -> String {
 pub(crate) fn People() -> impl IntoView {
     use_title(|| "People and roles".to_owned());
     let address = use_address();
-    let me = use_load(|| Some(crate::api::settings::profile()));
     let tab = Memo::new(move |_| address.query("tab"));
     view! {
         <header class="page-head">
@@ -48,14 +45,16 @@ pub(crate) fn People() -> impl IntoView {
         {live(move || match tab.get().as_str() {
             "members" => view! { <members::Members/> }.into_any(),
             "roles" => roles::matrix(),
-            _ => people(me),
+            _ => people(),
         })}
     }
 }
 
-fn people(me: Load<Profile>) -> AnyView {
-    me.draw(|me| {
-        if me.role_everywhere == Some(Role::Admin) {
+fn people() -> AnyView {
+    let session = use_session();
+    let may = Memo::new(move |_| session.administers_all());
+    live(move || {
+        if may.get() {
             return view! { <users::Users/> }.into_any();
         }
         let members = href("members");

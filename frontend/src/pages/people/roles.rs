@@ -17,7 +17,7 @@ const ACTS: [(&str, Role); 10] = [
     ("Create, change and delete schedules, workflows, calendars and groups", Role::Editor),
     ("Create alert rules and channels, deploy modules", Role::Editor),
     ("Manage members", Role::Admin),
-    ("Set secrets, retention", Role::Admin),
+    ("Set secrets and retention", Role::Admin),
     ("Read the audit log", Role::Admin),
 ];
 

@@ -115,13 +115,14 @@ fn compared(run: &RunRow, succeeded: &Page<RunRow>) -> AnyView {
 fn words(own: i64, last: i64) -> Option<String> {
     let difference = duration((own - last).abs());
     let times = times(own, last);
-    let factor = format!("{}.{} times", times / 10, times % 10);
+    let factor = format!("{}.{}", times / 10, times % 10);
     let side = match own.cmp(&last) {
         Ordering::Greater => "longer",
         Ordering::Less => "shorter",
         Ordering::Equal => return None,
     };
-    is_much(own, last).then(|| format!("This one took {difference} {side}, by {factor}."))
+    is_much(own, last)
+        .then(|| format!("This one took {difference} {side}, by a factor of {factor}."))
 }
 
 /// How often the shorter duration fits into the longer one, in tenths.
@@ -141,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_difference_is_mentioned_only_if_it_is_large_enough() {
-        assert_eq!(words(5_000, 1_000).unwrap(), "This one took 4.0 s longer, by 5.0 times.");
-        assert_eq!(words(500, 1_500).unwrap(), "This one took 1.0 s shorter, by 3.0 times.");
+        assert_eq!(words(5_000, 1_000).unwrap(), "This one took 4.0 s longer, by a factor of 5.0.");
+        assert_eq!(words(500, 1_500).unwrap(), "This one took 1.0 s shorter, by a factor of 3.0.");
         assert_eq!([words(1_050, 1_000), words(20, 2), words(7, 7)], [None, None, None]);
     }
 }

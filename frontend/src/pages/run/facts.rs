@@ -6,7 +6,7 @@ use crate::{
     components::{Mark, badge, fact, fire_mark, when, when_relative},
     model::{Origin, RunDetail, RunTrigger},
     route::Route,
-    time::{Moment, amount, duration},
+    time::{Moment, amount, duration, local_words},
 };
 
 /// The facts of a run: times, lateness, origin, ids.
@@ -61,7 +61,7 @@ fn code(text: &str) -> AnyView {
 fn trigger(run: &RunDetail) -> AnyView {
     let words = match (run.row.trigger, &run.more.backfill) {
         (RunTrigger::Schedule, _) => "its schedule".into_any(),
-        (RunTrigger::Manual, _) => "by hand".into_any(),
+        (RunTrigger::Manual, _) => "a manual trigger".into_any(),
         (RunTrigger::Retry, _) => "a retry".into_any(),
         (RunTrigger::Backfill, None) => "a backfill".into_any(),
         (RunTrigger::Backfill, Some(backfill)) => {
@@ -83,7 +83,7 @@ fn fire(origin: &Origin) -> AnyView {
     view! {
         {badge(Mark::Verdict(origin.verdict))}" "{origin.reason.text.clone()}
         <span class="cell-note">
-            {format!("{} {}", origin.local.replace('T', " "), origin.offset)}
+            {format!("{} {}", local_words(&origin.local, Moment::now()), origin.offset)}
             {fire_mark(origin.kind)}
             {recovered}
         </span>

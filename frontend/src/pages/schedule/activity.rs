@@ -22,7 +22,7 @@ use crate::{
     pages::{cursors, deferred, parts, place},
     route::Route,
     state::{Address, use_address},
-    time::{amount, duration},
+    time::{Moment, amount, duration, local_words},
 };
 
 const SIZE: usize = 40;
@@ -206,7 +206,7 @@ fn mark(fire: &Fire) -> Mark {
 }
 
 fn local(fire: &Fire) -> String {
-    format!("{} {}", fire.local.replace('T', " "), fire.offset)
+    format!("{} {}", local_words(&fire.local, Moment::now()), fire.offset)
 }
 
 fn name(fire: &Fire) -> RowName {

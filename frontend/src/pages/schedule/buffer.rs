@@ -99,7 +99,7 @@ fn actions(id: &str, fire: &BufferedFire, is_behind: bool, buffer: Load<Buffer>)
         let (schedule, key) = (schedule.clone(), key.clone());
         let go = move || {
             let change = api::reorder_buffer(schedule.clone(), vec![key.clone()], data::new_key());
-            actor.act(change, "It starts next.".to_owned(), move |_| buffer.loading.refresh());
+            actor.act(change, "It starts next.".to_owned(), move |_| buffer.loading.reload());
         };
         button(Look::Plain, None, "Start next", go)
     });
@@ -107,7 +107,7 @@ fn actions(id: &str, fire: &BufferedFire, is_behind: bool, buffer: Load<Buffer>)
         let fires = Some(vec![key.clone()]);
         let change = api::purge_buffer(schedule.clone(), fires, data::new_key());
         let said = "Removed from the buffer. The ledger shows it as skipped.".to_owned();
-        actor.act(change, said, move |_| buffer.loading.refresh());
+        actor.act(change, said, move |_| buffer.loading.reload());
     };
     view! { {next}{button(Look::Plain, None, "Remove", remove)} }.into_any()
 }
@@ -125,5 +125,5 @@ fn empty_form(id: &str, all: &Buffer, empty: Asked<Buffer>, buffer: Load<Buffer>
     };
     let wrong = RwSignal::new(None);
     let action = (Look::Danger, "Remove all");
-    form(empty.open, action, wrong, fields.into_any(), plan, move |_| buffer.loading.refresh())
+    form(empty.open, action, wrong, fields.into_any(), plan, move |_| buffer.loading.reload())
 }

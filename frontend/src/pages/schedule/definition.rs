@@ -10,8 +10,9 @@ use crate::{
     model::{
         CalendarLink, CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, ScheduleDetail,
     },
+    pages::kit::days_choice,
     route::Route,
-    time::{Moment, Wall, city, clock_changes, day_words, seconds},
+    time::{Moment, Wall, amount, city, clock_changes, day_words, seconds},
 };
 
 /// The days on which the clocks of a zone next go forward, and back.
@@ -61,7 +62,8 @@ fn timing(schedule: &ScheduleDetail) -> AnyView {
         let links: Vec<_> = schedule.more.calendars.iter().map(link).collect();
         facts.push(fact("Calendars", links));
     }
-    facts.extend(schedule.more.max_fires.map(|most| fact("At most", format!("{most} fires"))));
+    facts
+        .extend(schedule.more.max_fires.map(|most| fact("At most", amount(most, "fire", "fires"))));
     facts.extend(policy.start_at.map(|at| time("From", at)));
     facts.extend(policy.end_at.map(|at| time("Until", at)));
     view! { <dl class="facts">{facts}</dl> }.into_any()
@@ -175,7 +177,9 @@ fn about(schedule: &ScheduleDetail) -> AnyView {
         let href = Route::module(&module).path();
         fact("Declared in", view! { <a href=href>{module}</a> })
     }));
-    facts.extend(more.retention_days.map(|days| fact("History", format!("kept for {days} days"))));
+    facts.extend(
+        more.retention_days.map(|days| fact("History", format!("kept for {}", days_choice(days)))),
+    );
     let has_context = more.context.as_object().is_some_and(|context| !context.is_empty());
     let context = has_context.then(|| json_view(&more.context, "Context"));
     view! { <dl class="facts">{facts}</dl>{context} }.into_any()

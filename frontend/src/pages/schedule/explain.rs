@@ -6,7 +6,7 @@ use crate::{
     components::{Mark, When, badge, fact, fire_mark, reason_text},
     model::{Fire, Verdict},
     route::Route,
-    time::{Moment, duration},
+    time::{Moment, amount, duration, local_words},
 };
 
 /// The explanation, from the timing to the run; `rules` are those of the version that planned it.
@@ -21,7 +21,7 @@ pub(in crate::pages) fn explain(fire: &Fire, zone: Option<String>, rules: AnyVie
         fact(
             "The timing said",
             view! {
-                {format!("{} {}", fire.local.replace('T', " "), fire.offset)}" "{fire_mark(fire.kind)}
+                {format!("{} {}", local_words(&fire.local, Moment::now()), fire.offset)}" "{fire_mark(fire.kind)}
                 " by version "{fire.schedule_version}
             },
         ),
@@ -38,7 +38,7 @@ pub(in crate::pages) fn explain(fire: &Fire, zone: Option<String>, rules: AnyVie
         fact("Decided", view! { {exact(at)}{words} })
     }));
     if fire.recovery_attempts > 0 {
-        facts.push(fact("Recovery", format!("tried {} times", fire.recovery_attempts)));
+        facts.push(fact("Recovery", amount(fire.recovery_attempts, "attempt", "attempts")));
     }
     if fire.count > 1 {
         let words = format!("{} instants, the last ", fire.count);

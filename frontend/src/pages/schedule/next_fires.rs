@@ -81,11 +81,11 @@ fn row(fire: &PreviewFire, others: &[(String, String)]) -> AnyView {
     .into_any()
 }
 
-/// The time in the zone, with month and day if they differ from the schedule's zone.
+/// The time in the zone, with the day if it differs from that in the schedule's zone.
 fn clock(at: Moment, zone: &str, day: &str) -> AnyView {
     let wall = Wall::read(at, zone).unwrap_or_default();
     let other_day = (wall.date != day).then(|| {
-        let date = wall.date.get(5..).unwrap_or_default().to_owned();
+        let date = day_words(&wall.date, Moment::now());
         view! { <span class="when-date">{date}" "</span> }.into_any()
     });
     view! { <td class="time-cell">{other_day}{wall.time}</td> }.into_any()

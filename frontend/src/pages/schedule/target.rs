@@ -10,7 +10,10 @@ use crate::{
 
 /// The tasks, one below another.
 pub(super) fn target(schedule: &ScheduleDetail) -> AnyView {
-    schedule.more.work.tasks.iter().map(task_facts).collect::<Vec<_>>().into_any()
+    match schedule.more.work.tasks() {
+        Ok(tasks) => tasks.iter().map(task_facts).collect::<Vec<_>>().into_any(),
+        Err(failure) => view! { <p class="form-error">{failure.message}</p> }.into_any(),
+    }
 }
 
 fn task_facts(task: &Task) -> AnyView {

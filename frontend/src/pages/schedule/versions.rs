@@ -204,7 +204,7 @@ fn roll_back(
         let said = format!("{name} is rolled back to version {number}.");
         actor.act(change, said, move |_| {
             open.set(false);
-            actions.refresh();
+            actions.reload();
         });
     };
     view! {

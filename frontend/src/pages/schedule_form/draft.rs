@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::ping::PingFields;
 use crate::{
-    model::{CatchUp, GapPolicy, OverlapHourPolicy, OverlapPolicy, ScheduleDetail},
+    model::{CatchUp, Failure, GapPolicy, OverlapHourPolicy, OverlapPolicy, ScheduleDetail},
     pages::task_form::TaskFields,
     time::{Moment, Wall, browser_zone},
 };
@@ -84,7 +84,10 @@ impl Draft {
     }
 
     /// The draft of an existing schedule.
-    pub(super) fn of(schedule: &ScheduleDetail) -> Self {
+    ///
+    /// # Errors
+    /// If this console does not know the target of the schedule's task.
+    pub(super) fn of(schedule: &ScheduleDetail) -> Result<Self, Failure> {
         let draft = Self::new();
         let (row, schedule) = (&schedule.row, &schedule.more);
         draft.name.set(row.name.clone());
@@ -124,12 +127,12 @@ impl Draft {
             draft.ping.set(ping);
         }
         draft.workflow.set(row.workflow.name.clone());
-        match schedule.work.tasks.as_slice() {
+        match schedule.work.tasks()?.as_slice() {
             [task] => draft.task.set_task(task),
             // Several tasks can only come from a separate workflow, to which the schedule refers.
             _ => draft.task.kind.set("workflow".to_owned()),
         }
-        draft
+        Ok(draft)
     }
 
     /// Whether the limits on catching up apply.

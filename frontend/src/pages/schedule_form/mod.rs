@@ -51,7 +51,7 @@ pub(super) use self::draft::Draft;
 use self::{errors::Errors, permits::runs_programs, preview::Answers};
 use crate::{
     api,
-    components::{AsyncView, PageHead, is_id, live},
+    components::{AsyncView, FailureNote, PageHead, is_id, live},
     data::{Load, use_load},
     model::{Failure, ScheduleDetail},
     pages::{
@@ -145,7 +145,10 @@ pub(super) fn copied(from: StoredValue<String>, fill: Callback<Draft, AnyView>) 
     let copied = move || {
         untrack(|| {
             load.with(|schedule| {
-                let draft = Draft::of(schedule);
+                let draft = match Draft::of(schedule) {
+                    Ok(draft) => draft,
+                    Err(failure) => return unreadable(failure),
+                };
                 draft.name.update(|name| name.push_str("-copy"));
                 // A watchdog that two schedules call would not notice the silence of one of them.
                 draft.ping.clear();
@@ -189,13 +192,24 @@ fn edit(before: Arc<ScheduleDetail>) -> AnyView {
         }
         .into_any();
     }
-    let draft = Draft::of(&before);
+    let draft = match Draft::of(&before) {
+        Ok(draft) => draft,
+        Err(failure) => return view! { {head}{unreadable(failure)} }.into_any(),
+    };
     let start = Start {
         key: version_key(&id, version),
         purpose: Purpose::Change(StoredValue::new(before)),
         edited: Some(Edited { id, version, effect: preview::effect }),
     };
     view! { {head}{form(draft, start, "Save changes", &back)} }.into_any()
+}
+
+/// Shown in place of a form whose schedule this console cannot read, as after an upgrade of the server.
+fn unreadable(failure: Failure) -> AnyView {
+    let reload = || {
+        let _reloads = window().location().reload();
+    };
+    view! { <FailureNote failure=failure retry=reload/> }.into_any()
 }
 
 /// The sections, the preview, and the button.

@@ -64,7 +64,7 @@ fn change(purpose: Purpose, plan: Plan, key: String) -> (Ask<String>, String) {
         Purpose::Change(before) => {
             let said = format!("{} is saved.", plan.name);
             let before = before.get_value();
-            let original = Draft::of(&before).plan().ok();
+            let original = Draft::of(&before).and_then(|draft| draft.plan()).ok();
             let keeps_target = original.is_some_and(|original| original.work == plan.work);
             let (id, version) = (before.row.id.clone(), before.row.version);
             (api::update_schedule(input::update(plan, id, version, keeps_target)), said)

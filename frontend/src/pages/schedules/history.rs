@@ -10,7 +10,7 @@ use crate::{
     components::{Mark, badge, fire_history, live, reason_text, tally_bar},
     data::{Listing, Load, use_load},
     model::{RecentFire, ScheduleHistories, ScheduleHistory, ScheduleRow, Verdict},
-    time::duration,
+    time::{Moment, duration, local_words},
 };
 
 /// The histories of the schedules on the page.
@@ -66,7 +66,7 @@ fn bars(history: Option<&Arc<ScheduleHistory>>) -> AnyView {
     fire_history(&marks, move |at| {
         // The bars are drawn with the oldest fire first.
         let fire = history.recent_fires.iter().rev().nth(at)?;
-        let local = fire.local.replace('T', " ");
+        let local = local_words(&fire.local, Moment::now());
         Some(format!("{local} {}: {}", fire.offset, fire.reason.text))
     })
 }

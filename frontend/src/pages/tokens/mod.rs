@@ -88,7 +88,7 @@ fn List() -> impl IntoView {
     let revoke = use_asked::<ApiToken>();
     let everybody = move || {
         let may = session.administers_all();
-        may.then(|| kit::check("all-tokens", "Those of everybody", all, ""))
+        may.then(|| kit::check("all-tokens", "Everyone's tokens", all, ""))
     };
     let nothing = move || {
         if named_with(address).is_empty() {
@@ -127,7 +127,7 @@ fn headings() -> Vec<Heading> {
         heading("May", ""),
         heading("State", ""),
         heading("Used", "wide"),
-        heading("Made", "wide"),
+        heading("Created", "wide"),
         silent_heading("Actions"),
     ]
 }

@@ -55,8 +55,8 @@ pub(super) fn Password() -> impl IntoView {
         };
     view! {
         <form class="panel form-section narrow-form" on:submit=submit novalidate>
-            <h2>"Another password"</h2>
-            {field("old-password", "Password until now", old, "oldPassword", "current-password").text()}
+            <h2>"Change your password"</h2>
+            {field("old-password", "Current password", old, "oldPassword", "current-password").text()}
             {field("new-password", "New password", new, "newPassword", "new-password")
                 .hint("12 to 256 characters, and not easy to guess.").text()}
             {field("again", "New password, again", again, "again", "new-password").text()}

@@ -10,7 +10,7 @@ use web_sys::HtmlElement;
 use crate::{
     model::{ForecastHour, Weekday},
     state::use_zone,
-    time::{Day, Moment, Wall},
+    time::{Day, Moment, Wall, amount},
 };
 
 const HOUR_MS: i64 = 3_600_000;
@@ -62,7 +62,8 @@ impl Measure {
     }
 
     fn exact(self, hour: &ForecastHour) -> String {
-        let starts = format!("{} starts of {} schedules", hour.fires, hour.schedules);
+        let starts = starts(hour.fires);
+        let starts = format!("{starts} of {}", amount(hour.schedules, "schedule", "schedules"));
         match self {
             Self::Starts => starts,
             Self::Work => format!("{} by {starts}", worker_minutes(hour.work_ms)),
@@ -72,7 +73,7 @@ impl Measure {
     /// A sentence about the busiest hour.
     fn busiest(self, most: i64) -> String {
         match self {
-            Self::Starts => format!("The busiest hour has {most} starts."),
+            Self::Starts => format!("The busiest hour has {}.", starts(most)),
             Self::Work => format!(
                 "The busiest hour has {}, if runs take as long as the newest ones of their schedule. Schedules that \
                  have not run yet do not count.",
@@ -89,9 +90,13 @@ fn rounded(millis: i64) -> i64 {
 
 fn worker_minutes(millis: i64) -> String {
     match rounded(millis) {
-        0 if millis > 0 => "<1 worker-minutes".to_owned(),
-        minutes => format!("{minutes} worker-minutes"),
+        0 if millis > 0 => "<1 worker-minute".to_owned(),
+        minutes => amount(minutes, "worker-minute", "worker-minutes"),
     }
+}
+
+fn starts(count: i64) -> String {
+    amount(count, "start", "starts")
 }
 
 pub(super) fn heat(
@@ -252,10 +257,11 @@ mod tests {
             };
             (Measure::Work.short(&hour), Measure::Work.exact(&hour))
         };
-        let told = |minutes: &str| format!("{minutes} worker-minutes by 3 starts of 2 schedules");
-        assert_eq!(shown(0), (String::new(), told("0")));
-        assert_eq!(shown(200), ("<1".to_owned(), told("<1")));
-        assert_eq!(shown(90_000), ("2".to_owned(), told("2")));
-        assert_eq!(shown(72_000_000), ("1k".to_owned(), told("1200")));
+        let told = |minutes: &str| format!("{minutes} by 3 starts of 2 schedules");
+        assert_eq!(shown(0), (String::new(), told("0 worker-minutes")));
+        assert_eq!(shown(200), ("<1".to_owned(), told("<1 worker-minute")));
+        assert_eq!(shown(60_000), ("1".to_owned(), told("1 worker-minute")));
+        assert_eq!(shown(90_000), ("2".to_owned(), told("2 worker-minutes")));
+        assert_eq!(shown(600_000_000), ("10k".to_owned(), told("10\u{202f}000 worker-minutes")));
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     pages::kit::{note, place_note},
     route::Route,
     state::{use_address, use_session, use_zone},
-    time::Moment,
+    time::{Moment, amount},
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -105,7 +105,9 @@ fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
             .into_any()
     };
     let sum: usize = minutes.iter().map(|minute| minute.fires.len()).sum();
-    let name = format!("{sum} starts in {} minutes, {most} in the busiest", minutes.len());
+    let starts = amount(sum as i64, "start", "starts");
+    let within = amount(minutes.len() as i64, "minute", "minutes");
+    let name = format!("{starts} in {within}, {most} in the busiest");
     let bars: Vec<_> = minutes.iter().map(bar).collect();
     view! {
         <svg class="minute-bars" viewBox="0 0 600 40" preserveAspectRatio="none" role="img" aria-label=name>

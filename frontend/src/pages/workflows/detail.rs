@@ -21,8 +21,8 @@ use crate::{
     data::{Load, use_load},
     model::{self, Page, ScheduleName, Step, Target, TaskCondition, WorkflowVersion},
     route::Route,
-    state::{use_address, use_session, use_title},
-    time::{amount, decimal, seconds},
+    state::{use_address, use_every, use_session, use_title},
+    time::{amount, decimal, grouped, seconds},
 };
 
 const TABS: &[Tab] = &[
@@ -46,6 +46,8 @@ fn Known(id: String) -> impl IntoView {
     let address = use_address();
     let workflow = use_load(move || Some(api::planning::workflow(id.clone())));
     kit::settle(workflow, |workflow| &workflow.namespace);
+    // A colleague or a deployment may change it meanwhile.
+    use_every(super::LOOK, move || workflow.loading.refresh());
     let namespace = Memo::new(move |_| workflow.with(|workflow| workflow.namespace.clone()));
     use_title(move || workflow.with(|w| w.name.clone()).unwrap_or_else(|| "Workflow".to_owned()));
     let name = Memo::new(move |_| workflow.with(|workflow| workflow.name.clone()));
@@ -66,7 +68,7 @@ fn Known(id: String) -> impl IntoView {
             {kit::tabs("Parts of the workflow", TABS)}
             <div class="run-grid">
                 <div class="run-main">{live(content)}</div>
-                <div class="run-side">{workflow.draw(facts)}{used_by(users)}</div>
+                <div class="run-side">{workflow.draw(facts)}{used_by(users, name)}</div>
             </div>
         </AsyncView>
         {remove.dialog("Delete workflow", move |row| remove_form(&row, remove, users))}
@@ -173,7 +175,7 @@ fn task(step: &Step, chosen: RwSignal<String>) -> AnyView {
 fn file(workflow: &model::Workflow) -> AnyView {
     let content = match workflow.yaml.clone() {
         Some(text) => view! {
-            <p class="muted">"It stands under workflows: in the file. Secrets are masked: where they are known, a mask keeps them."</p>
+            <p class="muted">"It belongs under workflows: in the file. Secrets are masked; deploying a mask keeps the secret that is known."</p>
             <pre class="source" tabindex="0" role="region" aria-label="The workflow as YAML">{text}</pre>
         }
         .into_any(),
@@ -274,14 +276,14 @@ fn facts(workflow: &model::Workflow) -> AnyView {
             {fact("At once", amount(workflow.max_parallel, "task", "tasks"))}
             {fact("Nodes", nodes)}
             {fact("Changed", when(workflow.updated_at, None))}
-            {fact("Made", when(workflow.created_at, None))}
+            {fact("Created", when(workflow.created_at, None))}
         </dl>
     };
     panel("Facts", (), content.into_any())
 }
 
-fn used_by(users: Load<Page<ScheduleName>>) -> AnyView {
-    let list = |page: &Page<ScheduleName>| {
+fn used_by(users: Load<Page<ScheduleName>>, name: Memo<Option<String>>) -> AnyView {
+    let list = move |page: &Page<ScheduleName>| {
         if page.rows.is_empty() {
             return view! { <p class="muted">"No schedule runs it."</p> }.into_any();
         }
@@ -290,11 +292,13 @@ fn used_by(users: Load<Page<ScheduleName>>) -> AnyView {
             view! { <li><a href=href>{row.name.clone()}</a></li> }.into_any()
         };
         let rows: Vec<_> = page.rows.iter().map(one).collect();
-        let more = page.next.as_ref().map(|_| {
-            view! { <p class="muted">{format!("The first {} are shown.", page.rows.len())}</p> }
-                .into_any()
+        let more = page.total.unwrap_or_default() - rows.len() as i64;
+        let more = (more > 0).then(|| {
+            let search = format!("workflow:\"{}\"", name.get_untracked().unwrap_or_default());
+            let href = Route::Schedules.narrowed(&[("q", &search)]);
+            view! { <li><a href=href>{format!("and {} more", grouped(more))}</a></li> }.into_any()
         });
-        view! { <ul class="plain-list">{rows}</ul>{more} }.into_any()
+        view! { <ul class="plain-list">{rows}{more}</ul> }.into_any()
     };
     let content = view! {
         <AsyncView loading=users.loading what="the schedules that run it">{users.draw(list)}</AsyncView>

@@ -82,7 +82,7 @@ fn text_view(pane: TextPane, reader: Reader, graph: Signal<Option<String>>) -> A
                     ></textarea>
                 </div>
                 <p class="hint" id="workflow-text-hint">
-                    "What stands under workflows: in a module file, in YAML or JSON. Omitted values are defaults. The form follows as soon as the text can be read."
+                    "What belongs under workflows: in a module file, in YAML or JSON. Omitted values are defaults. The form follows as soon as the text can be read."
                 </p>
                 {comments}
                 <div class="field-error" id="workflow-text-error" aria-live="polite">{wrong}</div>
