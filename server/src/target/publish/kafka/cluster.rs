@@ -23,6 +23,9 @@ use crate::target::publish::{
 /// How long the cluster may take to answer a look-up.
 const LOOK_UP: Duration = Duration::from_secs(10);
 
+/// Held while connecting to a broker.
+type Turn = Arc<tokio::sync::Mutex<()>>;
+
 pub(super) struct KafkaCluster {
     dialer: Arc<Dialer>,
     kafka: Kafka,
@@ -30,8 +33,9 @@ pub(super) struct KafkaCluster {
     first: Arc<Link<KafkaRequest>>,
     /// The connections to leaders of partitions, by host and port.
     links: Mutex<HashMap<HostPort, Arc<Link<KafkaRequest>>>>,
-    /// Allows only one connection attempt at a time. Callers that waited then find the connection.
-    connecting: tokio::sync::Mutex<()>,
+    /// Allows only one connection attempt to a broker at a time. Callers that waited then find the
+    /// connection.
+    connecting: Mutex<HashMap<HostPort, Turn>>,
     topics: Topics,
 }
 
@@ -47,7 +51,7 @@ impl KafkaCluster {
             kafka: kafka.clone(),
             first: Arc::new(first),
             links: Mutex::default(),
-            connecting: tokio::sync::Mutex::default(),
+            connecting: Mutex::default(),
             topics: Topics::default(),
         })
     }
@@ -155,7 +159,8 @@ impl KafkaCluster {
         if let Some(link) = found() {
             return Ok(link);
         }
-        let _turn = self.connecting.lock().await;
+        let turn = self.turn(place);
+        let _turn = turn.lock().await;
         if let Some(link) = found() {
             return Ok(link);
         }
@@ -167,6 +172,13 @@ impl KafkaCluster {
         let link = Arc::new(link);
         self.links().insert(place.clone(), link.clone());
         Ok(link)
+    }
+
+    /// The turn to connect to a broker. Each broker has its own, so that one that hangs delays no
+    /// other.
+    fn turn(&self, place: &HostPort) -> Turn {
+        let mut turns = self.connecting.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.entry(place.clone()).or_default().clone()
     }
 
     fn links(&self) -> MutexGuard<'_, HashMap<HostPort, Arc<Link<KafkaRequest>>>> {
@@ -186,5 +198,47 @@ async fn open(
         Err(problem) => {
             Err(PublishProblem::broken(format!("{place} refused the sign-in: {problem}")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, io, net::SocketAddr};
+
+    use chrono::DateTime;
+    use futures::FutureExt;
+    use rustls::RootCertStore;
+    use serde_json::json;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::{
+        clock::{Clock, ManualClock},
+        target::{
+            egress::{EgressGuard, Resolver},
+            tls,
+        },
+    };
+
+    #[tokio::test]
+    async fn a_broker_that_hangs_delays_no_connection_to_another() {
+        let egress = EgressGuard::new(true);
+        let resolver =
+            Resolver::asking(egress, |_| Box::pin(pending::<io::Result<Vec<SocketAddr>>>()));
+        let tls = tls::config(&Arc::new(RootCertStore::empty())).unwrap().with_no_client_auth();
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let dialer = Arc::new(Dialer::new(resolver, egress, tls, manual.clock()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = listener.local_addr().unwrap().to_string();
+        let place = HostPort::read(&server, 9092).unwrap();
+        let kafka = json!({ "connection": { "servers": [server] }, "topic": "orders" });
+        let kafka: Kafka = serde_json::from_value(kafka).unwrap();
+        let cluster = KafkaCluster::connect(dialer, &place, &kafka).await.ok().unwrap();
+
+        let hangs = HostPort::read("hangs.test", 9092).unwrap();
+        let mut hanging = Box::pin(cluster.link(&hangs));
+        assert!((&mut hanging).now_or_never().is_none());
+        let other = Clock::system().timeout(CONNECT, cluster.link(&place)).await;
+        assert!(other.is_ok_and(|link| link.is_ok()), "it waits for the broker that hangs");
     }
 }
