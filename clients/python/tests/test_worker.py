@@ -160,6 +160,52 @@ def test_a_refused_output_fails_the_job(server: FakeServer) -> None:
     assert told["retry"] is False
 
 
+def test_an_output_with_a_name_that_is_not_utf_8_fails_the_job(server: FakeServer) -> None:
+    @task(queue="emails")
+    def lists() -> list[str]:
+        # As os.listdir() returns it.
+        return ["caf\udce9"]
+
+    with running(server):
+        server.give(job("lists"))
+        (told,) = server.wait_for("fail")
+    assert told["message"].startswith("what lists gave back is not JSON: 'utf-8' codec can't")
+    assert told["retry"] is False
+
+
+def test_a_failure_that_cannot_be_described_fails_the_job(server: FakeServer) -> None:
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    @task(queue="emails")
+    def breaks() -> None:
+        raise Silent
+
+    with running(server):
+        server.give(job("breaks"))
+        (told,) = server.wait_for("fail")
+    assert told["message"] == "the worker could not report it: RuntimeError"
+    assert told["retry"] is True
+
+
+def test_an_answer_of_another_kind_does_not_end_the_polls(server: FakeServer) -> None:
+    @task(queue="emails")
+    def send() -> None: ...
+
+    other: Any = []
+    server.scripted["poll"].append((200, other, {}))
+    with running(server):
+        server.give(job("send"))
+        server.wait_for("complete")
+
+
+def test_another_server_ends_the_worker(server: FakeServer) -> None:
+    server.scripted["register"].append((200, {"status": "ok"}, {}))
+    with pytest.raises(CarillonError, match="is this a Carillon server"):
+        Worker(server.url, "secret", queues=["emails"]).run()
+
+
 def test_a_worker_declared_lost_registers_again_and_drops_its_jobs(server: FakeServer) -> None:
     began, seen = threading.Event(), []
 

@@ -176,8 +176,8 @@ def _read(status: int, headers: http.client.HTTPMessage, data: bytes) -> Any:
     except ValueError:
         answer = None
     if 200 <= status < 300:
-        if answer is None:
-            raise http.client.HTTPException(f"the answer {status} is not JSON")
+        if not isinstance(answer, dict):
+            raise http.client.HTTPException(f"the answer {status} is not a JSON object")
         return answer
     error = _error_in(answer)
     raise ApiError(

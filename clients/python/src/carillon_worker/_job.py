@@ -106,7 +106,9 @@ class Job:
         finally:
             _current.reset(token)
         try:
-            output = json.loads(json.dumps(output, default=to_json, allow_nan=False))
+            text = json.dumps(output, default=to_json, allow_nan=False, ensure_ascii=False)
+            # A lone surrogate, as in a file name that is not UTF-8, cannot be sent.
+            output = json.loads(text.encode())
         except (TypeError, ValueError, RecursionError) as error:
             return self._failure(f"what {self.task} gave back is not JSON: {error}", retry=False)
         return "complete", self.body(output=output)
