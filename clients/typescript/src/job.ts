@@ -140,7 +140,8 @@ export class Job {
     return { workerId: this.workerId, id: this.id, token: this.token, ...more };
   }
 
-  private failed(problem: string, retry: boolean): Ending {
+  /** The report of a failure. */
+  failed(problem: string, retry: boolean): Ending {
     const message = inBytes(problem.replaceAll("\0", "\ufffd"), MAX_MESSAGE_BYTES);
     return { path: "fail", body: this.body({ message, retry }) };
   }

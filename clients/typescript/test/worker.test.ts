@@ -120,6 +120,20 @@ test("failures say why and whether to try again", async () => {
   assert.equal(lines[0]?.text, "RangeError: no paper");
 });
 
+test("a failure that cannot be described fails the job", async () => {
+  const breaks = make("breaks", () => {
+    // It has no text.
+    throw Object.create(null);
+  });
+  await running([breaks], {}, async () => {
+    server.give(job("breaks"));
+    await server.waitFor("fail");
+  });
+  const [told] = server.bodies("fail");
+  assert.match(String(told?.["message"]), /^the worker could not report it: /);
+  assert.equal(told?.["retry"], true);
+});
+
 test("what is not answered is told again", async () => {
   server.script("register", error(503, "UNAVAILABLE", "0"), HANG_UP);
   server.script("poll", HANG_UP, error(429, "RATE_LIMITED", "0"));
