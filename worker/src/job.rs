@@ -302,6 +302,12 @@ impl Job {
         }
     }
 
+    /// Whether lines wait, and none are being sent.
+    pub(crate) fn must_flush(&self) -> bool {
+        let log = &self.0.log;
+        !log.is_empty() && log.sending.try_lock().is_ok()
+    }
+
     /// Sends the waiting lines, in order.
     pub(crate) async fn flush(&self) {
         let log = &self.0.log;
