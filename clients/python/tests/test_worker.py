@@ -314,6 +314,33 @@ def test_a_flood_of_lines_is_bounded(server: FakeServer) -> None:
     assert len(lines) == 10_001
 
 
+def test_a_job_that_prints_without_end_delays_no_other(server: FakeServer) -> None:
+    done = threading.Event()
+
+    @task(queue="emails")
+    def chatters(ctx: Context) -> None:
+        while not done.wait(0.0001):
+            ctx.log("\n".join("x" for _ in range(200)))
+
+    @task(queue="emails")
+    def tells(ctx: Context) -> None:
+        ctx.log("begun")
+        assert done.wait(20)
+
+    with running(server):
+        server.give(job("chatters"))
+        server.wait_for("log")
+        server.give(job("tells"))
+        try:
+            server.wait(
+                lambda: any(
+                    path == "log" and body["id"] == "job-tells" for path, body in server.requests
+                )
+            )
+        finally:
+            done.set()
+
+
 def test_a_lease_is_extended(server: FakeServer) -> None:
     @task(queue="emails")
     def works(ctx: Context) -> float:

@@ -227,7 +227,7 @@ class Worker:
             with self._changed:
                 jobs = list(self._jobs.values())
             for job in jobs:
-                job.log.flush()
+                job.log.send_some()
 
     def _work_loop(self) -> None:
         while True:
