@@ -17,7 +17,7 @@ import pytest
 from fake_server import HANG_UP, FakeServer, error, job
 
 from carillon_worker import ApiError, CarillonError, Context, LogHandler, Permanent, Worker, task
-from carillon_worker._http import delay_after
+from carillon_worker._http import Http, call, delay_after
 
 
 @contextmanager
@@ -131,6 +131,15 @@ def test_what_is_not_answered_is_told_again(server: FakeServer) -> None:
         told = server.wait_for("complete", 4)
     assert told == [told[0]] * len(told)
     assert told[0]["output"] == "sent"
+
+
+def test_a_request_that_is_not_answered_ends_in_its_time(server: FakeServer) -> None:
+    given_up = threading.Event()
+    given_up.set()
+    http = Http(server.url, "secret")
+    # The server answers no poll as long as there is no job.
+    with pytest.raises(TimeoutError):
+        call(http, "/worker/v1/poll", {"workerId": "worker-0", "free": 1}, given_up, timeout=0.1)
 
 
 def test_stale_work_is_dropped(server: FakeServer) -> None:

@@ -180,7 +180,8 @@ export class Job {
 
   private async sendLines(lines: Line[]): Promise<void> {
     try {
-      await this.http.call("/worker/v1/log", this.body({ lines }), AbortSignal.timeout(LOG_PATIENCE));
+      const givenUp = AbortSignal.timeout(LOG_PATIENCE);
+      await this.http.call("/worker/v1/log", this.body({ lines }), givenUp, undefined, LOG_PATIENCE);
     } catch (error) {
       // Otherwise these lines are lost: the result of the job matters more.
       if (error instanceof ApiError && error.isGone) this.lose();

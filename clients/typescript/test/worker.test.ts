@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { ApiError, Permanent, Worker, fields as f, type AnyTask, type WorkerOptions } from "../src/index.js";
 import { Task, type TaskFunction } from "../src/declare.js";
-import { delayAfter } from "../src/http.js";
+import { delayAfter, Http } from "../src/http.js";
 import type { Schema } from "../src/index.js";
 import { error, FakeServer, HANG_UP, job } from "./fake-server.js";
 
@@ -145,6 +145,13 @@ test("what is not answered is told again", async () => {
   const told = server.bodies("complete");
   assert.deepEqual(told, told.map(() => told[0]));
   assert.equal(told[0]?.["output"], "sent");
+});
+
+test("a request that is not answered ends in its time", async () => {
+  const body = { workerId: "worker-0", free: 1 };
+  // The server answers no poll as long as there is no job.
+  const http = new Http(server.url, "secret");
+  await assert.rejects(http.call("/worker/v1/poll", body, AbortSignal.abort(), undefined, 100));
 });
 
 test("stale work is dropped", async () => {

@@ -158,7 +158,8 @@ class Job:
             timer.daemon = True
             timer.start()
             try:
-                call(self._http, "/worker/v1/log", self.body(lines=lines), given_up)
+                body = self.body(lines=lines)
+                call(self._http, "/worker/v1/log", body, given_up, timeout=_LOG_PATIENCE)
             except ApiError as error:
                 if error.status in (404, 409):
                     self.cancel("lost")
