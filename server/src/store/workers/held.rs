@@ -71,7 +71,10 @@ pub async fn put_back<C: ConnectionTrait>(
         lease_until: Set(None),
         ..ActiveModel::default()
     };
-    Entity::update_many().set(row).filter(Column::Id.is_in(ids)).exec(tx).await?;
+    // A job may have ended since it was read.
+    let put_back = Entity::update_many().set(row).filter(Column::Id.is_in(ids));
+    let is_held = Column::WorkerId.eq(worker).and(Column::State.eq(State::Held));
+    put_back.filter(is_held).exec(tx).await?;
     Ok(())
 }
 
