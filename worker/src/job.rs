@@ -23,6 +23,7 @@ use crate::{
 };
 
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+const NO_MESSAGE: &str = "the function gave no reason";
 const LOG_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A job as the server hands it over.
@@ -351,7 +352,10 @@ impl Job {
             }
             Ending::Fail(failure) => failure,
         };
-        let message = cut(&failure.message.replace('\0', "\u{fffd}"), MAX_MESSAGE_BYTES);
+        // The server accepts no empty message.
+        let blank = failure.message.trim().is_empty();
+        let message = if blank { NO_MESSAGE } else { failure.message.as_str() };
+        let message = cut(&message.replace('\0', "\u{fffd}"), MAX_MESSAGE_BYTES);
         let end = json!({ "message": message, "retry": failure.retry });
         self.was_told(self.report(end, reports, given_up).await);
     }

@@ -208,6 +208,11 @@ async fn refuses() -> Result<(), Failure> {
 }
 
 #[task(queue = "emails")]
+async fn says_nothing() -> Result<(), Failure> {
+    Err(Failure::permanent(" "))
+}
+
+#[task(queue = "emails")]
 #[expect(clippy::panic, reason = "a function that panics is what is tried")]
 async fn panics() -> Result<(), Failure> {
     panic!("out of paper")
@@ -250,7 +255,7 @@ async fn nests() -> Result<Value, Failure> {
 fn program() -> Program {
     let program = Program::new("mailer").with::<send>().with::<breaks>().with::<refuses>();
     let program = program.with::<panics>().with::<waits>().with::<extends>().with::<nests>();
-    program.with::<chatters>().with::<tells>()
+    program.with::<chatters>().with::<tells>().with::<says_nothing>()
 }
 
 type Ended = tokio::task::JoinHandle<Result<(), Error>>;
@@ -389,6 +394,7 @@ async fn failures_say_why_and_whether_to_try_again() {
     for (task, input, expected, retry) in [
         ("breaks", json!({}), "invalid digit found in string", true),
         ("refuses", json!({}), "no such customer", false),
+        ("says_nothing", json!({}), "the function gave no reason", false),
         ("panics", json!({}), "panicked", true),
         ("send", json!({ "to": "ada", "copies": "2" }), "copies: invalid type", false),
         ("unknown", json!({}), "this worker has no task named \"unknown\"", true),

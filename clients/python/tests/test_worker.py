@@ -82,6 +82,10 @@ def test_failures_say_why_and_whether_to_try_again(server: FakeServer) -> None:
         raise Permanent("no such customer")
 
     @task(queue="emails")
+    def says_nothing() -> None:
+        raise Permanent(" ")
+
+    @task(queue="emails")
     def exits() -> None:
         sys.exit(3)
 
@@ -95,12 +99,13 @@ def test_failures_say_why_and_whether_to_try_again(server: FakeServer) -> None:
     with running(server):
         server.give(
             job("breaks"), job("refuses"), job("exits"), job("typed", {"count": "3"}),
-            job("opaque"), job("unknown"),
+            job("opaque"), job("unknown"), job("says_nothing"),
         )  # fmt: skip
-        told = {each["id"]: each for each in server.wait_for("fail", 6)}
+        told = {each["id"]: each for each in server.wait_for("fail", 7)}
     expected = {
         "job-breaks": ("ValueError: no paper", True),
         "job-refuses": ("no such customer", False),
+        "job-says_nothing": ("the function gave no reason", False),
         "job-exits": ("SystemExit: 3", True),
         "job-typed": ("count: must be a whole number, and is a text", False),
         "job-opaque": (

@@ -142,7 +142,9 @@ export class Job {
 
   /** The report of a failure. */
   failed(problem: string, retry: boolean): Ending {
-    const message = inBytes(problem.replaceAll("\0", "\ufffd"), MAX_MESSAGE_BYTES);
+    // The server accepts no empty message.
+    const text = problem.trim() === "" ? "the function gave no reason" : problem;
+    const message = inBytes(text.replaceAll("\0", "\ufffd"), MAX_MESSAGE_BYTES);
     return { path: "fail", body: this.body({ message, retry }) };
   }
 

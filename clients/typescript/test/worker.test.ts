@@ -93,12 +93,16 @@ test("failures say why and whether to try again", async () => {
     make("refuses", () => {
       throw new Permanent("no such customer");
     }),
+    make("says-nothing", () => {
+      throw new Permanent("");
+    }),
     make("typed", () => {}, f.object({ lines: f.array(f.object({ count: f.integer() })) })),
     make("opaque", () => ({ count: 1n })),
   ];
   await running(tasks, {}, async () => {
     server.give(job("breaks"), job("refuses"), job("typed", { lines: [{ count: "3" }] }), job("opaque"), job("unknown"));
-    await server.waitFor("fail", 5);
+    server.give(job("says-nothing"));
+    await server.waitFor("fail", 6);
   });
   const told = server.bodies("fail").map(({ id, message, retry }) => [id, message, retry]);
   assert.deepEqual(told.sort(), [
@@ -109,6 +113,7 @@ test("failures say why and whether to try again", async () => {
       false,
     ],
     ["job-refuses", "no such customer", false],
+    ["job-says-nothing", "the function gave no reason", false],
     ["job-typed", "lines[0].count: must be a whole number, and is a text", false],
     [
       "job-unknown",

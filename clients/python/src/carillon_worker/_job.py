@@ -117,6 +117,8 @@ class Job:
         return {"workerId": self._worker_id, "id": self.id, "token": self.token, **more}
 
     def _failure(self, message: str, *, retry: bool) -> tuple[str, dict[str, Any]]:
+        # The server accepts no empty message.
+        message = message if message.strip() else "the function gave no reason"
         clean = message.encode("utf-8", "replace")[:_MAX_MESSAGE].decode("utf-8", "ignore")
         return "fail", self.body(message=clean.replace("\0", "\ufffd"), retry=retry)
 
