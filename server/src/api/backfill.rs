@@ -335,6 +335,7 @@ pub(crate) struct BackfillPayload {
 impl BackfillPayload {
     pub(super) async fn of(cx: &Context<'_>, ordered: OrderedBackfill) -> Result<Self> {
         let row = reads::backfills::by_id(cx.store(), ordered.id).await?;
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("backfill", ordered.id))?;
         Ok(Self { backfill: Backfill(row) })
     }

@@ -4,8 +4,8 @@ use async_graphql::{Context, InputObject};
 use uuid::Uuid;
 
 use super::{
-    context::ContextExt, error::Result, fire::Verdict, people::settings::favourites, run::RunState,
-    scalar::Instant, schedule_state::ScheduleState,
+    context::ContextExt, error::Result, fire::Verdict, people::settings::favourites,
+    query::name_text, run::RunState, scalar::Instant, schedule_state::ScheduleState,
 };
 use crate::{
     commands::bulk::query,
@@ -43,7 +43,7 @@ pub(super) fn sought_schedules(
 /// Selects schedules.
 #[derive(InputObject, Default)]
 pub(crate) struct ScheduleFilter {
-    /// Only schedules whose name or note contains this text, ignoring case.
+    /// Only schedules whose name or note contains this text, ignoring case; at most 200 characters.
     text: Option<String>,
     /// Only schedules with this tag.
     tag: Option<String>,
@@ -64,11 +64,12 @@ pub(crate) struct ScheduleFilter {
 impl ScheduleFilter {
     /// The schedules of these namespaces that match the filter and the search.
     pub(crate) async fn narrowed(
-        self,
+        mut self,
         cx: &Context<'_>,
         within: &Within,
         search: Option<String>,
     ) -> Result<reads::schedules::Filter> {
+        self.text = name_text(self.text.take())?;
         let (favourite, calendar) = (self.favourite, self.calendar.clone());
         let mut filter: reads::schedules::Filter = self.into();
         if let Some(is_in) = favourite {
@@ -86,7 +87,7 @@ impl ScheduleFilter {
 impl From<ScheduleFilter> for reads::schedules::Filter {
     fn from(filter: ScheduleFilter) -> Self {
         Self {
-            text: filter.text.filter(|text| !text.is_empty()),
+            text: filter.text,
             tag: filter.tag,
             standing: filter.state.map(Into::into),
             workflow: filter.workflow,

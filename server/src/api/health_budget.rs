@@ -149,7 +149,9 @@ impl OrderingBudgets {
         let saved = set.await?;
         let scope = HealthScope { within: Within::One(saved.namespace), tag: Some(tag.clone()) };
         let found = HealthBudget::all(cx, &scope).await?.into_iter().next();
-        // A repeated call gets its first answer, but the budget may have been removed since.
+        // A repeated call gets its first answer, but since then the budget may have been removed,
+        // or the caller may have lost access.
+        let found = found.filter(|_| cx.is_home(saved.namespace));
         let budget = found.ok_or_else(|| CommandError::not_found("budget of the tag", tag))?;
         Ok(HealthBudgetPayload { budget })
     }

@@ -55,12 +55,14 @@ impl ReadingPauses {
         until: Option<Instant>,
     ) -> Result<PausePreview> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
         let now = cx.commands().clock.now();
         let until = end(until, now)?;
         let (rows, has_more) = match (ids, search) {
             (Some(ids), None) => (named(cx, &ids).await?, false),
-            (None, Some(search)) => found(cx, namespace, search).await?,
+            (None, Some(search)) => {
+                let namespace = namespace_id(cx, &namespace).await?;
+                found(cx, namespace, search).await?
+            }
             (Some(_), Some(search)) => {
                 let help = "give one of the two";
                 return Err(

@@ -140,6 +140,8 @@ impl OrderingWorkers {
         let call = Call::new("limitWorkerQueue", &arguments, idempotency_key)?;
         let commands = cx.commands();
         let id = commands.limit_worker_queue(&right, &namespace, &name, max_jobs, &call).await?;
+        // The answer to a repeated call may be read after the caller has lost access.
+        cx.at_home(Some(id), "namespace", id)?;
         let mut queues = WorkerQueue::all(cx, id).await?.into_iter();
         let queue = queues.find(|queue| queue.name == name);
         // Without a limit, a job or a worker, the queue no longer has an entry.

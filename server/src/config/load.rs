@@ -78,7 +78,18 @@ fn read(path: &Path) -> Result<serde_json::Value, ConfigError> {
         problem: format!("{} (in {})", one_line(&problem), path.display()),
     };
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    toml::from_str(&text).map_err(|error| failed(error.to_string()))
+    toml::from_str(&text).map_err(|error| failed(misread(&text, &error)))
+}
+
+/// The parser's message with its position. The line itself is not repeated, because the mistake in
+/// it may be a secret.
+fn misread(text: &str, error: &toml::de::Error) -> String {
+    let said = error.message();
+    let Some(span) = error.span() else { return said.to_owned() };
+    let before = text.get(..span.start).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("line {line}, column {column}: {said}")
 }
 
 /// The error on one line: the setting, what is wrong, and where it is.
@@ -102,11 +113,21 @@ fn problem(misfit: &Misfit) -> ConfigError {
                 None => format!("{name}: no such setting; there are {}", expected.join(", ")),
             }
         }
-        None if name.is_empty() => problem.clone(),
-        None => format!("{name}: {problem}"),
+        None if name.is_empty() => without_value(problem),
+        None => format!("{name}: {}", without_value(problem)),
     };
     let place = origin.as_ref().map(|origin| format!(" (in {origin})")).unwrap_or_default();
     ConfigError::Source { problem: format!("{}{place}", one_line(&problem)) }
+}
+
+/// The problem without the value that has the wrong type: it may be a secret without its quotes.
+fn without_value(problem: &str) -> String {
+    let rest = problem.strip_prefix("invalid type: ");
+    let Some((found, expected)) = rest.and_then(|rest| rest.rsplit_once(", expected ")) else {
+        return problem.to_owned();
+    };
+    let kind = found.split(['`', '"']).next().unwrap_or_default().trim_end();
+    format!("invalid type: {kind}, expected {expected}")
 }
 
 /// The unknown field that serde reports, and the known fields.

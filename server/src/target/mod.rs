@@ -58,8 +58,8 @@ mod time_limit;
 mod tls;
 mod worker;
 
-pub(crate) use command::start_programs;
 pub use command::{CommandTarget, UserError, drop_dumpable, may_switch_user, programs_user};
+pub(crate) use command::{leads_elsewhere, start_programs};
 pub use definition::{Noop, Target};
 pub use error::TargetError;
 pub use executor::Executor;

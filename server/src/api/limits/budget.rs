@@ -72,7 +72,7 @@ fn too_large(max: usize) -> ServerError {
 
 /// The approximate size of a value in memory. No value that the server builds nests deeper than
 /// JSON that it reads: 128 levels.
-fn size(value: &Value) -> usize {
+pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Boolean(_) | Value::Number(_) => 8,
         Value::String(text) => text.len() + 2,

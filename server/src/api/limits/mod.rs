@@ -2,7 +2,8 @@
 //! while it is built.
 //!
 //! - `text`: length, tokens and brackets, before the parser
-//! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
+//! - `document`: fields, aliases, fragments, computing fields and introspection, before the library;
+//!   `copies`: how often large variables are named
 //! - `introspection`: the cost of introspection; `heavy`: the fields that compute, and `subjects`:
 //!   what they are asked about; `lists`: whether the answer to a mutation reads lists
 //! - `budget`: the answer's size; `pace`: a slow answer yields to other tasks; a large answer has a
@@ -42,6 +43,7 @@ use crate::{
 };
 
 mod budget;
+mod copies;
 mod document;
 mod heavy;
 mod introspection;
@@ -204,10 +206,14 @@ impl Extension for RequestJudge {
         let mut request = next.run(ctx, request).await?;
         let is_stranger = is_stranger(&request);
         text_limits(is_stranger).check(&request.query)?;
+        // Parsing borrows the whole request.
+        let variables = mem::take(&mut request.variables);
         // The request is parsed only here.
         let document =
             request.parsed_query().map_err(|error| with_code(error, "GRAPHQL_PARSE_FAILED"))?;
         let amount = document::count(document, is_stranger)?;
+        copies::check(document, &variables)?;
+        request.variables = variables;
         let is_open = ctx.data_opt::<Introspection>() == Some(&Introspection::Everyone);
         if amount.introspection > 0 && is_stranger && !is_open {
             let text = "introspection is for callers who have signed in; sign in, send a token, or \

@@ -82,6 +82,7 @@ pub(crate) struct MaintenancePayload {
 impl MaintenancePayload {
     async fn of(cx: &Context<'_>, SavedWindow { id }: SavedWindow) -> Result<Self> {
         let row = maintenance::by_id(cx.store().read(), id).await?;
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("maintenance window", id))?;
         Ok(Self { window: MaintenanceWindow(row) })
     }

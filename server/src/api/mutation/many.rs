@@ -355,7 +355,9 @@ impl SchedulesPayload {
     async fn of(cx: &Context<'_>, done: ManyDone, dry_run: bool) -> Result<Self> {
         let mut rows = cx.rows().load_many(done.sample.iter().copied().map(ScheduleRow)).await?;
         let sample = done.sample.iter().filter_map(|id| rows.remove(&ScheduleRow(*id)));
-        let sample = sample.map(Schedule).collect();
+        // The answer to a repeated call may be read after the caller has lost access: the namespace
+        // of that name may be another one by then.
+        let sample = sample.filter(|row| cx.is_home(row.namespace_id)).map(Schedule).collect();
         Ok(Self { outcome: BulkOutcome::new(done, dry_run), sample })
     }
 }
@@ -364,7 +366,7 @@ impl RunsPayload {
     async fn of(cx: &Context<'_>, done: ManyDone, dry_run: bool) -> Result<Self> {
         let mut rows = cx.rows().load_many(done.sample.iter().copied().map(RunRow)).await?;
         let sample = done.sample.iter().filter_map(|id| rows.remove(&RunRow(*id)));
-        let sample = sample.map(Run).collect();
+        let sample = sample.filter(|row| cx.is_home(row.namespace_id)).map(Run).collect();
         Ok(Self { outcome: BulkOutcome::new(done, dry_run), sample })
     }
 }

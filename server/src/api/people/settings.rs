@@ -195,7 +195,7 @@ pub(crate) struct UpdateMySettingsInput {
     theme: Option<Theme>,
     /// How densely the console shows lists.
     density: Option<Density>,
-    /// You have seen all events up to this instant. It never moves back.
+    /// You have seen all events up to this instant; now if it is in the future. It never moves back.
     seen_until: Option<Instant>,
 }
 

@@ -155,6 +155,10 @@ impl Commands {
     ) -> Result<AcknowledgedProblem, CommandError> {
         let now = self.clock.now();
         let row = self.troubled(right, schedule).await?;
+        // A repeated call gets the first answer, even if the problem or the acknowledgement is over.
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
         let AcknowledgementInput { note, until } = given.checked(now)?;
         let problem = self.problem_of(&row, id, now).await?;
         let tx = self.store.begin().await?;
@@ -211,6 +215,9 @@ impl Commands {
         call: &Call,
     ) -> Result<AcknowledgedProblem, CommandError> {
         let row = self.troubled(right, schedule).await?;
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
         self.problem_of(&row, id, self.clock.now()).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {

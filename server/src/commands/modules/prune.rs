@@ -60,7 +60,8 @@ impl Commands {
                     "point them at another workflow, declare it again, or deploy without prune",
                 ));
             }
-            workflows::delete(site.tx, row.id, self.clock.now().into()).await?;
+            let reason = Some("no longer declared");
+            self.delete_workflow_in(site.tx, site.who, &row, reason).await?;
             changes.push(ObjectChange::gone("workflow", &row.name));
         }
         Ok(changes)

@@ -81,7 +81,8 @@ pub struct SettingsChange {
     pub theme: Option<Theme>,
     /// See [`Density`].
     pub density: Option<Density>,
-    /// The user has seen all events up to this instant. It never moves back.
+    /// The user has seen all events up to this instant; now if it is in the future. It never moves
+    /// back.
     pub seen_until: Option<DateTime<Utc>>,
 }
 
@@ -121,6 +122,8 @@ impl Commands {
         let SettingsChange { theme, density, seen_until } = change;
         settings.theme = theme.or(settings.theme);
         settings.density = density.or(settings.density);
+        // A browser sends the time of its own clock, which may be ahead.
+        let seen_until = seen_until.map(|at| at.min(self.clock.now()));
         settings.seen_until = settings.seen_until.max(seen_until);
         if theme.is_some() || density.is_some() {
             let after = json!({ "theme": settings.theme, "density": settings.density });

@@ -5,7 +5,7 @@ use super::mask::{masked_url, origin};
 use crate::{
     commands::BadInput,
     model::naming,
-    target::{Http, MAX_REDIRECTS, Publish, SecretText, Target},
+    target::{Http, MAX_REDIRECTS, Publish, SecretText, Target, leads_elsewhere},
     vault::MASK,
 };
 
@@ -31,10 +31,17 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
         }
         (Target::Command(new), Some(Target::Command(old))) => {
             // Programs are treated like origins: through another program, a user could read the
-            // secrets that were given to this one.
+            // secrets that were given to this one. The directory, the user and some variables
+            // determine what a path and a name stand for.
+            let other_code = new.env.iter().any(|(name, value)| {
+                let is_kept = value.expose() == MASK || old.env.get(name) == Some(value);
+                leads_elsewhere(name) && !is_kept
+            });
             let same_program = new.program == old.program
                 && new.script == old.script
-                && (new.args == old.args || new.program.is_none());
+                && (new.args == old.args || new.program.is_none())
+                && (&new.directory, &new.user) == (&old.directory, &old.user)
+                && !other_code;
             for (name, value) in &mut new.env {
                 if value.expose() == MASK {
                     let field = format!("task.target.command.environment.{name}");
@@ -199,6 +206,28 @@ mod tests {
         assert_eq!(same, command("a", "1"));
         let mut other = command("echo $SMTP_PASS", MASK);
         assert!(retain(&mut other, Some(&command("a", "1"))).is_err());
+    }
+
+    #[test]
+    fn a_variable_does_not_follow_to_where_its_program_is_another() {
+        let command = |value: &str| {
+            let env = [("SMTP_PASS".to_owned(), SecretText::new(value))].into();
+            let program = Some("./report".to_owned());
+            CommandTarget { program, env, ..CommandTarget::default() }
+        };
+        let set = |name: &str| {
+            let mut changed = command(MASK);
+            changed.env.insert(name.to_owned(), SecretText::new("/tmp"));
+            changed
+        };
+        let moved = CommandTarget { directory: Some("/tmp".to_owned()), ..command(MASK) };
+        let other = CommandTarget { user: Some("eve".to_owned()), ..command(MASK) };
+        let old = Target::Command(command("1"));
+        for changed in [moved, other, set("PATH")] {
+            let error = retain(&mut Target::Command(changed), Some(&old)).unwrap_err();
+            assert_eq!(error.field, "task.target.command.environment.SMTP_PASS");
+        }
+        retain(&mut Target::Command(set("LANG")), Some(&old)).unwrap();
     }
 
     #[test]

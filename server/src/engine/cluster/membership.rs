@@ -73,7 +73,9 @@ async fn join(
         clock_offset_ms: cluster.offset().num_milliseconds(),
         beats_in: cluster.beats_in(),
     };
+    cluster.begins(id);
     store.join(&joining).await?;
+    cluster.has_joined(id);
     Ok(id)
 }
 

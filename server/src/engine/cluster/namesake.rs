@@ -107,7 +107,8 @@ fn has_beaten(first: &LivingNode, now: &LivingNode) -> bool {
     counted || now.written_at != first.written_at
 }
 
-/// Whether another live process uses this node's name.
+/// Whether another live process uses this node's name. A life that this node has begun is its own,
+/// even if the node does not know it because the answer to its commit was lost.
 /// That process counts as alive if a heartbeat of it arrived within the expiry. If this node cannot
 /// receive its heartbeats, it counts as alive unless it has left a doubt unanswered.
 pub(in crate::engine) async fn has_namesake(
@@ -117,7 +118,8 @@ pub(in crate::engine) async fn has_namesake(
     own: uuid::Uuid,
 ) -> Result<bool, EngineError> {
     let living = cluster.listen(store).await?;
-    let mut others = living.iter().filter(|other| other.node.id != own);
+    let is_own = |other: &LivingNode| other.node.id == own || cluster.has_begun(other.node.id);
+    let mut others = living.iter().filter(|other| !is_own(other));
     Ok(others.any(|other| {
         other.node.name == cluster.name() && !other.is_over(settings.heartbeat_expiry)
     }))

@@ -77,6 +77,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             invocation: &invocation,
             stands_for: run.stands_for,
             tasks: &tasks,
+            limit: None,
         };
         let numbers = LineNumbers::new(hold.attempt);
         let (outcome, lines) = perform(&core, assignment, &numbers, grip.stop.clone()).await;
@@ -127,6 +128,8 @@ pub(in crate::engine) struct Assignment<'a> {
     pub(in crate::engine) stands_for: DateTime<Utc>,
     /// The value of `tasks` in templates.
     pub(in crate::engine) tasks: &'a Value,
+    /// How long the target may take before the attempt is given up; `None` if recovery ends it.
+    pub(in crate::engine) limit: Option<Duration>,
 }
 
 /// Executes an attempt. Writes its log lines, except for the last ones, which it returns.
@@ -238,6 +241,7 @@ async fn carry_out(
     let work = core.cut_off.run_until_cancelled(work);
     let work =
         work.map(|outcome| outcome.unwrap_or(AttemptOutcome::Cancelled { output: json!({}) }));
+    let work = within(core, assignment.limit, work);
     // A target that panics must not leave its run unfinished.
     let work = AssertUnwindSafe(work).catch_unwind();
     let limits = LogLimits {
@@ -257,6 +261,22 @@ async fn carry_out(
         output: Value::Null,
     });
     Ok(Carried { outcome: shortened(mask.outcome(outcome)), at_target: Some((from, to)), lines })
+}
+
+/// Executes a target for at most `limit`. The database does not count: however long it is
+/// unreachable before the attempt or when the attempt's lines are written, a target that has ended
+/// in time keeps its outcome.
+async fn within(
+    core: &Core,
+    limit: Option<Duration>,
+    work: impl Future<Output = AttemptOutcome>,
+) -> AttemptOutcome {
+    let Some(limit) = limit else { return work.await };
+    let outcome = core.clock.timeout(limit, work).await;
+    outcome.unwrap_or_else(|_| AttemptOutcome::TimedOut {
+        message: "it exceeded its timeout and its grace period".to_owned(),
+        output: Value::Null,
+    })
 }
 
 /// The size to which an error message is cut, and how much of that comes from its beginning.

@@ -104,7 +104,14 @@ impl Desk {
             watcher: self.watcher.clone(),
             is_over: false,
         };
-        self.add(self.job(id, definition, invocation), awaited.left.clone()).await?;
+        let job = self.job(id, definition, invocation);
+        if let Err(error) = self.add(job, awaited.left.clone(), invocation.timeout, stop).await {
+            // If the job is there after all, it is abandoned together with `awaited`.
+            if stop.is_cancelled() {
+                return Ok(AttemptOutcome::Cancelled { output: json!({}) });
+            }
+            return Err(error);
+        }
         let mut news = self.watcher.join(id);
         let outcome = self.follow(id, definition, invocation, log, stop, &mut news).await;
         // After the grace period, the worker may still be working on the job.
@@ -136,8 +143,17 @@ impl Desk {
     }
 
     /// Creates a job in one transaction with those of other attempts. If that transaction fails,
-    /// each attempt creates its own job, so that none fails because of another.
-    async fn add(&self, job: NewJob, left: CancellationToken) -> Result<(), StoreError> {
+    /// each attempt creates its own job, so that none fails because of another. That is repeated
+    /// for at most `patience` while the database does not answer, because an outage is not the
+    /// run's fault.
+    async fn add(
+        &self,
+        mut job: NewJob,
+        left: CancellationToken,
+        patience: Duration,
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let began = self.clock.instant();
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let bytes = json_size(&job.input) + json_size(&job.about);
         let addition = Addition { job: job.clone(), left };
@@ -148,7 +164,21 @@ impl Desk {
         if added.await == Some(true) {
             return Ok(());
         }
-        self.store.add_jobs(&[job], self.clock.now().into()).await
+        loop {
+            let now = self.clock.now();
+            job.awaited_until = (now + AWAITED).into();
+            let added = self.store.add_jobs(std::slice::from_ref(&job), now.into()).await;
+            let Err(error) = added else { return Ok(()) };
+            let is_late = self.clock.instant().saturating_duration_since(began) >= patience;
+            if is_late || !error.is_transient() {
+                return Err(error);
+            }
+            tracing::debug!(job_id = %job.id, %error, "failed to create a job; trying again");
+            let pause = Clock::system().sleep(RETRY);
+            if stop.run_until_cancelled(pause).await.is_none() {
+                return Err(error);
+            }
+        }
     }
 
     /// Follows the job until it ends, or until its deadline and grace period have passed.
@@ -231,6 +261,10 @@ impl Desk {
                 Err(error) => {
                     tracing::warn!(job_id = %id, %error, "failed to stop a job; trying again");
                     Clock::system().sleep(RETRY).await;
+                    if matches!(order, EarlyEnd::TimedOut) {
+                        // The wait is over, and polling it again would panic.
+                        limit = Box::pin(self.clock.sleep(Duration::ZERO));
+                    }
                 }
             }
         }

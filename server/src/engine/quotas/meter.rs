@@ -116,6 +116,13 @@ impl MeterWindow {
         taken
     }
 
+    /// Gives back units that were taken in the window with this number.
+    fn give_back(&mut self, number: i64, unused: i64) {
+        if self.number == number {
+            self.used = (self.used - unused).max(0);
+        }
+    }
+
     fn used(self, number: i64) -> i64 {
         if self.number == number { self.used } else { 0 }
     }
@@ -157,6 +164,20 @@ impl Meter {
         let Some(limit) = inner.quotas(namespace).fires_a_minute else { return wanted };
         let minute = now.timestamp_millis().div_euclid(MINUTE_MS);
         inner.fires.entry(namespace).or_default().take(minute, wanted, limit)
+    }
+
+    /// Gives back fires that were counted at `now` and did not start after all.
+    pub(in crate::engine) fn give_back_fires(
+        &self,
+        namespace: Uuid,
+        unused: i64,
+        now: DateTime<Utc>,
+    ) {
+        let minute = now.timestamp_millis().div_euclid(MINUTE_MS);
+        let mut inner = self.lock();
+        if let Some(window) = inner.fires.get_mut(&namespace) {
+            window.give_back(minute, unused);
+        }
     }
 
     /// Counts a log line. If a quota is used up, returns that quota as an error.

@@ -19,6 +19,19 @@ fn fires_are_counted_by_the_minute() {
     assert_eq!(meter.take_fires(id, 3_000, at(60)), 3_000);
 }
 
+#[test]
+fn fires_that_did_not_start_are_given_back_in_their_minute() {
+    let id = Uuid::from_u128(1);
+    let meter = Meter::new(Quotas { fires_a_minute: Some(5), ..Quotas::default() });
+    meter.give_back_fires(id, 3, at(1));
+    assert_eq!(meter.take_fires(id, 5, at(1)), 5);
+    meter.give_back_fires(id, 2, at(59));
+    assert_eq!(meter.take_fires(id, 5, at(59)), 2);
+    assert_eq!(meter.take_fires(id, 5, at(60)), 5);
+    meter.give_back_fires(id, 2, at(59));
+    assert_eq!(meter.take_fires(id, 5, at(60)), 0, "of an earlier minute");
+}
+
 fn printer<'a>(namespace: &'a str, of_run: &'a AtomicI64) -> Printer<'a> {
     Printer { namespace, schedule_id: None, of_run }
 }

@@ -77,6 +77,13 @@ pub struct EndedTask {
     pub at: Timestamp,
 }
 
+impl FlowStep {
+    /// When the run has ended, if the step ends it.
+    fn finished_at(&self) -> Option<i64> {
+        (!self.turn.state().is_live()).then_some(self.at.0)
+    }
+}
+
 impl RunChange {
     fn state(&self) -> run::State {
         match self {
@@ -164,13 +171,12 @@ impl Store {
             self.dialect().stamp("run"),
             self.dialect().of_found("run.state = 'running'")
         );
-        let finished = |step: &FlowStep| (!step.turn.state().is_live()).then_some(step.at.0);
         let statement = of_holds(steps.iter().map(|step| step.hold))
             .text("state", steps.iter().map(|step| step.turn.state().to_value()))
             .text("error", steps.iter().map(|step| step.turn.error()))
             .int("until", steps.iter().map(|step| step.turn.until()))
             .int("at", steps.iter().map(|step| step.at.0))
-            .int("finished_at", steps.iter().map(finished))
+            .int("finished_at", steps.iter().map(FlowStep::finished_at))
             .int("hard_limit", steps.iter().map(|step| step.turn.hard_limit()))
             .statement(self.dialect(), &sql, vec![]);
         let held = written_holds(tx, statement).await?;
@@ -179,6 +185,32 @@ impl Store {
         self.end_tasks(tx, &written).await?;
         self.begin_tasks(tx, &written).await?;
         Ok(held)
+    }
+
+    /// The holds of steps that were already written because the answer to an earlier commit was
+    /// lost, and that have ended or parked their run. No other writer does the same to a run at the
+    /// same millisecond.
+    pub async fn stepped_before(
+        &self,
+        tx: &DatabaseTransaction,
+        steps: &[&FlowStep],
+    ) -> Result<HashSet<RunLease>, StoreError> {
+        if steps.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let sql = format!(
+            "SELECT {RETURNED} FROM v JOIN run ON {HELD} {{days}} \
+             WHERE (run.state = v.state AND run.finished_at = v.finished_at) \
+               OR (run.state = v.state AND run.available_at = v.until) \
+               OR (run.state = 'cancelled' AND run.finished_at = v.at AND {STOPPED})"
+        );
+        let statement = of_holds(steps.iter().map(|step| step.hold))
+            .text("state", steps.iter().map(|step| step.turn.state().to_value()))
+            .int("until", steps.iter().map(|step| step.turn.until()))
+            .int("at", steps.iter().map(|step| step.at.0))
+            .int("finished_at", steps.iter().map(|step| step.finished_at()))
+            .statement(self.dialect(), &sql, vec![]);
+        written_holds(tx, statement).await
     }
 
     async fn end_tasks(

@@ -175,8 +175,8 @@ impl Store {
         Ok(result.rows_affected() > 0)
     }
 
-    /// Cancels those of `runs` that are live and that no other transaction has locked.
-    /// It never waits, so the caller may hold other locks.
+    /// Cancels those of `runs` that are live and that no other transaction has locked. Returns
+    /// their number. It never waits, so the caller may hold other locks.
     /// To cancel all of them, the caller must call it again.
     pub async fn cancel_if_live_and_free(
         &self,
@@ -185,9 +185,9 @@ impl Store {
         by: &str,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<u64, StoreError> {
         if runs.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let sql = format!(
             "UPDATE run SET {} FROM (SELECT run.id AS id FROM v JOIN run ON run.id = v.id \
@@ -199,8 +199,8 @@ impl Store {
         let values = vec![now.0.into(), by.into(), reason.into()];
         let days = DayRange::of_keys("run.id", runs.iter().copied());
         let ids = BulkValues::default().uuid("id", runs.iter().copied()).days(days);
-        tx.execute_raw(ids.statement(self.dialect(), &sql, values)).await?;
-        Ok(())
+        let cancelled = tx.execute_raw(ids.statement(self.dialect(), &sql, values)).await?;
+        Ok(cancelled.rows_affected())
     }
 
     /// The columns to write for a run that should be stopped.

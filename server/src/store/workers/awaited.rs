@@ -80,8 +80,9 @@ pub struct JobProgress {
 }
 
 impl Store {
-    /// Creates jobs. Open jobs of earlier attempts at the same tasks are cancelled, because the
-    /// node that waited for them is gone.
+    /// Creates jobs, except for those that are there because the answer to an earlier call was
+    /// lost. Open jobs of earlier attempts at the same tasks are cancelled, because the node that
+    /// waited for them is gone.
     pub async fn add_jobs(&self, jobs: &[NewJob], now: Timestamp) -> Result<(), StoreError> {
         let again: Vec<&NewJob> = jobs.iter().filter(|job| job.attempt > 1).collect();
         let statement = self.inserted(jobs);
@@ -93,12 +94,14 @@ impl Store {
         let tx = self.begin().await?;
         if !again.is_empty() {
             let earlier = BulkValues::default()
+                .uuid("id", again.iter().map(|job| job.id))
                 .uuid("run_id", again.iter().map(|job| job.run_id))
                 .text("run_task", again.iter().map(|job| job.run_task.clone()))
                 .statement(
                     self.dialect(),
                     "SELECT job.id AS id FROM v JOIN job ON job.run_id = v.run_id \
-                       AND job.run_task = v.run_task AND job.ended_at IS NULL",
+                       AND job.run_task = v.run_task AND job.id <> v.id \
+                       AND job.ended_at IS NULL",
                     vec![],
                 );
             let earlier = returned_ids(&tx, earlier).await?;
@@ -141,7 +144,8 @@ impl Store {
                        priority, timeout_ms, lease_ms, created_at, awaited_until";
         let sql = format!(
             "INSERT INTO job ({columns}, state, stop, lines, line_bytes, is_final) \
-             SELECT {columns}, 'waiting', FALSE, 0, 0, FALSE FROM v RETURNING id"
+             SELECT {columns}, 'waiting', FALSE, 0, 0, FALSE FROM v WHERE true \
+             ON CONFLICT (id) DO NOTHING RETURNING id"
         );
         rows.statement(self.dialect(), &sql, vec![])
     }

@@ -71,10 +71,14 @@ pub async fn put_back<C: ConnectionTrait>(
         lease_until: Set(None),
         ..ActiveModel::default()
     };
-    // A job may have ended since it was read.
-    let put_back = Entity::update_many().set(row).filter(Column::Id.is_in(ids));
-    let is_held = Column::WorkerId.eq(worker).and(Column::State.eq(State::Held));
-    put_back.filter(is_held).exec(tx).await?;
+    // A job may have ended, or may have to stop, since it was read.
+    let still = Entity::update_many()
+        .set(row)
+        .filter(Column::Id.is_in(ids))
+        .filter(Column::WorkerId.eq(worker))
+        .filter(Column::State.eq(State::Held))
+        .filter(Column::Stop.eq(false));
+    still.exec(tx).await?;
     Ok(())
 }
 

@@ -48,7 +48,7 @@ const PREFIXES: [&str; 24] = [
 ];
 
 /// Whether a task that sets this variable could make a program run other code.
-pub(super) fn leads_elsewhere(name: &str) -> bool {
+pub(crate) fn leads_elsewhere(name: &str) -> bool {
     NAMES.split_ascii_whitespace().any(|known| known == name)
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

@@ -58,6 +58,7 @@ mod user;
 mod waiter;
 mod wire;
 
+pub(crate) use code_variables::leads_elsewhere;
 pub use confinement::drop_dumpable;
 pub use definition::CommandTarget;
 pub(super) use runner::Runner;

@@ -78,7 +78,7 @@ fn escaped(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             // XML cannot represent these characters.
-            c if c.is_control() => escaped.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push(' '),
             c => escaped.push(c),
         }
     }
@@ -90,6 +90,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_xml_cannot_represent_is_not_in_the_picture() {
+        let picture = badge("a\u{fffe}b\u{ffff}c\u{1b}", "passing", BadgeLook::Passing);
+        assert!(picture.contains("a b c : passing"), "{picture}");
+    }
 
     proptest! {
         #[test]

@@ -98,11 +98,13 @@ async fn a_module_that_declares_less_deletes_the_rest(database: TestDatabase) {
         pairs(&[("DELETE", "hourly-ping"), ("UPDATE", "nightly"), ("DELETE", "ping")])
     );
     assert_eq!(schedules(&desk).await, 1);
+    assert_eq!(desk.audited("workflow.delete").await, 1);
     assert_eq!(
         deploy(&desk, "module: demo").await,
         pairs(&[("DELETE", "nightly"), ("DELETE", "nightly")])
     );
     assert_eq!(schedules(&desk).await, 0);
+    assert_eq!(desk.audited("workflow.delete").await, 2);
 }
 
 async fn a_module_with_a_mistake_changes_nothing(database: TestDatabase) {

@@ -1,16 +1,18 @@
 //! Previews of a pause, of an edit and of an unsaved timing, and the fires of the days to come.
 
-use entity::run::State;
+use entity::{run::State, user::Role};
 use serde_json::{Value, json};
 
 use super::{
     desk::{CREATE, Desk},
     sorting::settle,
+    walking::{member_of, namespace},
 };
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_pause_tells_the_fires_that_would_fall_into_it,
+    a_pause_is_previewed_by_ids_in_any_namespace,
     a_pause_that_is_only_thought_of_tells_each_way_to_resume,
     the_minutes_to_come_are_counted_and_a_candidate_is_tried,
     what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come,
@@ -52,6 +54,22 @@ async fn a_pause_tells_the_fires_that_would_fall_into_it(database: TestDatabase)
     ] {
         assert_eq!(desk.refused(query, bad).await["extensions"]["field"], field);
     }
+}
+
+async fn a_pause_is_previewed_by_ids_in_any_namespace(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let input = json!({
+        "namespace": "other", "name": "hourly", "timing": { "expressions": ["@hourly"] },
+        "task": { "target": { "noop": {} } },
+    });
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = made["createSchedule"]["schedule"]["id"].clone();
+    let query = "query($id: UUID!) { pausePreview(ids: [$id]) { schedules { fires } } }";
+    let eve = member_of(namespace(&desk, "other").await, Role::Operator);
+    assert_eq!(desk.code_for(&eve, query, json!({ "id": id })).await, "");
+    let found = "{ pausePreview(search: \"hourly\") { fires } }";
+    assert_eq!(desk.code_for(&eve, found, json!({})).await, "NOT_FOUND");
 }
 
 async fn a_pause_that_is_only_thought_of_tells_each_way_to_resume(database: TestDatabase) {

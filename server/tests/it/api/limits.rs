@@ -91,6 +91,32 @@ async fn the_same_under_many_names_is_refused() {
 }
 
 #[tokio::test]
+async fn a_large_variable_that_is_named_often_is_refused() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let names = |times: usize| "$x ".repeat(times);
+    let list =
+        |times: usize| format!("query($x: ID!) {{ nodes(ids: [{}]) {{ id }} }}", names(times));
+    let large = |bytes: usize| json!({ "x": "x".repeat(bytes) });
+    desk.ask(&list(100), large(30_000)).await;
+    desk.ask(&list(1), large(3_000_000)).await;
+    let error = desk.refused(&list(100), large(100_000)).await;
+    assert_eq!(error["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{error}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("copies take 10000200 bytes"), "{message}");
+    // A fragment counts once for each spread, and a default as a value that was sent.
+    let spread = |times: usize| {
+        let spreads: String = (0..times).map(|_| "...f ").collect();
+        let fragment = format!("fragment f on Query {{ nodes(ids: [{}]) {{ id }} }}", names(50));
+        format!("query($x: ID! = \"{}\") {{ {spreads} }} {fragment}", "y".repeat(30_000))
+    };
+    desk.ask(&spread(2), json!({})).await;
+    for (times, variables) in [(3, json!({})), (2, large(60_000))] {
+        let error = desk.refused(&spread(times), variables).await;
+        assert!(error["message"].as_str().unwrap().contains("copies take"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn fragments_that_spread_each_other_cost_nothing() {
     // Thirty fragments that each spread the next one twice: a billion fields.
     let mut query = "{ schedules { nodes { ...f0 } } }".to_owned();

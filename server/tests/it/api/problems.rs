@@ -34,7 +34,7 @@ const PROBLEMS: &str = "query($in: String) { problems(namespace: $in) {
     kind count since last error reason isOpen schedule { name } lastRun { id } } }";
 
 /// A run of the schedule that failed with this error.
-async fn failed(desk: &Desk, schedule: &str, error: &str, took_ms: i64) -> String {
+pub(super) async fn failed(desk: &Desk, schedule: &str, error: &str, took_ms: i64) -> String {
     let run = desk.trigger(schedule).await;
     settle(desk, &run, State::Failed, took_ms).await;
     let tx = desk.database.store.begin().await.unwrap();

@@ -1,8 +1,15 @@
-use entity::{run, schedule};
+use std::time::Duration;
+
+use carillon::access::Viewer;
+use entity::{run, schedule, user::Role};
 use sea_orm::{EntityTrait, PaginatorTrait};
 use serde_json::json;
 
-use super::desk::{CREATE, Desk};
+use super::{
+    desk::{CREATE, Desk},
+    problems::failed,
+    walking::{member_of, namespace},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -10,6 +17,9 @@ on_both!(
     two_calls_at_once_with_one_key_are_one_call,
     a_refused_call_leaves_its_key_free,
     a_repeated_deployment_is_answered_before_any_other_work,
+    a_call_repeated_after_access_was_lost_shows_nothing,
+    a_bulk_order_repeated_after_access_was_lost_shows_no_sample,
+    an_acknowledgement_is_repeated_after_its_end,
 );
 
 fn input(name: &str, key: &str) -> serde_json::Value {
@@ -67,4 +77,72 @@ async fn a_repeated_deployment_is_answered_before_any_other_work(database: TestD
     let error = desk.refused(deploy, json!({ "source": other })).await;
     assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
     writer.rollback().await.unwrap();
+}
+
+async fn a_call_repeated_after_access_was_lost_shows_nothing(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let tick = desk.schedule("tick", "@hourly").await;
+    let before = member_of(namespace(&desk, "default").await, Role::Editor);
+    let after = member_of(namespace(&desk, "other").await, Role::Editor);
+    let variables = json!({ "tick": tick });
+    for call in [
+        "createBackfill(scheduleId: $tick, from: \"2026-03-01T09:00:00Z\",
+            to: \"2026-03-01T12:00:00Z\", reason: \"an outage\", idempotencyKey: \"k-1\") {
+            backfill { id schedule { name } } }",
+        "planMaintenance(input: { title: \"Upgrade\", startsAt: \"2026-03-02T12:00:00Z\",
+            endsAt: \"2026-03-02T14:00:00Z\" }, idempotencyKey: \"k-2\") { window { title } }",
+        "limitWorkerQueue(name: \"gpu\", maxJobs: 3, idempotencyKey: \"k-3\") { queue { name } }",
+        "setHealthBudget(tag: \"billing\", limits: { missed: 0 }, idempotencyKey: \"k-4\") {
+            budget { tag } }",
+    ] {
+        // A document must use the variables that it declares.
+        let declared = if call.contains("$tick") { "($tick: UUID!)" } else { "" };
+        let query = format!("mutation {declared} {{ {call} }}");
+        for _ in 0..2 {
+            assert_eq!(desk.code_for(&before, &query, variables.clone()).await, "", "{call}");
+        }
+        assert_eq!(desk.code_for(&after, &query, variables.clone()).await, "NOT_FOUND", "{call}");
+    }
+}
+
+async fn a_bulk_order_repeated_after_access_was_lost_shows_no_sample(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let make = "mutation { createNamespace(name: \"west\") { namespace { id } } }";
+    desk.ask(make, json!({})).await;
+    let mut wanted = input("tick", "k-1");
+    wanted["input"]["namespace"] = "west".into();
+    wanted["input"]["timing"] = json!({ "expressions": ["@hourly"] });
+    desk.ask(CREATE, wanted).await;
+    let order = "mutation { pauseSchedules(which: { namespace: \"west\", search: \"name:tick\" },
+        reason: \"flood\", idempotencyKey: \"k-2\") { done sample { name } } }";
+    let answer = async |who: &Viewer| {
+        let response = desk.send_as(who, order, json!({})).await;
+        assert!(response.errors.is_empty(), "{:?}", response.errors);
+        let mut data = response.data.into_json().unwrap();
+        data["pauseSchedules"].take()
+    };
+    let before = member_of(namespace(&desk, "west").await, Role::Operator);
+    assert_eq!(answer(&before).await, json!({ "done": 1, "sample": [{ "name": "tick" }] }));
+    // Another namespace gets the name.
+    let rename =
+        "mutation { renameNamespace(name: \"west\", newName: \"old\") { namespace { id } } }";
+    desk.ask(rename, json!({})).await;
+    desk.ask(make, json!({})).await;
+    let after = member_of(namespace(&desk, "west").await, Role::Operator);
+    assert_eq!(answer(&after).await, json!({ "done": 1, "sample": [] }));
+}
+
+async fn an_acknowledgement_is_repeated_after_its_end(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("tick", "@hourly").await;
+    failed(&desk, &schedule, "no disk", 10).await;
+    let problem = desk.ask("{ problems { id } }", json!({})).await["problems"][0]["id"].take();
+    let acknowledge = "mutation($schedule: UUID!, $id: UUID!) {
+        acknowledgeProblem(scheduleId: $schedule, id: $id, until: \"2026-03-01T13:00:00Z\",
+            idempotencyKey: \"k\") { acknowledgement { by until } } }";
+    let call = json!({ "schedule": schedule, "id": problem });
+    let first = desk.ask(acknowledge, call.clone()).await;
+    desk.clock.pass(Duration::from_secs(2 * 3_600));
+    assert_eq!(desk.ask(acknowledge, call).await, first);
 }

@@ -16,6 +16,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     schedules_are_found_by_the_search_language,
+    a_text_that_is_too_long_to_be_searched_for_is_refused,
     schedules_are_counted_by_tag_and_by_module,
     a_group_is_found_by_a_part_of_its_name_however_many_there_are,
     calendars_are_found_by_a_part_of_their_names,
@@ -45,6 +46,19 @@ async fn found(desk: &Desk, search: &str) -> Vec<String> {
     let nodes = answer["schedules"]["nodes"].as_array().unwrap();
     assert_eq!(answer["schedules"]["totalCount"], nodes.len(), "{search}");
     nodes.iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn a_text_that_is_too_long_to_be_searched_for_is_refused(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.schedule("nightly", "@daily").await;
+    let filter = |length: usize| json!({ "filter": { "text": "ü".repeat(length) } });
+    assert_eq!(desk.ask(SCHEDULES, filter(200)).await["schedules"]["totalCount"], 0);
+    // SQLite has no patterns of more than 50,000 bytes.
+    for length in [201, 60_000] {
+        let error = desk.refused(SCHEDULES, filter(length)).await;
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
+        assert_eq!(error["extensions"]["field"], "text", "{error}");
+    }
 }
 
 async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {

@@ -47,6 +47,11 @@ async fn settings_are_kept_for_each_person(database: TestDatabase) {
         [&mine["theme"], &mine["density"], &mine["seenUntil"]],
         [&json!("DARK"), &json!("COMFORTABLE"), &json!(later)]
     );
+    // An instant in the future would hide the events until then for ever.
+    let ahead = json!({ "input": { "seenUntil": "2026-03-02T12:00:00Z" } });
+    let told = ask(&desk, &bob, update, ahead).await;
+    let seen = &told["updateMySettings"]["settings"]["seenUntil"];
+    assert_eq!(*seen, "2026-03-01T12:00:00Z");
     let theirs = ask(&desk, &eve, ME, json!({})).await["me"]["settings"].clone();
     assert_eq!((&theirs["theme"], &theirs["seenUntil"]), (&Value::Null, &Value::Null));
 

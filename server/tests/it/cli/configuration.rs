@@ -36,6 +36,19 @@ fn a_value_of_the_wrong_kind_is_named_with_what_would_fit() {
 }
 
 #[test]
+fn an_error_about_the_file_repeats_no_secret() {
+    for (content, place) in [
+        ("[smtp]\npassword = hunter2", "line 2, column "),
+        ("[smtp]\npassword = 4711081542", "smtp.password"),
+        ("smtp = \"hunter2\"", "smtp"),
+    ] {
+        let line = with_file(content);
+        assert!(line.contains(place) && line.contains("carillon.toml"), "{line}");
+        assert!(!line.contains("hunter2") && !line.contains("4711081542"), "{line}");
+    }
+}
+
+#[test]
 fn an_error_about_a_value_names_its_bounds() {
     let line = with_file("[engine]\nheartbeat_interval = \"0s\"");
     assert_eq!(

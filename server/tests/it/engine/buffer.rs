@@ -7,7 +7,7 @@ use std::{
 
 use carillon::{clock::ManualClock, engine::Engine};
 use entity::{
-    fire::{self, Reason, Verdict},
+    fire::{self, MadeUpFor, Reason, Verdict},
     run,
     schedule::{self, CatchUp, Overlap},
     task_run,
@@ -37,6 +37,7 @@ on_both!(
     a_manual_run_that_settles_releases_what_waits_for_it,
     a_storm_without_buffers_asks_nothing_about_them,
     a_run_that_settles_during_the_planners_rest_releases_the_next_soon_after,
+    a_fire_that_can_start_is_released_although_another_schedule_still_waits,
 );
 
 /// A schedule that is due every minute. The run of its fire of 12:00 is in progress.
@@ -517,4 +518,37 @@ async fn a_run_that_settles_during_the_planners_rest_releases_the_next_soon_afte
     second.answer(200);
     world.settled(schedule, 2).await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// A round decides about a limited number of schedules.
+async fn a_fire_that_can_start_is_released_although_another_schedule_still_waits(
+    database: TestDatabase,
+) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    world.settings.batch = 1;
+    // After an outage, the fire waits for the run, and does not stop it.
+    let waits = forge::idle(&world, noop(), |row| row.overlap = Overlap::CancelOther).await;
+    forge::orphan(&world, &waits, |_| {}).await;
+    let earlier = ms("2026-03-01T11:00:00Z");
+    forge::intent(&world, &waits, |fire| {
+        (fire.scheduled_at, fire.last_scheduled_at, fire.due_at) = (earlier, earlier, earlier);
+        (fire.claimed_by, fire.queue_position) = (None, Some(1));
+        (fire.reason, fire.made_up_for) = (Reason::Buffered, Some(MadeUpFor::Outage));
+    })
+    .await;
+    let free = forge::idle(&world, noop(), |row| row.overlap = Overlap::BufferOne).await;
+    forge::intent(&world, &free, |fire| {
+        (fire.claimed_by, fire.queue_position) = (None, Some(1));
+        fire.reason = Reason::Buffered;
+    })
+    .await;
+    let (_node, mut services) = world.by_hand().await;
+    services.get_mut("planner").unwrap().once(clock.now()).await.unwrap();
+    let told = async |schedule: Uuid| {
+        let ledger = world.ledger(schedule).await;
+        ledger.iter().map(standing).collect::<Vec<_>>()
+    };
+    assert_eq!(told(free.id).await, [(Verdict::Started, Reason::Buffered)]);
+    let started = (Verdict::Started, Reason::OnTime);
+    assert_eq!(told(waits.id).await, [(Verdict::Pending, Reason::Buffered), started]);
 }

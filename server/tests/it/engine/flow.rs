@@ -1,17 +1,20 @@
 //! Runs of several tasks.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use carillon::{
     model::{Definition, Task, When},
     store::{
+        FaultPoint, Faults,
         flows::{FlowStep, RunChange},
         holds::RunLease,
     },
 };
 use chrono::TimeDelta;
 use entity::{run, task_run::State};
+use futures::FutureExt;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::{
@@ -34,6 +37,7 @@ on_both!(
     a_step_by_a_stale_hold_changes_nothing,
     a_run_that_its_node_fails_to_end_is_ended_by_recovery,
     a_result_over_the_limit_fails_its_attempt_and_says_so,
+    a_task_that_has_ended_keeps_its_result_however_long_the_database_is_away,
 );
 
 /// The states of a task's attempts, in order.
@@ -393,6 +397,72 @@ async fn a_run_keeps_within_its_own_limit_and_the_nodes_room(database: TestDatab
         arrival.answer_with(200, json!({}));
     }
     assert_eq!(world.settled_run(schedule.id).await.state, run::State::Succeeded);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// An outage of the database, which begins when the next log lines are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outage {
+    Near,
+    On,
+    Over,
+}
+
+/// The lines of a task are written before its result, so an outage delays both.
+async fn a_task_that_has_ended_keeps_its_result_however_long_the_database_is_away(
+    database: TestDatabase,
+) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let outage = Arc::new(watch::Sender::new(Outage::Over));
+    let (begins, passes) = (outage.clone(), outage.subscribe());
+    let store = world.database.store.clone().with_observer(move |sql| {
+        let is_near = *begins.borrow() == Outage::Near;
+        if is_near && sql.contains("INSERT INTO task_log") {
+            begins.send_replace(Outage::On);
+        }
+    });
+    let edge = move |edge| {
+        let mut passes = passes.clone();
+        let passed = async move {
+            if edge == FaultPoint::Commit {
+                passes.wait_for(|outage| *outage != Outage::On).await.unwrap();
+            }
+            Ok(())
+        };
+        passed.boxed()
+    };
+    world.database.store = store.with_faults(Faults::new(edge, || None));
+    let mut gate = Gate::open().await;
+    let brief = Task { timeout_ms: 60_000, ..gate.step("a", &[]) };
+    let definition = Definition::of(vec![brief, gate.step("b", &["a"])]);
+    let schedule = world.due_now(definition, |_| {}).await;
+    let engine = world.engine().await;
+    let first = gate.arrival().await;
+    let run = only_run(&world, schedule.id).await;
+    world
+        .until("it is written that the request is sent", async || {
+            let lines = world.database.store.lines_after(run.id, 0, 10).await.unwrap();
+            (!lines.is_empty()).then_some(())
+        })
+        .await;
+
+    outage.send_replace(Outage::Near);
+    first.answer_with(200, json!({ "a": 1 }));
+    let mut seen = outage.subscribe();
+    let is_on = seen.wait_for(|outage| *outage == Outage::On);
+    tokio::time::timeout(Duration::from_secs(60), is_on).await.unwrap().unwrap();
+    clock.pass(Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry);
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    outage.send_replace(Outage::Over);
+
+    let second = gate.arrival().await;
+    assert_eq!((from(&second), &second.body["context"]["a"]), ("b".to_owned(), &json!(1)));
+    second.answer_with(200, json!({}));
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!((run.state, run.error), (run::State::Succeeded, None));
+    assert_eq!(states(&world, run.id, "a").await, [State::Succeeded]);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

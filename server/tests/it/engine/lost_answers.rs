@@ -11,6 +11,7 @@ use std::{
 };
 
 use carillon::{
+    model::{Definition, Task},
     store::{FaultPoint, Faults, Store, StoreError},
     telemetry::{Telemetry, exposition},
 };
@@ -32,6 +33,7 @@ on_both!(
     attempts_of_a_hand_off_are_known_before_its_commit,
     attempts_of_the_dispatcher_are_known_before_its_commit,
     an_outcome_whose_commit_had_no_answer_is_counted_once,
+    the_last_step_of_a_flow_whose_commit_had_no_answer_is_counted_once,
     a_doubt_that_could_not_be_settled_is_settled_by_a_later_round,
 );
 
@@ -191,6 +193,40 @@ async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDat
     let told = exposition(telemetry.registry()).unwrap();
     for line in [
         "carillon_attempts_total{state=\"succeeded\"} 1",
+        "carillon_executions_total{state=\"succeeded\"} 1",
+    ] {
+        assert!(told.contains(line), "{line} is not in:\n{told}");
+    }
+}
+
+/// The node that has ended the run must not take it for one that another node has taken over.
+async fn the_last_step_of_a_flow_whose_commit_had_no_answer_is_counted_once(
+    database: TestDatabase,
+) {
+    let mut world = World::new(database).await;
+    let telemetry = Telemetry::unexported(world.clock.clone()).unwrap();
+    world.metrics = telemetry.metrics().clone();
+    let first = Task { name: "first".to_owned(), ..noop() };
+    let last = Task { name: "last".to_owned(), needs: vec!["first".to_owned()], ..noop() };
+    let schedule = world.due_now(Definition::of(vec![first, last]), |_| {}).await.id;
+    let sound = world.database.store.clone();
+    world.database.store = answering(&sound, run::State::Succeeded, || ready(lost()).boxed());
+    let (node, mut services) = world.by_hand().await;
+    world.database.store = sound;
+    let mut service = |name: &str| services.remove(name).unwrap();
+    service("planner").once(world.clock.now()).await.unwrap();
+    let mut steps = service("steps");
+    let ended = async {
+        while node.attempts() > 0 {
+            steps.once(world.clock.now()).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.expect("the run ends");
+    assert_eq!(world.runs(schedule).await[0].state, run::State::Succeeded);
+    let told = exposition(telemetry.registry()).unwrap();
+    for line in [
+        "carillon_attempts_total{state=\"succeeded\"} 2",
         "carillon_executions_total{state=\"succeeded\"} 1",
     ] {
         assert!(told.contains(line), "{line} is not in:\n{told}");

@@ -26,11 +26,11 @@ use carillon::{
 };
 use entity::{
     job::{self, State},
-    run,
+    run, task_run,
     user::Role,
 };
 use futures::FutureExt;
-use sea_orm::{DbErr, EntityTrait, RuntimeErr};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, RuntimeErr};
 use serde_json::json;
 use timetable::retry;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +43,9 @@ on_both!(
     what_a_silent_worker_holds_is_done_by_another,
     a_worker_that_reports_keeps_its_job_however_long_it_takes,
     an_outage_of_the_database_gives_workers_a_lease_to_report,
+    a_job_that_cannot_be_created_during_an_outage_is_created_after_it,
+    a_job_whose_commits_had_no_answer_is_created_once,
+    a_job_that_cannot_be_stopped_at_once_is_timed_out_nevertheless,
 );
 
 const LEASE: Duration = Duration::from_secs(LEASE_SECONDS);
@@ -267,4 +270,95 @@ async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: Tes
     queue.clock.pass(LEASE + SECOND);
     assert_eq!(queue.looked_after(held.id).await.state, State::Lost);
     assert!(is_stale(&queue.complete(worker, &held).await));
+}
+
+async fn a_job_that_cannot_be_created_during_an_outage_is_created_after_it(database: TestDatabase) {
+    is_created_once(database, FaultPoint::Begin).await;
+}
+
+async fn a_job_whose_commits_had_no_answer_is_created_once(database: TestDatabase) {
+    is_created_once(database, FaultPoint::Committed).await;
+}
+
+/// The database is away just when an attempt begins, which is not the attempt's fault.
+async fn is_created_once(database: TestDatabase, fails_at: FaultPoint) {
+    let mut queue = Queue::open(database).await;
+    let sound = queue.world.database.store.clone();
+    let failures = Arc::new(AtomicUsize::new(0));
+    let (there, count) = (sound.clone(), failures.clone());
+    let edge = move |edge| {
+        let (there, count) = (there.clone(), count.clone());
+        let answered = async move {
+            if edge != fails_at {
+                return Ok(());
+            }
+            let begun = run::Entity::find().filter(run::Column::State.eq(run::State::Running));
+            let is_begun = begun.one(there.read()).await.unwrap().is_some();
+            let is_there = job::Entity::find().one(there.read()).await.unwrap().is_some();
+            let is_of_job = is_begun && (is_there || fails_at == FaultPoint::Begin);
+            if is_of_job && count.fetch_add(1, Ordering::SeqCst) < 3 {
+                return Err(StoreError::unanswered());
+            }
+            Ok(())
+        };
+        answered.boxed()
+    };
+    queue.world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let (_node, mut services) = queue.world.by_hand().await;
+    queue.world.database.store = sound.clone();
+    services.get_mut("planner").unwrap().once(queue.clock.now()).await.unwrap();
+    let worker = queue.register("steady").await;
+    let held = queue.job(worker).await;
+    assert_eq!(held.about["attempt"], json!(1));
+    // The first two tries are the one with other attempts and the attempt's own.
+    assert!(failures.load(Ordering::SeqCst) >= 3);
+    let jobs = job::Entity::find().all(sound.read()).await.unwrap();
+    assert_eq!(jobs.iter().map(|row| row.id).collect::<Vec<_>>(), [held.id]);
+    queue.complete(worker, &held).await.unwrap();
+}
+
+/// The database is away just when the time limit of the attempt passes.
+async fn a_job_that_cannot_be_stopped_at_once_is_timed_out_nevertheless(database: TestDatabase) {
+    let mut queue = Queue::open(database).await;
+    let sound = queue.world.database.store.clone();
+    let (is_stopping, failures) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let stops = is_stopping.clone();
+    let store = sound.clone().with_observer(move |sql| {
+        if sql.contains("SET \"stop\" =") {
+            stops.store(true, Ordering::SeqCst);
+        }
+    });
+    let (stops, count) = (is_stopping.clone(), failures.clone());
+    let edge = move |edge| {
+        let fails = edge == FaultPoint::Commit
+            && stops.load(Ordering::SeqCst)
+            && count.fetch_add(1, Ordering::SeqCst) < 3;
+        ready(if fails { Err(StoreError::unanswered()) } else { Ok(()) }).boxed()
+    };
+    queue.world.database.store = store.with_faults(Faults::new(edge, || None));
+    let (_node, mut services) = queue.world.by_hand().await;
+    queue.world.database.store = sound;
+    services.get_mut("planner").unwrap().once(queue.clock.now()).await.unwrap();
+    let hour = Duration::from_secs(3_600);
+    let ends_at = queue.clock.now() + hour;
+    let waits = async {
+        while queue.clock.next_wake() != Some(ends_at) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waits).await.expect("a worker is waited for");
+    queue.clock.pass(hour);
+
+    let settler = services.get_mut("settler").unwrap();
+    let settled = async {
+        while settler.once(queue.clock.now()).await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), settled).await.expect("the attempt ends");
+    assert!(failures.load(Ordering::SeqCst) >= 3);
+    let run = queue.world.runs(queue.schedule).await.remove(0);
+    let attempt = queue.world.attempts(run.id).await.remove(0);
+    let error = "no worker of the queue emails took it within 3600s";
+    assert_eq!((attempt.state, attempt.error.as_deref()), (task_run::State::TimedOut, Some(error)));
 }

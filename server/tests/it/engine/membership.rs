@@ -1,10 +1,20 @@
 //! The lives of a node: how they begin and end.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use carillon::{engine::cluster::NodeReadiness, store::Options};
+use carillon::{
+    engine::cluster::NodeReadiness,
+    store::{FaultPoint, Faults, Options, StoreError},
+};
 use entity::{node, run, task_run};
-use sea_orm::EntityTrait;
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::{
@@ -19,6 +29,7 @@ on_both!(
     a_node_that_slept_through_its_expiry_does_not_declare_itself_dead,
     a_node_that_shuts_down_leaves,
     a_node_whose_name_another_process_bears_stands_back_until_that_is_gone,
+    a_node_whose_new_life_had_no_answer_is_in_nobodys_way,
     a_heartbeat_waits_for_nothing_else_that_its_node_writes,
 );
 
@@ -165,6 +176,47 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
     };
     tokio::time::timeout(Duration::from_secs(60), ready).await.unwrap();
     first.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// The database fails over while the node begins a new life: the life is there, and the node does
+/// not know it.
+async fn a_node_whose_new_life_had_no_answer_is_in_nobodys_way(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let is_failing = Arc::new(AtomicBool::new(false));
+    let sound = world.database.store.clone();
+    let (there, fails) = (sound.clone(), is_failing.clone());
+    let edge = move |edge| {
+        let (there, fails) = (there.clone(), fails.clone());
+        let answered = async move {
+            if edge != FaultPoint::Committed || !fails.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            let alive = node::Entity::find().filter(node::Column::State.eq(node::State::Alive));
+            if alive.one(there.read()).await.unwrap().is_none() {
+                return Ok(());
+            }
+            fails.store(false, Ordering::SeqCst);
+            Err(StoreError::unanswered())
+        };
+        answered.boxed()
+    };
+    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let (node, mut pulse) = world.step("pulse").await;
+    world.database.store = sound;
+    let old = node.node_id().await;
+    world.write("UPDATE node SET state = 'dead' WHERE id = $1", [old.into()]).await;
+    is_failing.store(true, Ordering::SeqCst);
+    pulse.once(clock.now()).await.unwrap_err();
+    assert!(!is_failing.load(Ordering::SeqCst));
+    assert_eq!(node.node_id().await, old);
+
+    pulse.once(clock.now()).await.unwrap();
+    assert_eq!(node.cluster().standing(&world.clock), NodeReadiness::Ready);
+    let own = node.node_id().await;
+    let alive = node::Entity::find().filter(node::Column::State.eq(node::State::Alive));
+    let alive = alive.all(world.database.store.read()).await.unwrap();
+    assert_eq!(alive.iter().map(|node| node.id).collect::<Vec<_>>(), [own]);
+    assert_ne!(own, old);
 }
 
 async fn life(world: &World, node: Uuid) -> node::Model {

@@ -2,6 +2,7 @@
 //! so.
 
 use std::{
+    future::ready,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -39,6 +40,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     fires_over_the_quota_are_skipped_and_each_is_accounted_for,
+    fires_whose_claim_failed_use_up_no_quota,
     runs_over_the_quota_wait_until_others_have_settled,
     a_quota_that_is_set_for_a_namespace_holds_without_a_restart,
     lines_over_the_quota_are_left_out_with_a_mark,
@@ -84,6 +86,35 @@ async fn fires_over_the_quota_are_skipped_and_each_is_accounted_for(database: Te
         })
         .await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// The claim is repeated, and must not skip fires because of its own first try.
+async fn fires_whose_claim_failed_use_up_no_quota(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    world.settings.quotas = Quotas { fires_a_minute: Some(3), ..Quotas::default() };
+    let mut schedules = Vec::new();
+    for _ in 0..3 {
+        schedules.push(world.due_now(noop(), |_| {}).await.id);
+    }
+    let fails = Arc::new(AtomicBool::new(false));
+    let breaks = fails.clone();
+    let edge = move |edge| {
+        let is_broken = edge == FaultPoint::Commit && breaks.swap(false, Ordering::SeqCst);
+        ready(if is_broken { Err(StoreError::unanswered()) } else { Ok(()) }).boxed()
+    };
+    let sound = world.database.store.clone();
+    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let (_node, mut services) = world.by_hand().await;
+    world.database.store = sound;
+    let planner = services.get_mut("planner").unwrap();
+    fails.store(true, Ordering::SeqCst);
+    planner.once(clock.now()).await.unwrap_err();
+    assert!(world.ledger(schedules[0]).await.is_empty());
+    planner.once(clock.now()).await.unwrap();
+    for schedule in schedules {
+        let fire = world.ledger(schedule).await.remove(0);
+        assert_eq!((fire.verdict, fire.detail), (Verdict::Started, None));
+    }
 }
 
 async fn runs_over_the_quota_wait_until_others_have_settled(database: TestDatabase) {

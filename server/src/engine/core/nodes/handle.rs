@@ -50,6 +50,8 @@ struct Inner {
     witness: Mutex<HeartbeatObserver>,
     terms: Mutex<SeenTerms>,
     refused: Mutex<Vec<Uuid>>,
+    /// The lives that this node has begun since it last joined.
+    begun: Mutex<Vec<Uuid>>,
     places: Places,
     meter: Meter,
     is_draining: AtomicBool,
@@ -210,6 +212,26 @@ impl Cluster {
     /// The schedules whose fires this node cannot write because the database refuses them.
     pub fn refused(&self) -> Vec<Uuid> {
         self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Records that this node begins a life. Without an answer of the database, it is unknown
+    /// whether that life exists.
+    pub(in crate::engine) fn begins(&self, life: Uuid) {
+        self.begun().push(life);
+    }
+
+    /// Records that this node has joined with a life, which has ended all its earlier ones.
+    pub(in crate::engine) fn has_joined(&self, life: Uuid) {
+        *self.begun() = vec![life];
+    }
+
+    /// Whether this node has begun that life.
+    pub(in crate::engine) fn has_begun(&self, life: Uuid) -> bool {
+        self.begun().contains(&life)
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Vec<Uuid>> {
+        self.inner.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The state of this node's connections to message brokers.

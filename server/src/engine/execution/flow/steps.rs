@@ -98,7 +98,15 @@ async fn written(core: &Core, asked: &[StepRequest]) -> Result<Vec<StepOutcome>,
     let start = core.clock.instant();
     let steps: Vec<FlowStep> = asked.iter().map(|asked| asked.step.clone()).collect();
     let tx = core.store.begin().await?;
-    let held = core.store.step_if_held(&tx, &steps).await?;
+    let mut held = core.store.step_if_held(&tx, &steps).await?;
+    if held.len() < steps.len() {
+        // If an earlier try was committed but its answer was lost,
+        // this node no longer holds the runs that it has ended or parked.
+        let others = steps.iter().filter(|step| !held.contains(&step.hold));
+        let others: Vec<&FlowStep> = others.collect();
+        let before = core.store.stepped_before(&tx, &others).await?;
+        held.extend(before);
+    }
     core.store.commit(tx).await?;
     core.metrics.settled(steps.len(), start.elapsed());
     let each = |step: &FlowStep| match held.contains(&step.hold) {

@@ -113,7 +113,8 @@ pub(super) async fn take(
     }
     if backfill.state == State::Cancelled {
         taken.stopped = stop_runs(core, &tx, &backfill, &alive, now).await?;
-        // Queued runs have ended with this write. Runs that a node holds need another turn.
+        // Queued runs have ended with this write, which the next turn records. Runs that another
+        // transaction has locked wait for the next round: it may keep them for a while.
         taken.again |= taken.stopped > 0;
     }
     if !left && taken.alive.is_empty() {
@@ -144,8 +145,8 @@ pub(super) async fn take(
     Ok(Some((backfill, taken)))
 }
 
-/// Asks those runs of a cancelled backfill to stop that were not asked before. Returns their
-/// number.
+/// Asks those runs of a cancelled backfill to stop that were not asked before and that no other
+/// transaction has locked. Returns their number.
 async fn stop_runs(
     core: &Core,
     tx: &DatabaseTransaction,
@@ -157,8 +158,8 @@ async fn stop_runs(
     let unasked: Vec<Uuid> = unasked.map(|fire| fire.run_id).collect();
     let by = backfill.cancelled_by.as_deref().unwrap_or("carillon");
     let why = backfill.cancel_reason.as_deref().unwrap_or("its backfill was cancelled");
-    core.store.cancel_if_live_and_free(tx, &unasked, by, why, now.into()).await?;
-    Ok(unasked.len())
+    let asked = core.store.cancel_if_live_and_free(tx, &unasked, by, why, now.into()).await?;
+    Ok(usize::try_from(asked).unwrap_or(usize::MAX))
 }
 
 /// Starts as many runs as there is room for. Returns whether some are left.

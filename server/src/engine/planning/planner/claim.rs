@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{
     decision::{ClaimContext, DecidedEntries, ScheduleLoad, decide_within},
     lock::LockedSchedules,
-    over_quota,
+    over_quota::QuotaCharge,
     timing::{definition, plan_policy},
 };
 use crate::{
@@ -72,12 +72,13 @@ pub(super) async fn claim(
     calendars: &CurrentCalendars,
 ) -> Result<ClaimResults, EngineError> {
     let start = core.clock.instant();
-    let UncommittedClaim { mut claimed, fires, written, cleared } =
+    let UncommittedClaim { mut claimed, fires, written, cleared, mut charge } =
         match write(core, &tx, now, due, more_is_due, calendars).await {
             Ok(written) => written,
             Err(error) => return Err(rolled_back(tx, error).await),
         };
     core.store.commit(tx).await?;
+    charge.start(&fires, &written);
     cleared.announce(core);
     if core.backfills.take_claim() {
         core.signals.wake_backfill();
@@ -117,6 +118,7 @@ struct UncommittedClaim {
     /// The fires whose instants had no row before.
     written: HashSet<Uuid>,
     cleared: Cleared,
+    charge: QuotaCharge,
 }
 
 async fn write(
@@ -171,6 +173,7 @@ async fn write(
     let mut fires = Vec::with_capacity(entries);
     let mut advances = Vec::with_capacity(planned.len());
     let mut clearing = Clearing::default();
+    let mut charge = QuotaCharge::new(core.cluster.meter(), now);
     for Planned { schedule, timetable, plan, last } in planned {
         let there = ScheduleLoad {
             live: live.get(&schedule.id).copied(),
@@ -180,7 +183,7 @@ async fn write(
         let alive = there.alive();
         let DecidedEntries { fires: mut decided, mut demand, cut } =
             decide_within(&schedule, plan.entries, there, lateness.as_ref(), moment);
-        over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
+        charge.skip(&schedule, &mut decided, &mut demand);
         let advance = behind(&schedule, &decided, cut, &timetable, plan.next, last);
         claimed.more_is_due |= is_claimed_next(&schedule, &advance, now);
         advances.push(advance);
@@ -192,7 +195,7 @@ async fn write(
     clearing.keep(&written);
     let cleared = clearing.carry_out(core, tx, now).await?;
     core.store.advance_cursors(tx, &advances).await?;
-    Ok(UncommittedClaim { claimed, fires, written, cleared })
+    Ok(UncommittedClaim { claimed, fires, written, cleared, charge })
 }
 
 /// The position of the cursor after the decided part of a schedule's plan.

@@ -186,7 +186,9 @@ impl Store {
 
     /// Schedules with unowned intents about which a decision is needed: the intents are due; no run
     /// of the schedule is live; the schedule was paused, edited or deleted; a queued fire is past
-    /// its deadline; or runs that must make way have not been asked to stop.
+    /// its deadline; or runs that must make way have not been asked to stop. No run makes way for a
+    /// fire that was missed: it waits, and a schedule about which nothing can be decided must not
+    /// take the place of another one.
     pub async fn schedules_to_release(
         &self,
         now: Timestamp,
@@ -200,8 +202,9 @@ impl Store {
              WHERE waiting.schedule_id IS NOT NULL AND ( \
                s.id IS NULL OR s.deleted_at IS NOT NULL OR NOT s.enabled \
                OR {} < s.fires_version OR {} < $1 \
-               OR (s.overlap IN ('cancel_other', 'terminate_other') AND EXISTS (SELECT 1 FROM run \
-                 WHERE run.schedule_id = s.id AND run.state IN ('queued', 'running', 'retrying') \
+               OR (s.overlap IN ('cancel_other', 'terminate_other') AND {} IS NULL \
+                 AND EXISTS (SELECT 1 FROM run WHERE run.schedule_id = s.id \
+                   AND run.state IN ('queued', 'running', 'retrying') \
                    AND run.trigger <> 'backfill' AND (run.cancel_requested_at IS NULL \
                      OR s.overlap = 'terminate_other'){runs})) \
                OR NOT (EXISTS (SELECT 1 FROM run WHERE run.schedule_id = s.id \
@@ -217,6 +220,7 @@ impl Store {
             schedules_with_buffers(days),
             head("fire.schedule_version", days),
             first_deadline(days),
+            head("fire.made_up_for", days),
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);

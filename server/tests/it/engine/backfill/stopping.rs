@@ -6,6 +6,7 @@ use entity::{
     backfill_fire::State::{Cancelled, Pending, Running, Succeeded},
     run, schedule,
 };
+use sea_orm::ConnectionTrait;
 use serde_json::json;
 
 use super::{
@@ -23,6 +24,7 @@ on_both!(
     a_run_that_waits_is_cancelled_with_its_backfill,
     deleting_the_schedule_stops_its_backfills,
     a_backfill_cancelled_without_a_running_node_still_ends,
+    a_run_that_another_transaction_has_locked_is_cancelled_in_a_later_round,
     a_backfill_that_can_start_nothing_pauses_itself_with_the_reason,
 );
 
@@ -153,6 +155,38 @@ async fn a_backfill_cancelled_without_a_running_node_still_ends(database: TestDa
     world.run_is(run, run::State::Cancelled).await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     assert!(!gate.has_more());
+}
+
+/// A node may be frozen in the middle of a transaction, and keep its locks for many seconds.
+async fn a_run_that_another_transaction_has_locked_is_cancelled_in_a_later_round(
+    database: TestDatabase,
+) {
+    if !database.store.dialect().is_postgres() {
+        println!("not tried: SQLite has one writer, and locks no rows");
+        return;
+    }
+    let (world, clock) = World::at(database, at(NOW)).await;
+    let schedule = world.schedule("0 * * * *", noop(), paused).await;
+    let id = order(&world, missing(&schedule, "11:00:00", "12:00:00"), usual()).await;
+    let (_node, mut services) = world.by_hand().await;
+    let runner = services.get_mut("backfill").unwrap();
+    runner.once(clock.now()).await.unwrap();
+    let run = fires(&world, id).await[0].run_id.unwrap();
+    let store = &world.database.store;
+    let tx = store.begin().await.unwrap();
+    let lock =
+        store.dialect().statement("SELECT 1 FROM run WHERE id = $1 FOR UPDATE", [run.into()]);
+    tx.execute_raw(lock).await.unwrap();
+    commands(&world).cancel_backfill(&operator(), id, None, &Call::once()).await.unwrap();
+    let round = tokio::time::timeout(Duration::from_secs(60), runner.once(clock.now()));
+    round.await.expect("the round ends").unwrap();
+    assert_eq!(states(&world, id).await, [Running]);
+    tx.rollback().await.unwrap();
+
+    runner.once(clock.now()).await.unwrap();
+    world.run_is(run, run::State::Cancelled).await;
+    assert_eq!(ended(&world, id).await.state, State::Cancelled);
+    assert_eq!(states(&world, id).await, [Cancelled]);
 }
 
 async fn a_backfill_that_can_start_nothing_pauses_itself_with_the_reason(database: TestDatabase) {

@@ -12,7 +12,7 @@ use crate::{
         attempt::{self, Assignment},
         logs,
     },
-    target::{AttemptOutcome, Invocation},
+    target::Invocation,
 };
 
 impl Conductor {
@@ -47,17 +47,10 @@ impl Conductor {
                 invocation: &invocation,
                 stands_for,
                 tasks: &tasks,
+                limit: Some(limit),
             };
-            let work = async {
-                let (outcome, lines) = attempt::perform(&core, assignment, &numbers, stop).await;
-                logs::finish(&core.logs, lines).await;
-                outcome
-            };
-            let outcome = core.clock.timeout(limit, work).await;
-            let outcome = outcome.unwrap_or_else(|_| AttemptOutcome::TimedOut {
-                message: "it exceeded its timeout and its grace period".to_owned(),
-                output: Value::Null,
-            });
+            let (outcome, lines) = attempt::perform(&core, assignment, &numbers, stop).await;
+            logs::finish(&core.logs, lines).await;
             EndedAttempt { index, outcome }
         });
     }
