@@ -413,6 +413,7 @@ async fn an_unanswered_report_is_repeated_and_a_stale_one_is_dropped() {
     let fake = Fake::start().await;
     fake.script("register", 503, "UNAVAILABLE");
     fake.script("poll", 429, "RATE_LIMITED");
+    fake.script("poll", 408, "HTTP_408");
     fake.script("complete", 503, "UNAVAILABLE");
     fake.script("complete", 409, "STALE");
     let worker = start(&fake, 8);

@@ -129,7 +129,7 @@ def test_what_is_not_answered_is_told_again(server: FakeServer) -> None:
         return "sent"
 
     server.scripted["register"].extend([error(503, "UNAVAILABLE", "0"), HANG_UP])
-    server.scripted["poll"].extend([HANG_UP, error(429, "RATE_LIMITED", "0")])
+    server.scripted["poll"].extend([HANG_UP, error(429, "RATE_LIMITED", "0"), error(408, "X")])
     server.scripted["complete"].extend([HANG_UP, error(503, "UNAVAILABLE", "0"), error(500, "X")])
     with running(server):
         server.give(job("send"))

@@ -141,7 +141,7 @@ test("a failure that cannot be described fails the job", async () => {
 
 test("what is not answered is told again", async () => {
   server.script("register", error(503, "UNAVAILABLE", "0"), HANG_UP);
-  server.script("poll", HANG_UP, error(429, "RATE_LIMITED", "0"));
+  server.script("poll", HANG_UP, error(429, "RATE_LIMITED", "0"), error(408, "X"));
   server.script("complete", HANG_UP, error(503, "UNAVAILABLE", "0"), error(500, "X"));
   await running([make("send", () => "sent")], {}, async () => {
     server.give(job("send"));
