@@ -41,9 +41,10 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// Whether the same request may succeed later.
+    /// Whether the same request may succeed later. A proxy in front of the server answers with 408
+    /// if it has waited too long for a request on an idle connection.
     pub(crate) fn is_passing(&self) -> bool {
-        self.status == 429 || self.status >= 500
+        matches!(self.status, 408 | 425 | 429) || self.status >= 500
     }
 
     /// Whether the job, or the worker, no longer belongs to this process.

@@ -23,6 +23,7 @@ use crate::{
 };
 
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+const NO_MESSAGE: &str = "the function gave no reason";
 const LOG_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A job as the server hands it over.
@@ -302,6 +303,12 @@ impl Job {
         }
     }
 
+    /// Whether lines wait, and none are being sent.
+    pub(crate) fn must_flush(&self) -> bool {
+        let log = &self.0.log;
+        !log.is_empty() && log.sending.try_lock().is_ok()
+    }
+
     /// Sends the waiting lines, in order.
     pub(crate) async fn flush(&self) {
         let log = &self.0.log;
@@ -345,7 +352,10 @@ impl Job {
             }
             Ending::Fail(failure) => failure,
         };
-        let message = cut(&failure.message.replace('\0', "\u{fffd}"), MAX_MESSAGE_BYTES);
+        // The server accepts no empty message.
+        let blank = failure.message.trim().is_empty();
+        let message = if blank { NO_MESSAGE } else { failure.message.as_str() };
+        let message = cut(&message.replace('\0', "\u{fffd}"), MAX_MESSAGE_BYTES);
         let end = json!({ "message": message, "retry": failure.retry });
         self.was_told(self.report(end, reports, given_up).await);
     }

@@ -54,6 +54,12 @@ impl JobLog {
         }
     }
 
+    /// Whether no lines wait.
+    pub(crate) fn is_empty(&self) -> bool {
+        let waiting = self.lock();
+        waiting.lines.is_empty() && waiting.dropped == 0
+    }
+
     /// The lines of one request; empty if there are none.
     pub(crate) fn batch(&self) -> Vec<Value> {
         let mut waiting = self.lock();

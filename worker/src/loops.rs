@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{Notify, watch},
+    task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +25,8 @@ use crate::{
 };
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum number of jobs whose log lines are sent at the same time.
+const MAX_SENDING: usize = 32;
 /// How long the remaining log lines of a job may take after its end.
 const LAST_LINES: Duration = Duration::from_secs(10);
 /// How long a busy worker waits for more of its jobs to end before it asks for new ones.
@@ -232,10 +235,19 @@ impl Loops {
     }
 
     async fn flush(self: Arc<Self>) {
+        let mut sending = JoinSet::new();
         loop {
             pause(LOG_INTERVAL).await;
+            while sending.try_join_next().is_some() {}
             for job in self.held() {
-                job.flush().await;
+                if !job.must_flush() {
+                    continue;
+                }
+                if sending.len() >= MAX_SENDING {
+                    let _ = sending.join_next().await;
+                }
+                // In a task of its own, so that a job that prints without end delays no other.
+                sending.spawn(async move { job.flush().await });
             }
         }
     }

@@ -117,7 +117,13 @@ impl Worker {
     /// The queues must then be named.
     #[must_use]
     pub fn handler(mut self, handler: impl Fn(Job) -> Running + Send + Sync + 'static) -> Self {
-        self.handler = Some(Handler::new(move |job| Some(handler(job))));
+        let handler = Arc::new(handler);
+        self.handler = Some(Handler::new(move |job| {
+            let handler = handler.clone();
+            // The function is called within the job's work, so that its panic fails the job.
+            let running: Running = Box::pin(async move { handler(job).await });
+            Some(running)
+        }));
         self
     }
 

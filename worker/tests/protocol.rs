@@ -29,6 +29,8 @@ struct Script {
     answers: HashMap<String, VecDeque<(u16, Value)>>,
     jobs: Vec<Value>,
     stop: Vec<String>,
+    /// The job whose log lines are never answered.
+    silent_to: Option<String>,
 }
 
 #[derive(Clone)]
@@ -104,6 +106,10 @@ impl Fake {
         body["ends"].as_array().unwrap().iter().map(answer).collect()
     }
 
+    fn is_silent_to(&self, job: &Value) -> bool {
+        self.script.lock().unwrap().silent_to.as_deref().is_some_and(|silent| job == silent)
+    }
+
     fn bodies(&self, word: &str) -> Vec<Value> {
         let script = self.script.lock().unwrap();
         let of_word = script.requests.iter().filter(|(asked, _)| asked == word);
@@ -141,6 +147,7 @@ async fn answer(
             let jobs = std::mem::take(&mut script.jobs);
             json!({ "jobs": jobs, "stop": std::mem::take(&mut script.stop), "drain": false })
         }
+        "log" if fake.is_silent_to(&body["id"]) => std::future::pending().await,
         "extend" => json!({ "leaseSeconds": body["seconds"] }),
         "report" => json!({ "answers": fake.answers_to(&body) }),
         _ => json!({}),
@@ -201,6 +208,11 @@ async fn refuses() -> Result<(), Failure> {
 }
 
 #[task(queue = "emails")]
+async fn says_nothing() -> Result<(), Failure> {
+    Err(Failure::permanent(" "))
+}
+
+#[task(queue = "emails")]
 #[expect(clippy::panic, reason = "a function that panics is what is tried")]
 async fn panics() -> Result<(), Failure> {
     panic!("out of paper")
@@ -210,6 +222,23 @@ async fn panics() -> Result<(), Failure> {
 async fn waits(context: Context) -> Result<(), Failure> {
     context.cancelled().await;
     Err(Failure::new("stopped"))
+}
+
+/// Prints until it is stopped.
+#[task(queue = "emails")]
+async fn chatters(context: Context) -> Result<(), Failure> {
+    while !context.is_cancelled() {
+        context.log("more");
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
+#[task(queue = "emails")]
+async fn tells(context: Context) -> Result<(), Failure> {
+    context.log("begun");
+    context.cancelled().await;
+    Ok(())
 }
 
 #[task(queue = "emails")]
@@ -225,7 +254,8 @@ async fn nests() -> Result<Value, Failure> {
 
 fn program() -> Program {
     let program = Program::new("mailer").with::<send>().with::<breaks>().with::<refuses>();
-    program.with::<panics>().with::<waits>().with::<extends>().with::<nests>()
+    let program = program.with::<panics>().with::<waits>().with::<extends>().with::<nests>();
+    program.with::<chatters>().with::<tells>().with::<says_nothing>()
 }
 
 type Ended = tokio::task::JoinHandle<Result<(), Error>>;
@@ -329,12 +359,42 @@ async fn one_handler_gets_the_jobs_of_all_tasks() {
 }
 
 #[tokio::test]
+async fn a_handler_that_panics_fails_the_job() {
+    let fake = Fake::start().await;
+    let worker = Worker::new(&fake.url, "secret", &Program::new("agent")).queues(["emails"]);
+    let worker = worker.handler(|job: Job| -> Running {
+        assert_eq!(job.task(), "other");
+        Box::pin(std::future::ready(Ok(json!({}))))
+    });
+    let worker = AtWork { stopper: worker.stopper(), ended: tokio::spawn(worker.run()) };
+    fake.give("anything", json!({}));
+    let told = fake.wait_for("fail", 1).await;
+    assert!(told[0]["message"].as_str().unwrap().contains("panicked"), "{told:?}");
+    end(worker).await;
+}
+
+#[tokio::test]
+async fn a_job_that_prints_without_end_delays_no_other() {
+    let fake = Fake::start().await;
+    let worker = start(&fake, 2);
+    fake.change(|script| script.silent_to = Some("job-chatters".to_owned()));
+    fake.give("chatters", json!({}));
+    fake.wait_for("log", 1).await;
+    fake.give("tells", json!({}));
+    let mut changes = fake.changed.subscribe();
+    let came = changes.wait_for(|()| fake.bodies("log").iter().any(|log| log["id"] == "job-tells"));
+    tokio::time::timeout(Duration::from_secs(20), came).await.expect("its lines").unwrap();
+    worker.ended.abort();
+}
+
+#[tokio::test]
 async fn failures_say_why_and_whether_to_try_again() {
     let fake = Fake::start().await;
     let worker = start(&fake, 8);
     for (task, input, expected, retry) in [
         ("breaks", json!({}), "invalid digit found in string", true),
         ("refuses", json!({}), "no such customer", false),
+        ("says_nothing", json!({}), "the function gave no reason", false),
         ("panics", json!({}), "panicked", true),
         ("send", json!({ "to": "ada", "copies": "2" }), "copies: invalid type", false),
         ("unknown", json!({}), "this worker has no task named \"unknown\"", true),
@@ -353,6 +413,7 @@ async fn an_unanswered_report_is_repeated_and_a_stale_one_is_dropped() {
     let fake = Fake::start().await;
     fake.script("register", 503, "UNAVAILABLE");
     fake.script("poll", 429, "RATE_LIMITED");
+    fake.script("poll", 408, "HTTP_408");
     fake.script("complete", 503, "UNAVAILABLE");
     fake.script("complete", 409, "STALE");
     let worker = start(&fake, 8);

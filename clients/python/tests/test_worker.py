@@ -17,7 +17,7 @@ import pytest
 from fake_server import HANG_UP, FakeServer, error, job
 
 from carillon_worker import ApiError, CarillonError, Context, LogHandler, Permanent, Worker, task
-from carillon_worker._http import delay_after
+from carillon_worker._http import Http, call, delay_after
 
 
 @contextmanager
@@ -82,6 +82,10 @@ def test_failures_say_why_and_whether_to_try_again(server: FakeServer) -> None:
         raise Permanent("no such customer")
 
     @task(queue="emails")
+    def says_nothing() -> None:
+        raise Permanent(" ")
+
+    @task(queue="emails")
     def exits() -> None:
         sys.exit(3)
 
@@ -95,12 +99,13 @@ def test_failures_say_why_and_whether_to_try_again(server: FakeServer) -> None:
     with running(server):
         server.give(
             job("breaks"), job("refuses"), job("exits"), job("typed", {"count": "3"}),
-            job("opaque"), job("unknown"),
+            job("opaque"), job("unknown"), job("says_nothing"),
         )  # fmt: skip
-        told = {each["id"]: each for each in server.wait_for("fail", 6)}
+        told = {each["id"]: each for each in server.wait_for("fail", 7)}
     expected = {
         "job-breaks": ("ValueError: no paper", True),
         "job-refuses": ("no such customer", False),
+        "job-says_nothing": ("the function gave no reason", False),
         "job-exits": ("SystemExit: 3", True),
         "job-typed": ("count: must be a whole number, and is a text", False),
         "job-opaque": (
@@ -124,13 +129,22 @@ def test_what_is_not_answered_is_told_again(server: FakeServer) -> None:
         return "sent"
 
     server.scripted["register"].extend([error(503, "UNAVAILABLE", "0"), HANG_UP])
-    server.scripted["poll"].extend([HANG_UP, error(429, "RATE_LIMITED", "0")])
+    server.scripted["poll"].extend([HANG_UP, error(429, "RATE_LIMITED", "0"), error(408, "X")])
     server.scripted["complete"].extend([HANG_UP, error(503, "UNAVAILABLE", "0"), error(500, "X")])
     with running(server):
         server.give(job("send"))
         told = server.wait_for("complete", 4)
     assert told == [told[0]] * len(told)
     assert told[0]["output"] == "sent"
+
+
+def test_a_request_that_is_not_answered_ends_in_its_time(server: FakeServer) -> None:
+    given_up = threading.Event()
+    given_up.set()
+    http = Http(server.url, "secret")
+    # The server answers no poll as long as there is no job.
+    with pytest.raises(TimeoutError):
+        call(http, "/worker/v1/poll", {"workerId": "worker-0", "free": 1}, given_up, timeout=0.1)
 
 
 def test_stale_work_is_dropped(server: FakeServer) -> None:
@@ -158,6 +172,52 @@ def test_a_refused_output_fails_the_job(server: FakeServer) -> None:
         (told,) = server.wait_for("fail")
     assert told["message"] == "the server refused the output: says BAD_USER_INPUT"
     assert told["retry"] is False
+
+
+def test_an_output_with_a_name_that_is_not_utf_8_fails_the_job(server: FakeServer) -> None:
+    @task(queue="emails")
+    def lists() -> list[str]:
+        # As os.listdir() returns it.
+        return ["caf\udce9"]
+
+    with running(server):
+        server.give(job("lists"))
+        (told,) = server.wait_for("fail")
+    assert told["message"].startswith("what lists gave back is not JSON: 'utf-8' codec can't")
+    assert told["retry"] is False
+
+
+def test_a_failure_that_cannot_be_described_fails_the_job(server: FakeServer) -> None:
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    @task(queue="emails")
+    def breaks() -> None:
+        raise Silent
+
+    with running(server):
+        server.give(job("breaks"))
+        (told,) = server.wait_for("fail")
+    assert told["message"] == "the worker could not report it: RuntimeError"
+    assert told["retry"] is True
+
+
+def test_an_answer_of_another_kind_does_not_end_the_polls(server: FakeServer) -> None:
+    @task(queue="emails")
+    def send() -> None: ...
+
+    other: Any = []
+    server.scripted["poll"].append((200, other, {}))
+    with running(server):
+        server.give(job("send"))
+        server.wait_for("complete")
+
+
+def test_another_server_ends_the_worker(server: FakeServer) -> None:
+    server.scripted["register"].append((200, {"status": "ok"}, {}))
+    with pytest.raises(CarillonError, match="is this a Carillon server"):
+        Worker(server.url, "secret", queues=["emails"]).run()
 
 
 def test_a_worker_declared_lost_registers_again_and_drops_its_jobs(server: FakeServer) -> None:
@@ -266,6 +326,33 @@ def test_a_flood_of_lines_is_bounded(server: FakeServer) -> None:
     lines = [line["text"] for each in server.bodies("log") for line in each["lines"]]
     assert lines[-1] == "[carillon] 20000 lines were dropped: they came too fast"
     assert len(lines) == 10_001
+
+
+def test_a_job_that_prints_without_end_delays_no_other(server: FakeServer) -> None:
+    done = threading.Event()
+
+    @task(queue="emails")
+    def chatters(ctx: Context) -> None:
+        while not done.wait(0.0001):
+            ctx.log("\n".join("x" for _ in range(200)))
+
+    @task(queue="emails")
+    def tells(ctx: Context) -> None:
+        ctx.log("begun")
+        assert done.wait(20)
+
+    with running(server):
+        server.give(job("chatters"))
+        server.wait_for("log")
+        server.give(job("tells"))
+        try:
+            server.wait(
+                lambda: any(
+                    path == "log" and body["id"] == "job-tells" for path, body in server.requests
+                )
+            )
+        finally:
+            done.set()
 
 
 def test_a_lease_is_extended(server: FakeServer) -> None:

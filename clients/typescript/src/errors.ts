@@ -38,7 +38,9 @@ export class ApiError extends CarillonError {
 
   /** Whether the same request may succeed later. */
   get isPassing(): boolean {
-    return this.status === 429 || this.status >= 500;
+    // A proxy in front of the server answers with 408 if it has waited too long for a request on an
+    // idle connection.
+    return [408, 425, 429].includes(this.status) || this.status >= 500;
   }
 
   /** Whether the job or the worker no longer belongs to this process. */

@@ -8,6 +8,7 @@ import { CLIENT } from "./version.js";
 const FIRST_DELAY = 200;
 const LONGEST_DELAY = 15_000;
 const MAX_RETRY_AFTER = 300;
+const TIMEOUT = 30_000;
 
 /** The delay in milliseconds after this many failures in a row. */
 export function delayAfter(failures: number, error?: unknown): number {
@@ -54,7 +55,7 @@ export class Http {
   }
 
   /** One request. */
-  async post(path: string, body: unknown, timeout = 30_000, signal?: AbortSignal): Promise<Answer> {
+  async post(path: string, body: unknown, timeout = TIMEOUT, signal?: AbortSignal): Promise<Answer> {
     const late = AbortSignal.timeout(timeout);
     const answer = await fetch(this.base + path, {
       method: "POST",
@@ -80,16 +81,20 @@ export class Http {
     throw errorOf(answer, said);
   }
 
-  /** Repeats a request until it is answered; throws the last error once `givenUp` is aborted. */
+  /**
+   * Repeats a request until it is answered; throws the last error once `givenUp` is aborted. Each
+   * request may take this many milliseconds.
+   */
   async call(
     path: string,
     body: unknown,
     givenUp: AbortSignal,
     onFailure: (problem: string, delay: number) => void = () => {},
+    timeout = TIMEOUT,
   ): Promise<Answer> {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await this.post(path, body);
+        return await this.post(path, body, timeout);
       } catch (error) {
         if (!isPassing(error)) throw error;
         const delay = delayAfter(failures, error);

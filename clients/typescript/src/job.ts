@@ -140,8 +140,11 @@ export class Job {
     return { workerId: this.workerId, id: this.id, token: this.token, ...more };
   }
 
-  private failed(problem: string, retry: boolean): Ending {
-    const message = inBytes(problem.replaceAll("\0", "\ufffd"), MAX_MESSAGE_BYTES);
+  /** The report of a failure. */
+  failed(problem: string, retry: boolean): Ending {
+    // The server accepts no empty message.
+    const text = problem.trim() === "" ? "the function gave no reason" : problem;
+    const message = inBytes(text.replaceAll("\0", "\ufffd"), MAX_MESSAGE_BYTES);
     return { path: "fail", body: this.body({ message, retry }) };
   }
 
@@ -179,7 +182,8 @@ export class Job {
 
   private async sendLines(lines: Line[]): Promise<void> {
     try {
-      await this.http.call("/worker/v1/log", this.body({ lines }), AbortSignal.timeout(LOG_PATIENCE));
+      const givenUp = AbortSignal.timeout(LOG_PATIENCE);
+      await this.http.call("/worker/v1/log", this.body({ lines }), givenUp, undefined, LOG_PATIENCE);
     } catch (error) {
       // Otherwise these lines are lost: the result of the job matters more.
       if (error instanceof ApiError && error.isGone) this.lose();

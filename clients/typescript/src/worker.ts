@@ -262,8 +262,10 @@ export class Worker {
       await job.log.flush(LAST_LINES);
       if (!job.isLost) await this.report(job, ending);
     } catch (error) {
-      // A bug in this package must cost one job, and not the worker.
+      // A bug in this package must cost one job, and not the worker. The server hands out a job again
+      // that is not reported.
       this.say(`job ${job.id} of ${job.task}: ${textOf(error)}`);
+      await this.report(job, job.failed(`the worker could not report it: ${textOf(error)}`, true));
     } finally {
       if (this.jobs.get(job.id) === job) this.jobs.delete(job.id);
       for (const wake of this.waiting) wake();

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { ApiError, Permanent, Worker, fields as f, type AnyTask, type WorkerOptions } from "../src/index.js";
 import { Task, type TaskFunction } from "../src/declare.js";
-import { delayAfter } from "../src/http.js";
+import { delayAfter, Http } from "../src/http.js";
 import type { Schema } from "../src/index.js";
 import { error, FakeServer, HANG_UP, job } from "./fake-server.js";
 
@@ -93,12 +93,16 @@ test("failures say why and whether to try again", async () => {
     make("refuses", () => {
       throw new Permanent("no such customer");
     }),
+    make("says-nothing", () => {
+      throw new Permanent("");
+    }),
     make("typed", () => {}, f.object({ lines: f.array(f.object({ count: f.integer() })) })),
     make("opaque", () => ({ count: 1n })),
   ];
   await running(tasks, {}, async () => {
     server.give(job("breaks"), job("refuses"), job("typed", { lines: [{ count: "3" }] }), job("opaque"), job("unknown"));
-    await server.waitFor("fail", 5);
+    server.give(job("says-nothing"));
+    await server.waitFor("fail", 6);
   });
   const told = server.bodies("fail").map(({ id, message, retry }) => [id, message, retry]);
   assert.deepEqual(told.sort(), [
@@ -109,6 +113,7 @@ test("failures say why and whether to try again", async () => {
       false,
     ],
     ["job-refuses", "no such customer", false],
+    ["job-says-nothing", "the function gave no reason", false],
     ["job-typed", "lines[0].count: must be a whole number, and is a text", false],
     [
       "job-unknown",
@@ -120,9 +125,23 @@ test("failures say why and whether to try again", async () => {
   assert.equal(lines[0]?.text, "RangeError: no paper");
 });
 
+test("a failure that cannot be described fails the job", async () => {
+  const breaks = make("breaks", () => {
+    // It has no text.
+    throw Object.create(null);
+  });
+  await running([breaks], {}, async () => {
+    server.give(job("breaks"));
+    await server.waitFor("fail");
+  });
+  const [told] = server.bodies("fail");
+  assert.match(String(told?.["message"]), /^the worker could not report it: /);
+  assert.equal(told?.["retry"], true);
+});
+
 test("what is not answered is told again", async () => {
   server.script("register", error(503, "UNAVAILABLE", "0"), HANG_UP);
-  server.script("poll", HANG_UP, error(429, "RATE_LIMITED", "0"));
+  server.script("poll", HANG_UP, error(429, "RATE_LIMITED", "0"), error(408, "X"));
   server.script("complete", HANG_UP, error(503, "UNAVAILABLE", "0"), error(500, "X"));
   await running([make("send", () => "sent")], {}, async () => {
     server.give(job("send"));
@@ -131,6 +150,13 @@ test("what is not answered is told again", async () => {
   const told = server.bodies("complete");
   assert.deepEqual(told, told.map(() => told[0]));
   assert.equal(told[0]?.["output"], "sent");
+});
+
+test("a request that is not answered ends in its time", async () => {
+  const body = { workerId: "worker-0", free: 1 };
+  // The server answers no poll as long as there is no job.
+  const http = new Http(server.url, "secret");
+  await assert.rejects(http.call("/worker/v1/poll", body, AbortSignal.abort(), undefined, 100));
 });
 
 test("stale work is dropped", async () => {

@@ -48,4 +48,6 @@ class ApiError(CarillonError):
     @property
     def is_passing(self) -> bool:
         """Whether the same request may succeed later."""
-        return self.status == 429 or self.status >= 500
+        # A proxy in front of the server answers with 408 if it has waited too long for a request
+        # on an idle connection.
+        return self.status in (408, 425, 429) or self.status >= 500

@@ -19,6 +19,7 @@ from ._version import CLIENT
 _FIRST_DELAY = 0.2
 _LONGEST_DELAY = 15.0
 _MAX_ANSWER = 64 << 20
+_TIMEOUT = 30.0
 
 #: The exceptions for a missing answer: it is unknown whether the request was carried out.
 Unanswered = (OSError, http.client.HTTPException)
@@ -54,7 +55,7 @@ class Http:
         self,
         path: str,
         body: Any,
-        timeout: float = 30.0,
+        timeout: float = _TIMEOUT,
         interrupt: Interrupt | None = None,
     ) -> Any:
         """One request. Raises `ApiError` if the server refuses it, or one of `Unanswered`."""
@@ -150,12 +151,16 @@ def call(
     body: Any,
     given_up: threading.Event,
     on_failure: Callable[[Exception, float], None] = lambda _error, _delay: None,
+    timeout: float = _TIMEOUT,
 ) -> Any:
-    """Repeats a request until it is answered, or raises the last error once `given_up` is set."""
+    """Repeats a request until it is answered, or raises the last error once `given_up` is set.
+
+    Each request may take `timeout` seconds.
+    """
     failures = 0
     while True:
         try:
-            return http_.post(path, body)
+            return http_.post(path, body, timeout)
         except ApiError as error:
             if not error.is_passing:
                 raise
@@ -176,8 +181,8 @@ def _read(status: int, headers: http.client.HTTPMessage, data: bytes) -> Any:
     except ValueError:
         answer = None
     if 200 <= status < 300:
-        if answer is None:
-            raise http.client.HTTPException(f"the answer {status} is not JSON")
+        if not isinstance(answer, dict):
+            raise http.client.HTTPException(f"the answer {status} is not a JSON object")
         return answer
     error = _error_in(answer)
     raise ApiError(

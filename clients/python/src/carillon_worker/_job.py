@@ -106,7 +106,9 @@ class Job:
         finally:
             _current.reset(token)
         try:
-            output = json.loads(json.dumps(output, default=to_json, allow_nan=False))
+            text = json.dumps(output, default=to_json, allow_nan=False, ensure_ascii=False)
+            # A lone surrogate, as in a file name that is not UTF-8, cannot be sent.
+            output = json.loads(text.encode())
         except (TypeError, ValueError, RecursionError) as error:
             return self._failure(f"what {self.task} gave back is not JSON: {error}", retry=False)
         return "complete", self.body(output=output)
@@ -115,6 +117,8 @@ class Job:
         return {"workerId": self._worker_id, "id": self.id, "token": self.token, **more}
 
     def _failure(self, message: str, *, retry: bool) -> tuple[str, dict[str, Any]]:
+        # The server accepts no empty message.
+        message = message if message.strip() else "the function gave no reason"
         clean = message.encode("utf-8", "replace")[:_MAX_MESSAGE].decode("utf-8", "ignore")
         return "fail", self.body(message=clean.replace("\0", "\ufffd"), retry=retry)
 
@@ -156,7 +160,8 @@ class Job:
             timer.daemon = True
             timer.start()
             try:
-                call(self._http, "/worker/v1/log", self.body(lines=lines), given_up)
+                body = self.body(lines=lines)
+                call(self._http, "/worker/v1/log", body, given_up, timeout=_LOG_PATIENCE)
             except ApiError as error:
                 if error.status in (404, 409):
                     self.cancel("lost")

@@ -54,12 +54,30 @@ class JobLog:
             self._is_closed = True
             self._lines.clear()
 
-    def flush(self, patience: float | None = None) -> None:
+    def send_some(self) -> None:
+        """Sends the lines of one request, unless lines are being sent.
+
+        It asks for another turn if as many lines wait, so that a job that prints without end takes
+        turns with the others.
+        """
+        if not self._sending.acquire(blocking=False):
+            return
+        try:
+            if batch := self._batch():
+                self._send(batch)
+        finally:
+            self._sending.release()
+        with self._lock:
+            is_many = len(self._lines) >= MAX_LINES
+        if is_many:
+            self._wake()
+
+    def flush(self, patience: float) -> None:
         """Sends the waiting lines. Lines left after `patience` seconds are dropped."""
-        until = None if patience is None else time.monotonic() + patience
+        until = time.monotonic() + patience
         with self._sending:
             while batch := self._batch():
-                if until is not None and time.monotonic() > until:
+                if time.monotonic() > until:
                     self.close()
                     return
                 self._send(batch)

@@ -227,7 +227,7 @@ class Worker:
             with self._changed:
                 jobs = list(self._jobs.values())
             for job in jobs:
-                job.log.flush()
+                job.log.send_some()
 
     def _work_loop(self) -> None:
         while True:
@@ -238,9 +238,13 @@ class Worker:
                 job.log.flush(_LAST_LINES)
                 if not job.is_lost:
                     self._tell(job, path, body)
-            except Exception:
-                # A bug in this package must cost one job, and not the thread of many.
+            except Exception as error:
+                # A bug in this package must cost one job, and not the thread of many. The server
+                # hands out a job again that is not reported.
                 _log.exception("job %s of %s", job.id, job.task)
+                message = f"the worker could not report it: {type(error).__name__}"
+                with suppress(Exception):
+                    self._tell(job, "fail", job.body(message=message, retry=True))
             finally:
                 with self._changed:
                     if self._jobs.get(job.id) is job:
@@ -266,9 +270,18 @@ class Worker:
             if stale_id:
                 # The server has given its jobs to other workers.
                 self._lose_all()
-            self._heartbeat_seconds = float(answer["heartbeatSeconds"])
-            self._max_wait_seconds = float(answer["maxWaitSeconds"])
-            self._worker_id = answer["workerId"]
+            try:
+                heartbeat, wait = float(answer["heartbeatSeconds"]), float(answer["maxWaitSeconds"])
+                worker_id = str(answer["workerId"])
+            except (KeyError, TypeError, ValueError) as error:
+                self._end_with(
+                    CarillonError(
+                        "the answer to the registration cannot be read: is this a Carillon server?"
+                    )
+                )
+                raise _Stopped from error
+            self._heartbeat_seconds, self._max_wait_seconds = heartbeat, wait
+            self._worker_id = worker_id
             _log.info("registered as worker %s", self._worker_id)
 
     def _recovers(self, error: Exception, worker_id: str) -> bool:

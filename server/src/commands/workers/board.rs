@@ -102,6 +102,12 @@ impl Board {
         *slot.lock().await = Some((Clock::system().instant(), row));
     }
 
+    /// Forgets a worker that has left.
+    pub(super) async fn forgets(&self, id: Uuid) {
+        self.knows(id, None).await;
+        self.tells(id, &[]);
+    }
+
     /// A reading that includes the given change and is not older than the given instant.
     pub(super) async fn look(
         &self,
@@ -233,6 +239,15 @@ mod tests {
             let found = BoardReading { waiting: vec![kind], stopping: HashSet::new() };
             assert_eq!(found.has_for(&worker), may, "{found:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_has_left_is_forgotten() {
+        let board = Board::default();
+        board.tells(Uuid::nil(), &[Uuid::max()]);
+        assert!(board.told(Uuid::nil()).contains(&Uuid::max()));
+        board.forgets(Uuid::nil()).await;
+        assert!(board.locked_told().is_empty());
     }
 
     #[test]

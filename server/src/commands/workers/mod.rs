@@ -7,7 +7,7 @@
 //!
 //! - `register`: a worker registers and leaves
 //! - `board`: waiting jobs, read once for all workers
-//! - `poll`: a worker waits for jobs
+//! - `poll`: a worker waits for jobs; `poll_step`: what it does after each look for them
 //! - `reports`: a worker's requests about the jobs that it holds; `ends`: reports on how jobs
 //!   ended, many in one transaction
 //! - `queues`: limits on how many jobs of a queue all workers may hold at once
@@ -17,6 +17,7 @@ mod board;
 mod ends;
 mod error;
 mod poll;
+mod poll_step;
 mod queues;
 mod register;
 mod reports;

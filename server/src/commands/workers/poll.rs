@@ -5,10 +5,14 @@ use std::{cmp::Reverse, time::Duration};
 use chrono::TimeDelta;
 use entity::{Timestamp, worker};
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{MAX_NAMED, MAX_WAIT_SECONDS, WorkerError, bad};
+use super::{
+    MAX_NAMED, MAX_WAIT_SECONDS, WorkerError, bad,
+    poll_step::{POLL, PollLook, PollStep, PollWaits},
+};
 use crate::{
     access::{Viewer, tokens::random},
     clock::Clock,
@@ -21,14 +25,6 @@ use crate::{
 
 /// Maximum number of jobs in one answer.
 const MAX_JOBS: u64 = 100;
-/// Minimum time between two reads of the tables, however often they change. Only jobs that this
-/// node creates are read at once, by workers that can take some. After a read that took longer, the
-/// pause is as long as the read, so that reads take at most half of the time.
-const PACE: Duration = Duration::from_millis(10);
-/// A read that took less than this needs no pause before jobs that this node creates are read.
-const CHEAP: Duration = Duration::from_millis(1);
-/// The interval of reads without a wake-up, because another node's write may not wake this one.
-const POLL: Duration = Duration::from_secs(1);
 /// Minimum interval for recording that the worker is alive and for checking its rights.
 const BEAT: Duration = Duration::from_secs(5);
 /// Maximum size of the jobs in one answer.
@@ -125,57 +121,60 @@ impl Commands {
                 self.heard(&worker).await?;
                 checked = pacer.instant();
             }
-            let (now, instant) = (self.clock.now().into(), pacer.instant());
-            // Where much waits, jobs of the kinds that waited a moment ago probably still do.
             let may_guess = std::mem::take(&mut is_first) && asked.free > 0;
-            let recent = self.board.recent(instant, POLL / 2);
-            let recent = recent.filter(|recent| may_guess && recent.has_for(&worker));
-            let is_guess = recent.is_some();
-            let found = match recent {
-                Some(recent) => recent,
-                None => self.board.look(&self.store, change, now, instant, POLL / 2).await?,
-            };
-            let took = instant.elapsed();
-            let stop = match found.stops(id) {
-                true => held::to_stop(self.store.read(), id).await?,
-                false => Vec::new(),
-            };
-            let jobs = match asked.free > 0 && found.has_for(&worker) {
-                true => self.take_jobs(id, asked.free).await?,
-                false => Vec::new(),
-            };
-            let is_news = stop.iter().any(|job| !told.contains(job));
+            let Found { jobs, stop, is_guess, took } =
+                self.look_for_jobs(&worker, asked.free, change, may_guess).await?;
             let drain = draining.is_cancelled();
-            let left = until.saturating_duration_since(pacer.instant());
-            if !jobs.is_empty() || is_news || drain || left.is_zero() {
-                self.board.tells(id, &stop);
-                return Ok(Polled { jobs, stop, drain });
-            }
-            if is_guess {
-                continue;
-            }
-            let changed = async {
-                pacer.sleep(PACE.max(took).min(left)).await;
-                tokio::select! {
-                    // Cannot fail: the store keeps the sender alive.
-                    _ = changes.changed() => {}
-                    () = pacer.sleep(POLL.min(left)) => {}
-                }
+            let is_news = stop.iter().any(|job| !told.contains(job));
+            let look = PollLook {
+                has_news: !jobs.is_empty() || is_news || drain,
+                is_guess,
+                has_room: asked.free > 0,
+                took,
+                left: until.saturating_duration_since(pacer.instant()),
             };
-            let has_created = async {
-                if took >= CHEAP {
-                    pacer.sleep(took.min(left)).await;
+            match look.step() {
+                PollStep::Answer => {
+                    self.board.tells(id, &stop);
+                    return Ok(Polled { jobs, stop, drain });
                 }
-                // Cannot fail: the store keeps the sender alive.
-                let _ = created.changed().await;
-            };
-            tokio::select! {
-                () = has_created, if asked.free > 0 => {}
-                () = changed => {}
-                () = draining.cancelled() => {}
-                () = waiting.over.cancelled() => return Ok(Polled::default()),
+                PollStep::LookAgain => {}
+                PollStep::Wait(waits) => tokio::select! {
+                    () = until_next_look(waits, &mut changes, &mut created) => {}
+                    () = draining.cancelled() => {}
+                    () = waiting.over.cancelled() => return Ok(Polled::default()),
+                },
             }
         }
+    }
+
+    /// Looks once for jobs that the worker can take, and for those that it must stop.
+    async fn look_for_jobs(
+        &self,
+        worker: &worker::Model,
+        free: u64,
+        change: u64,
+        may_guess: bool,
+    ) -> Result<Found, WorkerError> {
+        let (now, instant) = (self.clock.now().into(), Clock::system().instant());
+        // Where much waits, jobs of the kinds that waited a moment ago probably still do.
+        let recent = self.board.recent(instant, POLL / 2);
+        let recent = recent.filter(|recent| may_guess && recent.has_for(worker));
+        let is_guess = recent.is_some();
+        let found = match recent {
+            Some(recent) => recent,
+            None => self.board.look(&self.store, change, now, instant, POLL / 2).await?,
+        };
+        let took = instant.elapsed();
+        let stop = match found.stops(worker.id) {
+            true => held::to_stop(self.store.read(), worker.id).await?,
+            false => Vec::new(),
+        };
+        let jobs = match free > 0 && found.has_for(worker) {
+            true => self.take_jobs(worker.id, free).await?,
+            false => Vec::new(),
+        };
+        Ok(Found { jobs, stop, is_guess, took })
     }
 
     async fn heard(&self, worker: &worker::Model) -> Result<(), WorkerError> {
@@ -266,6 +265,48 @@ impl Commands {
         found.sort_by_key(|job| (Reverse(job.priority), job.created_at, job.id));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
+    }
+}
+
+/// The result of one look for a worker's jobs.
+struct Found {
+    /// The jobs that it has taken.
+    jobs: Vec<PolledJob>,
+    /// The jobs that it must stop.
+    stop: Vec<Uuid>,
+    /// Whether an earlier reading of the tables was used.
+    is_guess: bool,
+    /// How long reading the tables took.
+    took: Duration,
+}
+
+/// Waits until the tables may have jobs for a worker.
+async fn until_next_look(
+    waits: PollWaits,
+    changes: &mut watch::Receiver<u64>,
+    created: &mut watch::Receiver<u64>,
+) {
+    // Uses real time, not the application's clock, because a caller is waiting.
+    let pacer = Clock::system();
+    let changed = async {
+        pacer.sleep(waits.before_change).await;
+        tokio::select! {
+            // Cannot fail: the store keeps the sender alive.
+            _ = changes.changed() => {}
+            () = pacer.sleep(waits.for_change) => {}
+        }
+    };
+    let job_created = async {
+        let Some(pause) = waits.before_job else { return std::future::pending().await };
+        if !pause.is_zero() {
+            pacer.sleep(pause).await;
+        }
+        // Cannot fail: the store keeps the sender alive.
+        let _ = created.changed().await;
+    };
+    tokio::select! {
+        () = job_created => {}
+        () = changed => {}
     }
 }
 

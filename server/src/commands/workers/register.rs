@@ -149,7 +149,7 @@ impl Commands {
         let tx = self.store.begin().await?;
         programs::remove(&self.store, &tx, row.id, known, self.clock.now().into()).await?;
         self.store.commit(tx).await?;
-        self.board.knows(id, None).await;
+        self.board.forgets(id).await;
         Ok(())
     }
 }

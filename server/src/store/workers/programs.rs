@@ -91,6 +91,8 @@ pub async fn remove(
     known: Option<&[Uuid]>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    // Jobs that are being handed over to it are seen below, and not left with a removed worker.
+    lock(tx, id).await?;
     if let Some(known) = known {
         super::held::put_back(tx, id, known).await?;
     }

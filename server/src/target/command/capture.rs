@@ -120,7 +120,19 @@ impl Capture {
                     }
                 }
             };
-            let Some((stream, lines)) = read else { return false };
+            let Some((stream, lines)) = read else {
+                // What was printed last may have no line end yet.
+                let rest = [
+                    (Stream::Stdout, stdout.lines.finish()),
+                    (Stream::Stderr, stderr.lines.finish()),
+                ];
+                for (stream, line) in rest {
+                    if let Some(line) = line {
+                        self.keep(stream, line, log).await;
+                    }
+                }
+                return false;
+            };
             for line in lines {
                 self.keep(stream, line, log).await;
             }
@@ -184,7 +196,7 @@ impl<R: AsyncRead + Unpin> OutputStream<R> {
 #[cfg(test)]
 mod tests {
     use proptest::{collection::vec, prelude::*};
-    use tokio::sync::mpsc;
+    use tokio::{io::AsyncWriteExt, sync::mpsc};
 
     use super::*;
     use crate::{
@@ -251,6 +263,25 @@ mod tests {
         let (lines, _) = captured(1024 * 1024, &b"x\n".repeat(1024 * 1024), b"");
         let head = (1024 - 256) * 1024 / 2;
         assert_eq!(lines.len(), head + 2 + 2_000);
+    }
+
+    #[tokio::test]
+    async fn a_last_line_without_an_end_is_kept_although_the_output_stays_open() {
+        let clock = Clock::system();
+        let (sender, mut received) = mpsc::channel(8);
+        let log = AttemptLog::new(&clock, sender);
+        // A process that left the group holds it open.
+        let (mut program, stdout) = tokio::io::duplex(64);
+        program.write_all(b"one\ntwo").await.unwrap();
+        let mut capture = Capture::new(1_024);
+        let gone = std::future::ready(());
+        assert!(!capture.read(stdout, tokio::io::empty(), &log, gone).await);
+        drop(log);
+        let mut lines = Vec::new();
+        while let Some(line) = received.recv().await {
+            lines.push(line);
+        }
+        assert_eq!(shown(&lines), ["one", "two"]);
     }
 
     /// Pieces of unusual output.

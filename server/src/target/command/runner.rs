@@ -145,9 +145,21 @@ impl Runner {
             Ok(files) => files,
             Err(error) => return failed(format!("could not share its files: {}", words(&error))),
         };
-        let program = match self.spawner.start(&launch, &context, files).await {
-            Ok(program) => program,
-            Err(reason) => return failed(reason),
+        let starting = self.spawner.start(&launch, &context, files);
+        let program = select! {
+            biased;
+            program = starting => match program {
+                Ok(program) => program,
+                Err(reason) => return failed(reason),
+            },
+            // The system may take any time to start a program, such as one on a file server that
+            // does not answer, and the starts of others wait behind it.
+            () = stop.cancelled() => return AttemptOutcome::Cancelled { output: Value::Null },
+            () = self.clock.sleep(invocation.timeout) => {
+                let (program, limit) = (&launch.invoked.program, SecondsText(invocation.timeout));
+                let message = format!("could not start {program} within {limit}");
+                return AttemptOutcome::TimedOut { message, output: Value::Null };
+            }
         };
         let mut capture = Capture::new(self.output_limit);
         match self.accompany(program, context, &mut capture, invocation, log, stop).await {
@@ -272,4 +284,62 @@ fn taken(outcome: AttemptOutcome, offer: &AttemptFile) -> AttemptOutcome {
 async fn feed(mut stdin: pipe::Sender, context: String) {
     // Writing fails if the program does not read its input, which is allowed.
     let _ = stdin.write_all(context.as_bytes()).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use futures::FutureExt;
+    use serde_json::json;
+    use tokio::sync::mpsc;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[tokio::test]
+    async fn an_attempt_ends_in_time_although_no_program_can_be_started() {
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let clock = manual.clock();
+        let runner = Runner::new(CommandPolicy::default(), 1_024, clock.clone());
+        // As if the starts of other programs hung.
+        let turns = runner.spawner.turns.clone();
+        let all = u32::try_from(turns.available_permits()).unwrap();
+        let _taken = turns.try_acquire_many_owned(all).unwrap();
+        let definition =
+            CommandTarget { program: Some("/bin/true".to_owned()), ..CommandTarget::default() };
+        let invocation = Invocation {
+            run_id: Uuid::nil(),
+            attempt: 1,
+            task: "main".to_owned(),
+            namespace: "default".to_owned(),
+            namespace_id: Uuid::nil(),
+            priority: 0,
+            schedule: None,
+            schedule_id: None,
+            schedule_version: None,
+            scheduled_at: None,
+            idempotency_key: "k".to_owned(),
+            traceparent: None,
+            context: json!({}),
+            timeout: Duration::from_secs(5),
+            kill_grace: Duration::ZERO,
+        };
+        let (lines, _received) = mpsc::channel(8);
+        let log = AttemptLog::new(&clock, lines);
+        let stop = CancellationToken::new();
+        let patience = Duration::from_secs(20);
+
+        let mut attempt = Box::pin(runner.execute(&definition, &invocation, &log, &stop));
+        assert!((&mut attempt).now_or_never().is_none());
+        manual.advance(invocation.timeout);
+        let outcome = Clock::system().timeout(patience, attempt).await;
+        let Ok(AttemptOutcome::TimedOut { message, .. }) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(message, "could not start /bin/true within 5 s");
+
+        stop.cancel();
+        let attempt = runner.execute(&definition, &invocation, &log, &stop);
+        let outcome = Clock::system().timeout(patience, attempt).await;
+        assert!(matches!(outcome, Ok(AttemptOutcome::Cancelled { .. })), "{outcome:?}");
+    }
 }

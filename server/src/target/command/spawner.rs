@@ -31,7 +31,7 @@ const MAX_EARLY_INPUT_BYTES: usize = 4 * 1024;
 #[derive(Debug)]
 pub(super) struct Spawner {
     socket: Mutex<Option<OwnedFd>>,
-    turns: Arc<Semaphore>,
+    pub(super) turns: Arc<Semaphore>,
     /// Whether the starter is a separate process.
     is_apart: bool,
 }

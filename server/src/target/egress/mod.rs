@@ -24,9 +24,7 @@ mod lookups;
 mod resolver;
 
 pub(super) use guard::{EgressGuard, NameRefused};
-pub(super) use lookups::for_namespace;
-#[cfg(any(feature = "kafka", all(test, feature = "sqs")))]
-pub(super) use lookups::namespace;
 #[cfg(feature = "sqs")]
 pub(super) use lookups::spawn_for_same;
+pub(super) use lookups::{for_namespace, namespace};
 pub(super) use resolver::Resolver;

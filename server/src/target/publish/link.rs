@@ -138,6 +138,8 @@ impl<C: Codec> Driver<C> {
         // Stops accepting requests, because a closed connection cannot send them.
         requests.close();
         self.codec.abandon(&problem);
+        // Requests that were not sent are dropped now: the end of the connection may take a while.
+        while requests.try_recv().is_ok() {}
         let _ = self.clock.timeout(TICK, self.writer.shutdown()).await;
     }
 
@@ -149,7 +151,9 @@ impl<C: Codec> Driver<C> {
         let mut pause = Box::pin(clock.sleep(PORTION_PAUSE));
         let mut is_wanted = true;
         loop {
-            if !is_wanted && self.is_idle() && self.output.is_empty() {
+            // Without a handle, no caller waits for the answers that are outstanding. Some may never
+            // come, although the broker keeps the connection alive.
+            if !is_wanted && self.output.is_empty() {
                 return PublishProblem::broken("the connection was closed");
             }
             let has_room = self.room() > 0;
@@ -310,6 +314,20 @@ mod tests {
                 let _ = reply.send(Err(problem.clone()));
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_connection_ends_with_its_last_handle_although_an_answer_is_outstanding() {
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let (stream, mut broker) = tokio::io::duplex(64);
+        let link = Link::start(Box::new(stream), Bytes::default(), manual.clock());
+        let (reply, answer) = oneshot::channel();
+        link.send((7, reply)).await.unwrap();
+        assert_eq!(received(&mut broker).await, [7]);
+        // The attempt has timed out, and its session was given up.
+        drop((answer, link));
+        let ended = Clock::system().timeout(TICK, received(&mut broker)).await;
+        assert_eq!(ended.ok(), Some(Vec::new()), "the connection stays open");
     }
 
     /// What the broker receives next.

@@ -207,7 +207,7 @@ struct NatsRequest {
     subject: String,
     headers: Vec<u8>,
     body: Vec<u8>,
-    reply: oneshot::Sender<Result<NatsReply, PublishProblem>>,
+    reply: Reply,
 }
 
 /// A message received on our inbox.
@@ -223,10 +223,18 @@ impl NatsReply {
     }
 }
 
+type Reply = oneshot::Sender<Result<NatsReply, PublishProblem>>;
+
+/// An event that was sent and not answered.
+struct UnansweredEvent {
+    subject: String,
+    reply: Reply,
+}
+
 struct Protocol {
     inbox: String,
     next: u64,
-    waiting: HashMap<u64, oneshot::Sender<Result<NatsReply, PublishProblem>>>,
+    waiting: HashMap<u64, UnansweredEvent>,
     /// The number of unanswered pings.
     pings: u32,
 }
@@ -249,9 +257,9 @@ impl Codec for Protocol {
         // Removes callers that are gone, so that the table does not grow while a server stays
         // silent.
         if self.waiting.len() > 1_024 && number.is_multiple_of(1_024) {
-            self.waiting.retain(|_, waiting| !waiting.is_closed());
+            self.waiting.retain(|_, waiting| !waiting.reply.is_closed());
         }
-        self.waiting.insert(number, reply);
+        self.waiting.insert(number, UnansweredEvent { subject, reply });
     }
 
     fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PublishProblem> {
@@ -300,7 +308,7 @@ impl Codec for Protocol {
                         number.and_then(|number: u64| self.waiting.remove(&number))
                     {
                         let answer = NatsReply { headers: headers.to_vec(), body: body.to_vec() };
-                        let _ = waiting.send(Ok(answer));
+                        let _ = waiting.reply.send(Ok(answer));
                     }
                     used += size + 2;
                 }
@@ -325,19 +333,33 @@ impl Codec for Protocol {
 
     fn abandon(&mut self, problem: &PublishProblem) {
         for (_, waiting) in self.waiting.drain() {
-            let _ = waiting.send(Err(problem.clone()));
+            let _ = waiting.reply.send(Err(problem.clone()));
         }
     }
 }
 
 impl Protocol {
-    /// Refuses all waiting requests, because the server's error names the subject, not the message.
+    /// Refuses the waiting events that the server's error may be about. It names the subject, or
+    /// the subject of the answer, but not the message.
     fn refuse(&mut self, line: &str) {
         let problem = PublishProblem::refused(line["-ERR".len()..].trim());
-        for (_, waiting) in self.waiting.drain() {
-            let _ = waiting.send(Err(problem.clone()));
+        let named = named_in(line);
+        let inbox = self.inbox.as_str();
+        let of_answer = named
+            .and_then(|named| named.strip_prefix(inbox)?.strip_prefix('.')?.parse::<u64>().ok());
+        let is_meant = |number: &u64, waiting: &mut UnansweredEvent| {
+            of_answer == Some(*number) || named.is_none_or(|named| named == waiting.subject)
+        };
+        for (_, waiting) in self.waiting.extract_if(is_meant) {
+            let _ = waiting.reply.send(Err(problem.clone()));
         }
     }
+}
+
+/// The subject that a server's error names in double quotes.
+fn named_in(line: &str) -> Option<&str> {
+    let (_, quoted) = line.split_once('"')?;
+    quoted.split_once('"').map(|(named, _)| named)
 }
 
 #[cfg(test)]
@@ -366,6 +388,25 @@ mod tests {
         assert_eq!(out, b"PONG\r\n");
         let acknowledged = acknowledged(&answer.try_recv().unwrap().unwrap(), "a.b").unwrap();
         assert_eq!(acknowledged, json!({ "stream": "s", "sequence": 7, "duplicate": false }));
+    }
+
+    #[test]
+    fn a_refused_subject_refuses_no_other_event() {
+        let (mut protocol, mut out) = (protocol(), Vec::new());
+        let mut answers = ["shop.orders", "shop.secrets", "shop.orders"].map(|subject| {
+            let (reply, answer) = oneshot::channel();
+            let (subject, headers) = (subject.to_owned(), Vec::new());
+            protocol.encode(NatsRequest { subject, headers, body: Vec::new(), reply }, &mut out);
+            answer
+        });
+        let mut refuse = |named: &str| {
+            let line = format!("-ERR 'Permissions Violation for Publish {named}'\r\n");
+            assert_eq!(protocol.decode(line.as_bytes(), &mut Vec::new()), Ok(line.len()));
+            answers.each_mut().map(|answer| answer.try_recv().is_ok_and(|told| told.is_err()))
+        };
+        assert_eq!(refuse("to \"shop.secrets\""), [false, true, false]);
+        assert_eq!(refuse("with Reply of \"_INBOX.a.2\""), [false, false, true]);
+        assert_eq!(refuse("without a name"), [true, false, false]);
     }
 
     #[test]

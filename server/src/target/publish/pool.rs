@@ -13,6 +13,7 @@ use std::{
 use async_trait::async_trait;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::sync::OwnedMutexGuard;
 
 use super::{
     check::default_port,
@@ -23,6 +24,7 @@ use super::{
     problem::PublishProblem,
     report::{BrokerReport, LinkEvents, PublishCounts},
 };
+use crate::target::egress::{for_namespace, namespace};
 
 #[cfg(feature = "kafka")]
 use super::kafka;
@@ -65,7 +67,7 @@ pub(super) const FORGET: Duration = Duration::from_secs(600);
 pub(super) struct BrokerPool {
     dialer: Arc<Dialer>,
     links: Mutex<HashMap<Key, Arc<PooledConnection>>>,
-    counted: PublishCounts,
+    counted: Arc<PublishCounts>,
 }
 
 /// A connection with its history.
@@ -73,7 +75,7 @@ pub(super) struct PooledConnection {
     broker: &'static str,
     place: String,
     /// Held while connecting, so that callers share one attempt.
-    connecting: tokio::sync::Mutex<()>,
+    connecting: Arc<tokio::sync::Mutex<()>>,
     /// The number of attempts to connect.
     tries: AtomicU64,
     events: LinkEvents,
@@ -124,7 +126,7 @@ impl LinkState {
 
 impl BrokerPool {
     pub(super) fn new(dialer: Arc<Dialer>) -> Self {
-        Self { dialer, links: Mutex::default(), counted: PublishCounts::default() }
+        Self { dialer, links: Mutex::default(), counted: Arc::default() }
     }
 
     pub(super) fn dialer(&self) -> &Dialer {
@@ -152,7 +154,7 @@ impl BrokerPool {
         let link = Arc::new(PooledConnection {
             broker: broker.name(),
             place: broker.origin().unwrap_or_default(),
-            connecting: tokio::sync::Mutex::default(),
+            connecting: Arc::default(),
             tries: AtomicU64::new(0),
             events: LinkEvents::default(),
             state: Mutex::new(LinkState::unused(now)),
@@ -165,7 +167,7 @@ impl BrokerPool {
     /// connection attempt share its result.
     pub(super) async fn session(
         &self,
-        link: &PooledConnection,
+        link: &Arc<PooledConnection>,
         broker: &Broker,
     ) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
         let tries = link.tries.load(Ordering::Acquire);
@@ -173,7 +175,7 @@ impl BrokerPool {
         if let Some(open) = link.state().open() {
             return Ok(open.clone());
         }
-        let _connecting = link.connecting.lock().await;
+        let turn = link.connecting.clone().lock_owned().await;
         {
             let mut state = link.state();
             if let Some(open) = state.open() {
@@ -186,60 +188,22 @@ impl BrokerPool {
                 return Err(problem.clone());
             }
         }
-        let made = self.connect(broker).await;
-        link.tries.fetch_add(1, Ordering::AcqRel);
-        let now = self.dialer.clock.instant();
-        match made {
-            Ok(made) => {
-                self.counted.connected(link.broker);
-                link.state().connected(now, made.clone());
-                Ok(made)
-            }
-            Err(problem) => {
-                link.state().refused(now, &problem);
-                Err(problem)
-            }
-        }
+        // A task of its own, because it goes on although the caller's time is over. If each event
+        // began with the first server anew, none would get past one that hangs for longer than an
+        // event has time.
+        let (dialer, counted) = (self.dialer.clone(), self.counted.clone());
+        let connecting = open_link(dialer, counted, link.clone(), broker.clone(), turn);
+        let connecting = match namespace() {
+            Some(namespace) => tokio::spawn(for_namespace(namespace, connecting)),
+            None => tokio::spawn(connecting),
+        };
+        let gone = |_| Err(PublishProblem::broken("the connection was not opened"));
+        connecting.await.unwrap_or_else(gone)
     }
 
     /// Records why a connection broke or was given up.
     pub(super) fn note_break(&self, link: &PooledConnection, why: String) {
         link.state().last_error = Some((self.dialer.clock.instant(), why));
-    }
-
-    async fn connect(&self, broker: &Broker) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
-        let servers = broker.connection().map_or(&[][..], |connection| &connection.servers);
-        let mut last = None;
-        for server in servers {
-            let place =
-                HostPort::read(server, default_port(broker)).map_err(PublishProblem::broken)?;
-            let connecting = self.connect_to(broker, &place);
-            match self.dialer.clock.timeout(CONNECT, connecting).await {
-                Ok(Ok(session)) => return Ok(session),
-                Ok(Err(problem)) => last = Some(problem),
-                Err(_) => {
-                    let seconds = CONNECT.as_secs();
-                    let text = format!("could not connect to {place} within {seconds} s");
-                    last = Some(PublishProblem::broken(text));
-                }
-            }
-        }
-        Err(last.unwrap_or_else(|| PublishProblem::broken("there is no server to connect to")))
-    }
-
-    async fn connect_to(
-        &self,
-        broker: &Broker,
-        place: &HostPort,
-    ) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
-        let dialer = &self.dialer;
-        match broker {
-            Broker::Kafka(definition) => kafka::connect(dialer, place, definition).await,
-            Broker::Nats(definition) => nats::connect(dialer, place, definition).await,
-            Broker::Rabbitmq(definition) => rabbitmq::connect(dialer, place, definition).await,
-            Broker::Redis(definition) => redis::connect(dialer, place, definition).await,
-            Broker::Sqs(_) => Err(PublishProblem::broken("SQS is reached by requests")),
-        }
     }
 
     /// The state of all connections that are in use.
@@ -270,6 +234,67 @@ impl BrokerPool {
         let is_used =
             |link: &&Arc<PooledConnection>| now.duration_since(link.state().used) < FORGET;
         links.values().filter(is_used).map(report).collect()
+    }
+}
+
+/// Connects in the caller's turn, and records the result.
+async fn open_link(
+    dialer: Arc<Dialer>,
+    counted: Arc<PublishCounts>,
+    link: Arc<PooledConnection>,
+    broker: Broker,
+    _turn: OwnedMutexGuard<()>,
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
+    let made = connect(&dialer, &broker).await;
+    link.tries.fetch_add(1, Ordering::AcqRel);
+    let now = dialer.clock.instant();
+    match made {
+        Ok(made) => {
+            counted.connected(link.broker);
+            link.state().connected(now, made.clone());
+            Ok(made)
+        }
+        Err(problem) => {
+            link.state().refused(now, &problem);
+            Err(problem)
+        }
+    }
+}
+
+/// Connects to the first of the broker's servers that can be reached.
+async fn connect(
+    dialer: &Arc<Dialer>,
+    broker: &Broker,
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
+    let servers = broker.connection().map_or(&[][..], |connection| &connection.servers);
+    let mut last = None;
+    for server in servers {
+        let place = HostPort::read(server, default_port(broker)).map_err(PublishProblem::broken)?;
+        let connecting = connect_to(dialer, broker, &place);
+        match dialer.clock.timeout(CONNECT, connecting).await {
+            Ok(Ok(session)) => return Ok(session),
+            Ok(Err(problem)) => last = Some(problem),
+            Err(_) => {
+                let seconds = CONNECT.as_secs();
+                let text = format!("could not connect to {place} within {seconds} s");
+                last = Some(PublishProblem::broken(text));
+            }
+        }
+    }
+    Err(last.unwrap_or_else(|| PublishProblem::broken("there is no server to connect to")))
+}
+
+async fn connect_to(
+    dialer: &Arc<Dialer>,
+    broker: &Broker,
+    place: &HostPort,
+) -> Result<Arc<dyn BrokerSession>, PublishProblem> {
+    match broker {
+        Broker::Kafka(definition) => kafka::connect(dialer, place, definition).await,
+        Broker::Nats(definition) => nats::connect(dialer, place, definition).await,
+        Broker::Rabbitmq(definition) => rabbitmq::connect(dialer, place, definition).await,
+        Broker::Redis(definition) => redis::connect(dialer, place, definition).await,
+        Broker::Sqs(_) => Err(PublishProblem::broken("SQS is reached by requests")),
     }
 }
 
@@ -324,4 +349,50 @@ fn key(broker: &Broker) -> Key {
         add(connection.password.as_ref().map_or("", |password| password.expose()));
     }
     hash.finalize().into()
+}
+
+#[cfg(all(test, feature = "kafka"))]
+mod tests {
+    use std::{future::pending, io, net::SocketAddr};
+
+    use chrono::DateTime;
+    use futures::FutureExt;
+    use rustls::RootCertStore;
+    use serde_json::json;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::{
+        clock::{Clock, ManualClock},
+        target::{
+            egress::{EgressGuard, Resolver},
+            tls,
+        },
+    };
+
+    #[tokio::test]
+    async fn a_server_that_hangs_for_longer_than_an_event_has_time_is_passed_over() {
+        let egress = EgressGuard::new(true);
+        let resolver =
+            Resolver::asking(egress, |_| Box::pin(pending::<io::Result<Vec<SocketAddr>>>()));
+        let tls = tls::config(&Arc::new(RootCertStore::empty())).unwrap().with_no_client_auth();
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let dialer = Dialer::new(resolver, egress, tls, manual.clock());
+        let pool = BrokerPool::new(Arc::new(dialer));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let servers = ["hangs.test:9092".to_owned(), listener.local_addr().unwrap().to_string()];
+        let broker =
+            json!({ "kafka": { "connection": { "servers": servers }, "topic": "orders" } });
+        let broker: Broker = serde_json::from_value(broker).unwrap();
+        let link = pool.link(&broker).unwrap();
+
+        // The time limit of the first event passes at once.
+        assert!(pool.session(&link, &broker).now_or_never().is_none());
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        manual.advance(CONNECT);
+        let session = Clock::system().timeout(CONNECT, pool.session(&link, &broker)).await;
+        assert!(session.is_ok_and(|session| session.is_ok()), "the first server hangs again");
+    }
 }

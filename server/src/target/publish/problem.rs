@@ -35,6 +35,15 @@ impl PublishProblem {
         Self { text, kind: Kind::Unsent }
     }
 
+    /// The same problem without this secret, which a server may repeat in its answer.
+    #[cfg(feature = "redis-streams")]
+    pub(super) fn without(self, secret: &str) -> Self {
+        if secret.is_empty() {
+            return self;
+        }
+        Self { text: self.text.replace(secret, "***"), ..self }
+    }
+
     /// Whether the message was certainly not sent, so that sending it again cannot duplicate it.
     pub(super) fn is_unsent(&self) -> bool {
         self.kind == Kind::Unsent

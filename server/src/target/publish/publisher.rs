@@ -168,7 +168,7 @@ impl Publisher {
     /// Publishes over the open connection, or over a new one if the open one turns out to be lost.
     async fn over_any(
         &self,
-        link: &PooledConnection,
+        link: &Arc<PooledConnection>,
         broker: &Broker,
         message: &Message,
         limit: &TimeLimit<'_>,
@@ -186,7 +186,7 @@ impl Publisher {
 
     async fn over(
         &self,
-        link: &PooledConnection,
+        link: &Arc<PooledConnection>,
         broker: &Broker,
         message: &Message,
         limit: &TimeLimit<'_>,

@@ -29,7 +29,9 @@ pub(super) async fn connect(
         if let Some(password) = &redis.connection.password {
             let name = redis.connection.username.as_deref();
             let words = [Some("AUTH"), name, Some(password.expose())];
-            session.ask(words.into_iter().flatten().map(str::as_bytes)).await?;
+            let answer = session.ask(words.into_iter().flatten().map(str::as_bytes)).await;
+            // A server that does not know the command repeats its arguments.
+            answer.map_err(|problem| problem.without(password.expose()))?;
         }
         if redis.database != 0 {
             let database = redis.database.to_string();
@@ -196,7 +198,49 @@ fn read(input: &[u8]) -> Result<Option<(RedisReply, usize)>, PublishProblem> {
 
 #[cfg(test)]
 mod tests {
+    use std::{future::pending, io, net::SocketAddr};
+
+    use rustls::RootCertStore;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
     use super::*;
+    use crate::{
+        clock::Clock,
+        target::{
+            egress::{EgressGuard, Resolver},
+            tls,
+        },
+    };
+
+    #[tokio::test]
+    async fn a_password_that_the_server_repeats_is_not_shown() {
+        const TOLD: &[u8] =
+            b"-ERR unknown command `AUTH`, with args beginning with: `sesame`, \r\n";
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = listener.local_addr().unwrap().to_string();
+        let place = HostPort::read(&server, 6379).unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read_u8().await.unwrap();
+            stream.write_all(TOLD).await.unwrap();
+            // Until the client closes the connection.
+            let _ = stream.read_to_end(&mut Vec::new()).await;
+        });
+        let egress = EgressGuard::new(true);
+        let resolver =
+            Resolver::asking(egress, |_| Box::pin(pending::<io::Result<Vec<SocketAddr>>>()));
+        let tls = tls::config(&Arc::new(RootCertStore::empty())).unwrap().with_no_client_auth();
+        let dialer = Dialer::new(resolver, egress, tls, Clock::system());
+        let connection = json!({ "servers": [server], "password": "sesame" });
+        let redis = json!({ "connection": connection, "stream": "orders" });
+        let redis: Redis = serde_json::from_value(redis).unwrap();
+        let problem = connect(&dialer, &place, &redis).await.err().unwrap().to_string();
+        assert!(problem.contains("beginning with: `***`"), "{problem}");
+        assert!(!problem.contains("sesame"), "{problem}");
+    }
 
     #[test]
     fn a_command_is_its_words_with_their_lengths() {

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use carillon::store::workers::{awaited::NewJob, jobs::JobClaim, programs};
-use entity::{Timestamp, job};
+use carillon::store::{
+    Store,
+    workers::{awaited::NewJob, jobs::JobClaim, programs},
+};
+use entity::{Strings, Timestamp, job, worker};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
-    sea_query::Expr,
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter,
+    QueryOrder, sea_query::Expr,
 };
 use uuid::Uuid;
 
@@ -16,6 +19,7 @@ on_both!(
     jobs_that_have_printed_much_are_removed_a_few_at_a_time,
     a_job_that_is_there_is_not_created_again,
     a_job_that_ends_while_its_worker_leaves_stays_ended,
+    a_job_that_is_handed_over_while_its_worker_leaves_returns_to_its_queue,
 );
 
 /// A job that no node waits for any more.
@@ -80,21 +84,78 @@ async fn a_job_that_ends_while_its_worker_leaves_stays_ended(database: TestDatab
         programs::remove(store, &tx, worker, Some(&[]), Timestamp(6)).await.unwrap();
         store.commit(tx).await.unwrap();
     };
-    let waits = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
-        WHERE datname = current_database() AND wait_event_type = 'Lock') AS waits";
     let commits = async {
-        loop {
-            let asked = store.dialect().statement(waits, []);
-            let row = store.read().query_one_raw(asked).await.unwrap().unwrap();
-            if row.try_get::<bool>("", "waits").unwrap() {
-                break;
-            }
-            tokio::task::yield_now().await;
-        }
+        one_waits_for_a_lock(store).await;
         store.commit(ends).await.unwrap();
     };
     let both = async { tokio::join!(leaves, commits) };
     tokio::time::timeout(Duration::from_secs(60), both).await.expect("the worker leaves");
     let row = job::Entity::find_by_id(claim.id).one(store.read()).await.unwrap().unwrap();
     assert_eq!((row.state, row.worker_id), (job::State::Cancelled, Some(worker)));
+}
+
+/// A job that a transaction hands over is not left with the worker that leaves meanwhile.
+async fn a_job_that_is_handed_over_while_its_worker_leaves_returns_to_its_queue(
+    database: TestDatabase,
+) {
+    let store = &database.store;
+    if !store.dialect().is_postgres() {
+        println!("not tried: SQLite has one writer");
+        return;
+    }
+    let (waiting, leaving) = (old(1), registered(Uuid::from_u128(9)));
+    let claim = JobClaim { worker: leaving.id, id: waiting.id, token: "secret".to_owned() };
+    store.add_jobs(&[waiting], Timestamp(0)).await.unwrap();
+    let tx = store.begin().await.unwrap();
+    programs::insert(&tx, leaving.into_active_model()).await.unwrap();
+    store.commit(tx).await.unwrap();
+
+    let takes = store.begin().await.unwrap();
+    programs::lock(&takes, claim.worker).await.unwrap().unwrap();
+    store.take_locked_jobs(&takes, std::slice::from_ref(&claim), Timestamp(5)).await.unwrap();
+    let leaves = async {
+        let tx = store.begin().await.unwrap();
+        programs::remove(store, &tx, claim.worker, Some(&[]), Timestamp(6)).await.unwrap();
+        store.commit(tx).await.unwrap();
+    };
+    let commits = async {
+        one_waits_for_a_lock(store).await;
+        store.commit(takes).await.unwrap();
+    };
+    let both = async { tokio::join!(leaves, commits) };
+    tokio::time::timeout(Duration::from_secs(60), both).await.expect("the worker leaves");
+    let row = job::Entity::find_by_id(claim.id).one(store.read()).await.unwrap().unwrap();
+    assert_eq!((row.state, row.worker_id), (job::State::Waiting, None));
+}
+
+fn registered(id: Uuid) -> worker::Model {
+    worker::Model {
+        id,
+        namespace_id: Uuid::nil(),
+        name: "mailer".to_owned(),
+        queues: Strings(vec!["emails".to_owned()]),
+        tags: Strings(vec![]),
+        capacity: 1,
+        version: String::new(),
+        client: String::new(),
+        token_id: Uuid::nil(),
+        token: String::new(),
+        draining: false,
+        registered_at: Timestamp(0),
+        heartbeat_at: Timestamp(0),
+    }
+}
+
+/// Waits until a transaction waits for a lock.
+async fn one_waits_for_a_lock(store: &Store) {
+    let waits = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
+        WHERE datname = current_database() AND wait_event_type = 'Lock') AS waits";
+    loop {
+        let asked = store.dialect().statement(waits, []);
+        let row = store.read().query_one_raw(asked).await.unwrap().unwrap();
+        if row.try_get::<bool>("", "waits").unwrap() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
 }

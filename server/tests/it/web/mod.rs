@@ -29,3 +29,4 @@ mod workers;
 mod workers_arrival;
 mod workers_document;
 mod workers_lost;
+mod workers_metrics;

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -23,6 +26,14 @@ use crate::target::publish::{
 /// How long the cluster may take to answer a look-up.
 const LOOK_UP: Duration = Duration::from_secs(10);
 
+/// The attempts to connect to a broker.
+#[derive(Default)]
+struct ConnectAttempts {
+    count: AtomicU64,
+    /// Held during an attempt. It has the problem of the last one, if that failed.
+    turn: tokio::sync::Mutex<Option<PublishProblem>>,
+}
+
 pub(super) struct KafkaCluster {
     dialer: Arc<Dialer>,
     kafka: Kafka,
@@ -30,8 +41,9 @@ pub(super) struct KafkaCluster {
     first: Arc<Link<KafkaRequest>>,
     /// The connections to leaders of partitions, by host and port.
     links: Mutex<HashMap<HostPort, Arc<Link<KafkaRequest>>>>,
-    /// Allows only one connection attempt at a time. Callers that waited then find the connection.
-    connecting: tokio::sync::Mutex<()>,
+    /// The attempts to connect to each broker, one at a time. Each broker has its own, so that one
+    /// that hangs delays no other.
+    attempts: Mutex<HashMap<HostPort, Arc<ConnectAttempts>>>,
     topics: Topics,
 }
 
@@ -47,7 +59,7 @@ impl KafkaCluster {
             kafka: kafka.clone(),
             first: Arc::new(first),
             links: Mutex::default(),
-            connecting: tokio::sync::Mutex::default(),
+            attempts: Mutex::default(),
             topics: Topics::default(),
         })
     }
@@ -155,18 +167,34 @@ impl KafkaCluster {
         if let Some(link) = found() {
             return Ok(link);
         }
-        let _turn = self.connecting.lock().await;
+        let attempts = self.attempts(place);
+        let before = attempts.count.load(Ordering::Acquire);
+        let mut last = attempts.turn.lock().await;
         if let Some(link) = found() {
             return Ok(link);
         }
+        // Callers that waited during an attempt share its result.
+        if attempts.count.load(Ordering::Acquire) != before
+            && let Some(problem) = &*last
+        {
+            return Err(problem.clone());
+        }
         let opening = open(&self.dialer, place, &self.kafka);
-        let link = self.dialer.clock.timeout(CONNECT, opening).await.map_err(|_| {
+        let opened = self.dialer.clock.timeout(CONNECT, opening).await.unwrap_or_else(|_| {
             let seconds = CONNECT.as_secs();
-            PublishProblem::broken(format!("could not connect to {place} within {seconds} s"))
-        })??;
-        let link = Arc::new(link);
+            let text = format!("could not connect to {place} within {seconds} s");
+            Err(PublishProblem::broken(text))
+        });
+        attempts.count.fetch_add(1, Ordering::AcqRel);
+        *last = opened.as_ref().err().cloned();
+        let link = Arc::new(opened?);
         self.links().insert(place.clone(), link.clone());
         Ok(link)
+    }
+
+    fn attempts(&self, place: &HostPort) -> Arc<ConnectAttempts> {
+        let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        attempts.entry(place.clone()).or_default().clone()
     }
 
     fn links(&self) -> MutexGuard<'_, HashMap<HostPort, Arc<Link<KafkaRequest>>>> {
@@ -186,5 +214,64 @@ async fn open(
         Err(problem) => {
             Err(PublishProblem::broken(format!("{place} refused the sign-in: {problem}")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, io, net::SocketAddr};
+
+    use chrono::DateTime;
+    use futures::{FutureExt, future::join};
+    use rustls::RootCertStore;
+    use serde_json::json;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::{
+        clock::{Clock, ManualClock},
+        target::{
+            egress::{EgressGuard, Resolver},
+            tls,
+        },
+    };
+
+    /// A cluster whose names are never resolved, and the address of its only broker.
+    async fn connected(clock: Clock) -> (KafkaCluster, HostPort, TcpListener) {
+        let egress = EgressGuard::new(true);
+        let resolver =
+            Resolver::asking(egress, |_| Box::pin(pending::<io::Result<Vec<SocketAddr>>>()));
+        let tls = tls::config(&Arc::new(RootCertStore::empty())).unwrap().with_no_client_auth();
+        let dialer = Arc::new(Dialer::new(resolver, egress, tls, clock));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = listener.local_addr().unwrap().to_string();
+        let place = HostPort::read(&server, 9092).unwrap();
+        let kafka = json!({ "connection": { "servers": [server] }, "topic": "orders" });
+        let kafka: Kafka = serde_json::from_value(kafka).unwrap();
+        let cluster = KafkaCluster::connect(dialer, &place, &kafka).await.ok().unwrap();
+        (cluster, place, listener)
+    }
+
+    #[tokio::test]
+    async fn a_broker_that_hangs_delays_no_connection_to_another() {
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let (cluster, place, _listener) = connected(manual.clock()).await;
+        let hangs = HostPort::read("hangs.test", 9092).unwrap();
+        let mut hanging = Box::pin(cluster.link(&hangs));
+        assert!((&mut hanging).now_or_never().is_none());
+        let other = Clock::system().timeout(CONNECT, cluster.link(&place)).await;
+        assert!(other.is_ok_and(|link| link.is_ok()), "it waits for the broker that hangs");
+    }
+
+    #[tokio::test]
+    async fn all_that_wait_for_a_broker_that_hangs_wait_once() {
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let (cluster, _, _listener) = connected(manual.clock()).await;
+        let hangs = HostPort::read("hangs.test", 9092).unwrap();
+        let mut all = Box::pin(join(cluster.link(&hangs), cluster.link(&hangs)));
+        assert!((&mut all).now_or_never().is_none());
+        manual.advance(CONNECT);
+        let all = Clock::system().timeout(CONNECT, all).await;
+        assert!(all.is_ok_and(|(first, second)| first.is_err() && second.is_err()));
     }
 }

@@ -2,13 +2,18 @@
 
 pub(super) const NONE: i16 = 0;
 pub(super) const UNKNOWN_TOPIC: i16 = 3;
-pub(super) const TOO_LARGE: i16 = 10;
 /// The broker has already stored this batch.
 pub(super) const DUPLICATE: i16 = 46;
 
 /// Whether the same batch may be accepted a moment later, by this broker or by another.
 pub(super) fn passes(code: i16) -> bool {
     matches!(code, 3 | 5 | 6 | 7 | 8 | 9 | 13 | 14 | 15 | 16 | 19 | 20 | 56 | 74)
+}
+
+/// Whether a batch may be refused with this code because of a single one of its records: it is too
+/// large (10, and 18 for a whole batch), or its time, key or value is not accepted (32, 44, 87).
+pub(super) fn is_for_record(code: i16) -> bool {
+    matches!(code, 10 | 18 | 32 | 44 | 87)
 }
 
 /// A description of the error.
@@ -25,6 +30,7 @@ pub(super) fn text(code: i16) -> String {
         19 | 20 => "too few replicas are in sync (min.insync.replicas)",
         29 => "this client may not write to that topic",
         31 => "this client may not use the cluster",
+        32 => "the broker does not accept the event's time",
         33 => "the broker does not know this way to sign in",
         34 => "this client is not signed in",
         35 => "the broker does not know this version of the protocol",

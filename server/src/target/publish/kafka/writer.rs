@@ -144,8 +144,8 @@ impl Writer {
         let jobs = jobs.into_iter().map(|job| (job.record, job.reply));
         let (records, replies): (Vec<Record>, Vec<_>) = jobs.unzip();
         match self.hand_over(&records, &replies).await {
-            Err(RefusedBatch::TooLarge(_)) if records.len() > 1 => {
-                // Any of the records may be the one that is too large, so each is sent alone.
+            Err(RefusedBatch::ForRecord(_)) if records.len() > 1 => {
+                // Any of the records may be the one that is refused, so each is sent alone.
                 for (record, reply) in records.into_iter().zip(replies) {
                     let alone = ([record], [reply]);
                     let written = self.hand_over(&alone.0, &alone.1).await;
@@ -182,10 +182,10 @@ impl Writer {
                     self.producer = Some(Producer { sequence, ..producer });
                     return Ok(offset);
                 }
-                Ok((codes::TOO_LARGE, _)) => {
-                    return Err(RefusedBatch::TooLarge(PublishProblem::refused(codes::text(
-                        codes::TOO_LARGE,
-                    ))));
+                // The broker has checked the records before their number, which is thus still free.
+                Ok((code, _)) if codes::is_for_record(code) => {
+                    let problem = PublishProblem::refused(codes::text(code));
+                    return Err(RefusedBatch::ForRecord(problem));
                 }
                 Ok((code, _)) if codes::passes(code) => PublishProblem::broken(codes::text(code)),
                 Ok((code, _)) => {
@@ -248,13 +248,14 @@ struct Unreached {
 
 /// Why a batch was not written.
 enum RefusedBatch {
-    TooLarge(PublishProblem),
+    /// The broker refuses one of the records, and may accept the others.
+    ForRecord(PublishProblem),
     For(PublishProblem),
 }
 
 fn answer(replies: impl IntoIterator<Item = Reply>, written: Result<i64, RefusedBatch>) {
     let written =
-        written.map_err(|(RefusedBatch::TooLarge(problem) | RefusedBatch::For(problem))| problem);
+        written.map_err(|(RefusedBatch::ForRecord(problem) | RefusedBatch::For(problem))| problem);
     for (reply, distance) in replies.into_iter().zip(0..) {
         // The offset of a batch that the broker already had is unknown.
         let offset = written

@@ -24,6 +24,8 @@ use super::{
 
 const NOT_LEADER: i16 = 6;
 const TOO_LARGE: i16 = 10;
+/// Such as an event without a key, in a topic that is compacted.
+const INVALID_RECORD: i16 = 87;
 const NOT_AUTHORISED: i16 = 29;
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -173,8 +175,21 @@ async fn a_topic_that_may_not_be_written_is_the_attempts_error() {
 
 #[tokio::test]
 async fn an_event_that_is_too_large_takes_none_of_its_batch_along() {
-    const LARGEST: usize = 4_000;
     let judge = |bytes: usize, _: i32| if bytes > LARGEST { TOO_LARGE } else { TAKEN };
+    is_refused_alone(judge, TOO_LARGE).await;
+}
+
+#[tokio::test]
+async fn an_event_that_the_topic_does_not_allow_takes_none_of_its_batch_along() {
+    let judge = |bytes: usize, _: i32| if bytes > LARGEST { INVALID_RECORD } else { TAKEN };
+    is_refused_alone(judge, INVALID_RECORD).await;
+}
+
+/// The broker of `is_refused_alone` refuses larger batches.
+const LARGEST: usize = 4_000;
+
+/// Publishes ten events, of which the broker refuses one.
+async fn is_refused_alone(judge: fn(usize, i32) -> i16, with: i16) {
     let (cluster, place) = Cluster::start(1, TAKEN, judge).await;
     let executor = executor(open());
     let short = target(definition(&place, "short"));
@@ -190,15 +205,15 @@ async fn an_event_that_is_too_large_takes_none_of_its_batch_along() {
     for (number, outcome) in join_all(all).await.into_iter().enumerate() {
         if number == 5 {
             let (message, _) = failed(outcome);
-            assert!(message.ends_with("(error 10)"), "{message}");
+            assert!(message.ends_with(&format!("(error {with})")), "{message}");
         } else {
             succeeded(outcome);
         }
     }
     let batches = cluster.batches();
-    let together = |(_, records, code): &(u32, i32, i16)| *records > 1 && *code == TOO_LARGE;
+    let together = |(_, records, code): &(u32, i32, i16)| *records > 1 && *code == with;
     assert!(batches.iter().any(together), "{batches:?}");
-    assert!(batches.contains(&(0, 1, TOO_LARGE)), "{batches:?}");
+    assert!(batches.contains(&(0, 1, with)), "{batches:?}");
     let taken = batches.iter().filter(|(.., code)| *code == TAKEN);
     assert_eq!(taken.map(|(_, records, _)| records).sum::<i32>(), 10);
 }
