@@ -1,7 +1,7 @@
 //! Only transitions are reported: the beginning of a problem once, and its end once.
 
 use carillon::{
-    commands::Call,
+    commands::{Call, RuleEdit, RuleSpec},
     engine::alerting::alerts::AlertEvent::{
         ClockChange, Failed, Late, Losing, Missed, NodeLost, Recovered, Slow, Stalled,
     },
@@ -11,7 +11,7 @@ use sea_orm::{ActiveModelBehavior, ActiveModelTrait, EntityTrait, IntoActiveMode
 use serde_json::json;
 use uuid::Uuid;
 
-use super::watch::{Watch, rule};
+use super::watch::{Watch, editor, rule};
 use crate::{
     engine::forge,
     support::{TestDatabase, on_both},
@@ -25,6 +25,8 @@ on_both!(
     enough_failures_in_a_row_are_reported,
     what_ran_late_or_not_at_all_is_told_each_time,
     a_stalled_schedule_is_reported_until_a_node_takes_it,
+    an_edit_of_a_rule_does_not_report_that_stalled_work_was_taken,
+    a_schedule_whose_planned_pause_begins_late_has_not_stalled,
     a_queue_without_a_worker_is_reported_until_one_pulls,
     a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends,
     a_change_of_the_clocks_that_touches_a_time_is_reported_once,
@@ -95,7 +97,7 @@ async fn a_failure_right_after_the_first_rule_is_told_and_nothing_older(database
 
     // While there is no rule, the feed is not read. The next rule begins now, not where the deleted
     // rule had stopped.
-    let editor = super::watch::editor();
+    let editor = editor();
     watch.commands().delete_alert_rule(&editor, first, &Call::once()).await.unwrap();
     assert!(watch.alerts().await.is_empty(), "they go with their rule");
     let other = watch.schedule(|row| row.name = "other".to_owned()).await;
@@ -263,6 +265,52 @@ async fn a_stalled_schedule_is_reported_until_a_node_takes_it(database: TestData
     let sql = "UPDATE schedule SET next_fire_at = NULL WHERE id = $1";
     watch.world.write(sql, [due.id.into()]).await;
     assert_eq!(node.tells(&watch, 3).await[2], "[test] due is running again");
+}
+
+async fn an_edit_of_a_rule_does_not_report_that_stalled_work_was_taken(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let id = watch.rule(rule(&[Stalled, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let due = watch.schedule(|row| row.name = "due".to_owned()).await;
+    let sql = "UPDATE schedule SET next_fire_at = $2 WHERE id = $1";
+    watch.world.write(sql, [due.id.into(), watch.now().0.into()]).await;
+    watch.pass(310);
+    assert_eq!(node.tells(&watch, 1).await, ["[test] due is due, and no node claims it"]);
+
+    let edit = async |expected_version: i32, change: fn(&mut RuleSpec)| {
+        let edit = RuleEdit { id, expected_version, apply: Box::new(change) };
+        watch.commands().update_alert_rule(&editor(), edit, &Call::once()).await.unwrap();
+    };
+    // No node has taken the work, although it has waited for less than the new limit.
+    edit(1, |spec| spec.rule.stalled_after_seconds = 3_600).await;
+    node.look(&watch).await;
+    assert_eq!(watch.alerts().await[0].ended_at, None);
+    edit(2, |spec| spec.rule.on = vec![Failed, Recovered]).await;
+    node.look(&watch).await;
+    assert_eq!(watch.alerts().await[0].ended_at, Some(watch.now()));
+    assert_eq!(watch.subjects().await.len(), 1, "the schedule is not running again");
+}
+
+async fn a_schedule_whose_planned_pause_begins_late_has_not_stalled(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Stalled, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let due = watch.schedule(|row| row.name = "due".to_owned()).await;
+    let sql = "UPDATE schedule SET next_fire_at = $2, pause_from = $3 WHERE id = $1";
+    let (now, id) = (watch.now().0, due.id);
+    watch.world.write(sql, [id.into(), now.into(), now.into()]).await;
+    watch.pass(310);
+    node.look(&watch).await;
+    assert!(watch.alerts().await.is_empty(), "no node may claim it");
+    watch.world.write(sql, [id.into(), now.into(), (now + 1).into()]).await;
+    assert_eq!(node.tells(&watch, 1).await, ["[test] due is due, and no node claims it"]);
+    // The instant from before the pause was claimed, and the next one belongs to the pause.
+    watch.world.write(sql, [id.into(), (now + 1).into(), (now + 1).into()]).await;
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] due is running again");
 }
 
 async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(database: TestDatabase) {
