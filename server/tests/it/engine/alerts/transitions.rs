@@ -24,6 +24,7 @@ on_both!(
     a_problem_that_ends_within_its_grace_is_not_recorded,
     enough_failures_in_a_row_are_reported,
     what_ran_late_or_not_at_all_is_told_each_time,
+    a_late_run_that_outlasts_its_alert_is_reported_once,
     a_stalled_schedule_is_reported_until_a_node_takes_it,
     an_edit_of_a_rule_does_not_report_that_stalled_work_was_taken,
     a_schedule_whose_planned_pause_begins_late_has_not_stalled,
@@ -230,6 +231,30 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     assert_eq!((watch.alerts().await.len(), watch.subjects().await.len()), (3, 3));
 }
 
+async fn a_late_run_that_outlasts_its_alert_is_reported_once(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Late], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    let begins = |_: &mut fire::Model, run: &mut run::Model| {
+        run.started_at = Some(Timestamp(run.due_at.0 + 360_000));
+        (run.state, run.finished_at) = (run::State::Running, None);
+    };
+    let run = watch.ends_as(&schedule, begins).await;
+    node.tells(&watch, 1).await;
+    // Retention keeps history for a day, and the run takes three.
+    watch.pass(3 * 86_400);
+    watch.world.retain(1).await;
+    let sql = "UPDATE run SET state = 'succeeded', finished_at = $2 WHERE id = $1";
+    watch.world.write(sql, [run.into(), watch.now().0.into()]).await;
+    watch.stamp(&[run]).await;
+    watch.passes_by(run).await;
+    node.look(&watch).await;
+    assert_eq!(watch.subjects().await, ["[test] nightly started 6 min late"]);
+}
+
 async fn a_stalled_schedule_is_reported_until_a_node_takes_it(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
@@ -386,6 +411,14 @@ async fn a_change_of_the_clocks_that_touches_a_time_is_reported_once(database: T
         node.look(&watch).await;
     }
     assert_eq!(watch.alerts().await.len(), 1);
+    // Retention keeps history for a day, and the change is still ahead.
+    watch.pass(3 * 86_400);
+    watch.world.retain(1).await;
+    node.look(&watch).await;
+    assert_eq!(watch.subjects().await.len(), 1, "the change was reported");
+    watch.pass(70 * 86_400);
+    watch.world.retain(1).await;
+    assert!(watch.alerts().await.is_empty());
 }
 
 async fn add<M, A>(watch: &Watch, row: M)
