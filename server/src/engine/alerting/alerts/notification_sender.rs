@@ -61,8 +61,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a batch is reserved. A node that takes longer counts as lost.
 const TAKEN: TimeDelta = TimeDelta::seconds(120);
 
-/// Maximum number of attempts per message. They are spread over about an hour and a quarter.
+/// Maximum number of attempts per message. Unless it waits for other messages of its channel, they
+/// are spread over about an hour and a quarter.
 const MAX_ATTEMPTS: i32 = 9;
+
+/// A message that is older than this is given up after its next failed attempt. A channel's messages
+/// wait for each other, so those to a receiver that stays away would become ever more.
+const MAX_AGE: TimeDelta = TimeDelta::days(1);
 
 impl NotificationSender {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
@@ -100,18 +105,17 @@ impl NotificationSender {
             Some(Ok(ChannelConfig::Email(to))) => self.mail(message, &to).await,
         };
         let DeliveryAttempt { fate, error, progress } = tried;
+        let now = self.core.clock.now();
+        let is_last = message.attempts >= MAX_ATTEMPTS || now - message.created_at.utc() > MAX_AGE;
         let state = match fate {
             DeliveryFate::Arrived => State::Sent,
             DeliveryFate::Refused => State::Dead,
-            DeliveryFate::Delayed | DeliveryFate::Failed if message.attempts >= MAX_ATTEMPTS => {
-                State::Dead
-            }
+            DeliveryFate::Delayed | DeliveryFate::Failed if is_last => State::Dead,
             DeliveryFate::Partly
             | DeliveryFate::Delayed
             | DeliveryFate::Failed
             | DeliveryFate::Locked => State::Pending,
         };
-        let now = self.core.clock.now();
         let next_attempt_at = (now + pause(message.attempts, random::unit())).into();
         let Model { id, channel_id, attempts, .. } = *message;
         // A failure of this kind would also affect the channel's other messages.
