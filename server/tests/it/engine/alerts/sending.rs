@@ -30,6 +30,7 @@ on_both!(
     what_nobody_takes_is_given_up_and_can_be_sent_again,
     who_is_away_holds_up_nobody_else,
     messages_do_not_pile_up_for_a_receiver_that_stays_away,
+    a_message_that_is_refused_holds_up_no_other,
     a_message_in_slacks_form_mentions_nobody,
     a_running_engine_tells_by_itself,
 );
@@ -253,6 +254,35 @@ async fn messages_do_not_pile_up_for_a_receiver_that_stays_away(database: TestDa
     let messages = watch.messages().await;
     let young = messages.iter().find(|message| message.id == young).unwrap();
     assert_eq!(young.state, State::Sent);
+}
+
+async fn a_message_that_is_refused_holds_up_no_other(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let url = Some(inbox.url().as_str().into());
+    let channel = watch.channel(Kind::Webhook, ChannelInput { url, ..ChannelInput::default() });
+    let channel = channel.await;
+    let mut node = watch.node("a").await;
+    let commands = watch.commands();
+    let sent = commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
+    // Two messages of a channel are sent at once, so the third has to wait for the next round.
+    let sql = "INSERT INTO notification (id, namespace_id, rule_id, channel_id, state, subject, \
+        body, alerts, attempts, next_attempt_at, created_at) SELECT $1, namespace_id, $3, \
+        channel_id, state, subject, body, alerts, 0, next_attempt_at, created_at \
+        FROM notification WHERE id = $2";
+    for _ in 0..2 {
+        let (id, rule) = (Uuid::now_v7(), Uuid::now_v7());
+        watch.world.write(sql, [id.into(), sent.notification.into(), rule.into()]).await;
+    }
+    inbox.answers_in_turn(&[413, 200]);
+    node.send(&watch).await;
+    node.send(&watch).await;
+    assert_eq!(inbox.arrived().len(), 3);
+    let messages = watch.messages().await;
+    let delivered = messages.iter().filter(|message| message.state == State::Sent).count();
+    assert_eq!(delivered, 2);
+    let refused = messages.iter().find(|message| message.state == State::Pending).unwrap();
+    assert!(refused.error.as_ref().unwrap().contains("413"), "{refused:?}");
 }
 
 async fn a_message_in_slacks_form_mentions_nobody(database: TestDatabase) {
