@@ -23,6 +23,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     failures_are_grouped_by_schedule_and_first_line,
     a_success_before_the_last_run_that_failed_ends_no_problem,
+    a_backfill_that_succeeds_ends_only_a_problem_of_a_backfill,
     lost_fires_are_a_problem_until_a_later_one_has_started,
     many_skipped_fires_are_a_problem_until_the_schedule_starts_them_again,
     a_problem_is_acknowledged_until_it_is_over_or_for_a_while,
@@ -98,6 +99,30 @@ async fn a_success_before_the_last_run_that_failed_ends_no_problem(database: Tes
     let problem = desk.ask(PROBLEMS, json!({})).await["problems"][0].clone();
     assert_eq!((&problem["count"], &problem["isOpen"]), (&json!(2), &json!(true)));
     assert_eq!(problem["lastRun"]["id"], json!(last));
+}
+
+async fn a_backfill_that_succeeds_ends_only_a_problem_of_a_backfill(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("one", "@hourly").await;
+    let of_backfill = async |run: &str| {
+        let tx = desk.database.store.begin().await.unwrap();
+        run::Entity::update_many()
+            .col_expr(run::Column::Trigger, Expr::value("backfill"))
+            .filter(run::Column::Id.eq(run.parse::<Uuid>().unwrap()))
+            .exec(&tx)
+            .await
+            .unwrap();
+        desk.database.store.commit(tx).await.unwrap();
+    };
+    let is_open = async || desk.ask(PROBLEMS, json!({})).await["problems"][0]["isOpen"].clone();
+    let last = failed(&desk, &schedule, "exit code 1", 10).await;
+    desk.clock.pass(Duration::from_millis(10));
+    let good = desk.trigger(&schedule).await;
+    settle(&desk, &good, State::Succeeded, 10).await;
+    of_backfill(&good).await;
+    assert_eq!(is_open().await, true);
+    of_backfill(&last).await;
+    assert_eq!(is_open().await, false);
 }
 
 async fn lost_fires_are_a_problem_until_a_later_one_has_started(database: TestDatabase) {
