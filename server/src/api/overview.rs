@@ -1,8 +1,7 @@
-use std::cmp::Reverse;
-
 use async_graphql::{Context, Object, SimpleObject};
-use chrono::TimeDelta;
-use entity::Timestamp;
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{Timestamp, schedule::Model};
+use futures::future::join_all;
 
 use super::{
     calm::Calm,
@@ -15,8 +14,12 @@ use super::{
     run::Run,
     scalar::{Instant, Long},
     schedule::Schedule,
+    upcoming::{FiresLeft, soonest},
 };
 use crate::store::reads::{overview, stats, within::Within};
+
+/// Maximum number of schedules that are examined for the next fires: those that are due soonest.
+const SCHEDULES: u64 = 1_000;
 
 /// A summary of one namespace, or of several.
 pub(crate) struct Overview {
@@ -77,33 +80,22 @@ impl Overview {
         #[graphql(default = 10, desc = "The number of entries, 1 to 200.")] first: i32,
     ) -> Result<Vec<Calm<Upcoming>>> {
         let limit = bounded("first", first)?;
-        // The next n fires overall are among the next n fires of the n schedules that are due
-        // soonest.
-        let rows = overview::soonest(cx.store(), &self.within, limit).await?;
         let wanted = usize::try_from(limit).unwrap_or_default();
-        let mut heads = std::collections::BinaryHeap::new();
-        let mut tables = Vec::with_capacity(rows.len());
-        for (index, row) in rows.iter().enumerate() {
-            let table = maintenance::timetable(cx, row).await?.ok();
-            let next = row.next_scheduled_at.and_then(|cursor| match &table {
-                Some(table) if table.has_calendars() => {
-                    let before = cursor.utc() - TimeDelta::milliseconds(1);
-                    table.next_allowed(before).map(|fire| fire.at)
-                }
-                Some(_) | None => Some(cursor.utc()),
-            });
-            heads.extend(next.map(|at| Reverse((at, index))));
-            tables.push(table);
+        // The next n fires overall are among the next n fires of the n schedules that are due
+        // soonest. But where calendars or pauses suppress the instants that are due, schedules that
+        // are due later may fire sooner.
+        let mut examined = limit;
+        loop {
+            let rows = overview::soonest(cx.store(), &self.within, examined).await?;
+            let reach = rows.last().and_then(|row| row.next_fire_at);
+            let is_all = (rows.len() as u64) < examined || examined >= SCHEDULES;
+            let fires = next_fires(cx, rows, wanted).await?;
+            let last = fires.get(wanted - 1).map(|fire| fire.0.at.0);
+            if is_all || last.zip(reach).is_some_and(|(last, reach)| last <= reach.utc()) {
+                return Ok(fires);
+            }
+            examined = (examined * 4).min(SCHEDULES);
         }
-        let mut upcoming = Vec::with_capacity(wanted);
-        while upcoming.len() < wanted {
-            let Some(Reverse((at, index))) = heads.pop() else { break };
-            let schedule = Schedule(rows[index].clone());
-            upcoming.push(Calm(Upcoming { at: at.into(), schedule }));
-            let next = tables[index].as_ref().and_then(|table| table.next_allowed(at));
-            heads.extend(next.map(|fire| Reverse((fire.at, index))));
-        }
-        Ok(upcoming)
     }
 
     /// Runs that failed or timed out in the last 24 hours, newest first.
@@ -123,6 +115,23 @@ impl Overview {
     async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         Node::all(cx).await
     }
+}
+
+/// The next fires of these schedules, soonest first.
+async fn next_fires(
+    cx: &Context<'_>,
+    rows: Vec<Model>,
+    wanted: usize,
+) -> Result<Vec<Calm<Upcoming>>> {
+    // All timetables at once, so that their calendars and windows are read together.
+    let timetables = join_all(rows.iter().map(|row| maintenance::timetable(cx, row))).await;
+    let (mut ahead, mut looks) = (Vec::with_capacity(rows.len()), usize::MAX);
+    for (row, timetable) in rows.into_iter().zip(timetables) {
+        if let (Ok(timetable), Some(cursor)) = (timetable?, row.next_scheduled_at) {
+            ahead.push(FiresLeft::new(row, timetable, cursor.utc(), &mut looks));
+        }
+    }
+    Ok(soonest(&ahead, DateTime::<Utc>::MAX_UTC, wanted).await)
 }
 
 /// An upcoming fire.

@@ -188,7 +188,9 @@ impl PausePreviewSchedule {
 
     /// The first instant after the pause.
     async fn next_fire_at(&self) -> Option<Instant> {
-        let next = self.timetable.as_ref()?.next_allowed(self.until - MOMENT)?;
+        // Fires that were skipped in advance may reach beyond the pause.
+        let after = self.after.max(self.until - MOMENT);
+        let next = self.timetable.as_ref()?.next_allowed(after)?;
         Some(next.at.into())
     }
 }

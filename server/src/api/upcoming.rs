@@ -333,7 +333,11 @@ impl HourGrid {
 }
 
 /// The next fires of all schedules.
-async fn soonest(ahead: &[FiresLeft], to: DateTime<Utc>, wanted: usize) -> Vec<Calm<Upcoming>> {
+pub(super) async fn soonest(
+    ahead: &[FiresLeft],
+    to: DateTime<Utc>,
+    wanted: usize,
+) -> Vec<Calm<Upcoming>> {
     let next = |index: usize, after: DateTime<Utc>, nth: u64| {
         let one = ahead.get(index).filter(|one| nth < one.left)?;
         let fire = one.timetable.next_allowed(after).filter(|fire| fire.at < to)?;

@@ -23,7 +23,8 @@ const YEARS: i64 = 3_653 * DAY;
 /// policy for daylight saving time applies to that.
 const CORRECTION: i64 = 3 * HOUR;
 
-/// Warnings about the effect of the next two clock changes on an expression.
+/// Warnings about the effect of the next two clock changes on an expression, between the start and
+/// the end of the definition.
 pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
     let every_hour = subject.pattern.clock.hours.count_ones() == 24;
     // A wildcard of every hour is meant to follow the clock: it loses or repeats only the hours
@@ -32,19 +33,26 @@ pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>)
         return Vec::new();
     }
     let now = from.timestamp();
+    // A change at the start itself has an effect.
+    let begin = parts.start.map_or(now, |start| now.max(start.timestamp() - 1));
     let mut warnings = Vec::new();
     if every_hour {
-        warnings.extend(repeated_hour(subject, parts, now));
+        warnings.extend(repeated_hour(subject, parts, begin));
     }
-    let mut span = parts.zone.span_at(now);
+    let mut span = parts.zone.span_at(begin);
     for _ in 0..2 {
-        if span.is_last() || span.end > now + SOON {
+        if span.is_last() || span.end > now + SOON || is_over(parts, span.end) {
             break;
         }
         span = parts.zone.span_at(span.end);
         warnings.extend(effect(subject, parts, &span));
     }
     warnings
+}
+
+/// Whether the definition has ended before an instant.
+fn is_over(parts: &Parts, instant: i64) -> bool {
+    parts.end.is_some_and(|end| end.timestamp() < instant)
 }
 
 /// The effect on an expression of the clock change that begins a span.
@@ -64,7 +72,7 @@ fn repeated_hour(subject: &Subject<'_>, parts: &Parts, now: i64) -> Option<Warni
         return None;
     }
     let mut span = parts.zone.span_at(now);
-    while !span.is_last() && span.end <= now + YEARS {
+    while !span.is_last() && span.end <= now + YEARS && !is_over(parts, span.end) {
         span = parts.zone.span_at(span.end);
         let start = span.civil_start();
         let repeats = (-CORRECTION..0).contains(&span.jump_in);

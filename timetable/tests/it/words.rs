@@ -489,6 +489,30 @@ fn a_fire_that_moves_to_the_next_date_names_it() {
 }
 
 #[test]
+fn a_clock_change_before_the_start_or_after_the_end_is_no_warning() {
+    let codes = |text: &str, start: Option<&str>, end: Option<&str>| {
+        let asked = Definition {
+            start: start.map(instant),
+            end: end.map(instant),
+            ..definition(text, "Europe/Berlin")
+        };
+        let timetable = Timetable::new(&asked).expect("valid");
+        let warnings = timetable.lint(instant("2026-03-01T00:00:00Z"));
+        warnings.into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+    };
+    let (gap, overlap) = (WarningCode::DstGap, WarningCode::DstOverlap);
+    // The clocks change on 29 March and 25 October 2026, and on 28 March 2027.
+    assert_eq!(codes("30 2 * * *", None, None), [gap, overlap]);
+    assert_eq!(codes("30 2 * * *", None, Some("2026-03-20T00:00:00Z")), []);
+    assert_eq!(codes("30 2 * * *", None, Some("2026-06-01T00:00:00Z")), [gap]);
+    assert_eq!(codes("30 2 * * *", Some("2026-06-01T00:00:00Z"), None), [overlap, gap]);
+    assert_eq!(codes("30 2 * * *", Some("2026-03-29T01:00:00Z"), None), [gap, overlap]);
+    let hourly = [WarningCode::SkipsRepeatedHour];
+    assert_eq!(codes("0 0-23 * * *", None, Some("2027-01-01T00:00:00Z")), hourly);
+    assert_eq!(codes("0 0-23 * * *", None, Some("2026-10-01T00:00:00Z")), []);
+}
+
+#[test]
 fn a_jitter_is_compared_with_the_shortest_time_between_fires() {
     let asked = Definition {
         expressions: vec!["0 9,17 * * *".to_owned(), "30 17 * * 5".to_owned()],

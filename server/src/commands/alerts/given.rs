@@ -15,6 +15,7 @@ use crate::{
     engine::alerting::alerts::{ChannelConfig, ChannelSecrets, MAX_LOSING, Receiver},
     model::{CHANNEL_SECRETS, check, naming},
     search::{Search, SearchError, SearchedList},
+    store::retention::MAX_CLOCK_CHANGE_DAYS,
     target::{Executor, Http, SecretText, Target, TargetError, check_address},
     vault::MASK,
 };
@@ -316,7 +317,8 @@ pub(crate) fn check_rule(spec: &RuleSpec) -> Result<(), BadInput> {
     check::number("lateAfterSeconds", rule.late_after_seconds, 60..=WEEK, "seconds")?;
     check::number("stalledAfterSeconds", rule.stalled_after_seconds, 60..=WEEK, "seconds")?;
     check::number("slowAfterTimes", rule.slow_after_times, 2..=100, "times the usual duration")?;
-    check::number("clockChangeDays", rule.clock_change_days, 1..=60, "days")?;
+    let ahead = i64::from(MAX_CLOCK_CHANGE_DAYS);
+    check::number("clockChangeDays", rule.clock_change_days, 1..=ahead, "days")?;
     check::number("digestSeconds", rule.digest_seconds, 0..=WEEK, "seconds")?;
     let Some(quiet) = &rule.quiet else { return Ok(()) };
     if !(1..=MAX_WINDOWS).contains(&quiet.windows.len()) {

@@ -32,7 +32,7 @@ use crate::{
 /// How many days ahead a feed reaches, in addition to today.
 const DAYS: u64 = 31;
 /// Maximum number of schedules to read, and of runs to show.
-const SCHEDULES: u64 = 1_000;
+pub(super) const SCHEDULES: u64 = 1_000;
 const EVENTS: usize = 2_000;
 /// Maximum number of pauses to show, and of days on which calendars suppress fires.
 const OTHERS: usize = 500;

@@ -3,11 +3,17 @@ use std::collections::HashMap;
 use entity::{run, schedule::Model};
 use uuid::Uuid;
 
-use super::{OpenFeed, events::shown};
+use super::{
+    OpenFeed,
+    events::{SCHEDULES, shown},
+};
 use crate::{
     commands::{CommandError, Commands},
     search::{Criterion, Search, SearchedList, Term, WordField},
-    store::reads::batches,
+    store::{
+        PageWindow,
+        reads::{batches, schedules, within::Within},
+    },
 };
 
 /// The counts for a badge: its schedules, by the result of the last ended run of each.
@@ -60,9 +66,21 @@ pub fn tag_of(opened: &OpenFeed) -> Option<String> {
     }
 }
 
+/// The schedules that a badge counts, at most 1,000. Unlike a calendar, a badge of a namespace also
+/// counts schedules that will not fire again: their last run may have failed.
+async fn counted(commands: &Commands, opened: &OpenFeed) -> Result<Vec<Model>, CommandError> {
+    let feed = &opened.feed;
+    if feed.schedule_id.is_some() || feed.search.is_some() {
+        return shown(commands, opened).await;
+    }
+    let (within, filter) = (Within::One(feed.namespace_id), schedules::Filter::default());
+    let window = PageWindow::first(SCHEDULES);
+    Ok(schedules::page(&commands.store, &within, &filter, false, &window).await?.rows)
+}
+
 /// The current counts for a badge.
 pub async fn standing(commands: &Commands, opened: &OpenFeed) -> Result<BadgeCounts, CommandError> {
-    let found = shown(commands, opened).await?;
+    let found = counted(commands, opened).await?;
     // The badge of a schedule that has been deleted still shows its name.
     let schedule = opened.feed.schedule_id.and(found.first()).map(|row| row.name.clone());
     let rows: Vec<Model> = found.into_iter().filter(|row| row.deleted_at.is_none()).collect();

@@ -90,6 +90,22 @@ pub async fn telling(
     Ok((first.all(tx).await?, counts.into_iter().map(counted).collect()))
 }
 
+/// The keys of all alerts whose end a rule reports at `now`.
+pub async fn ended(
+    tx: &DatabaseTransaction,
+    rule: Uuid,
+    now: Timestamp,
+) -> Result<Vec<Uuid>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::Id.in_subquery(ripe_keys(rule, now)))
+        .filter(Column::ToldAt.is_not_null())
+        .filter(Column::EndedAt.is_not_null())
+        .select_only()
+        .column(Column::Id)
+        .order_by_asc(Column::Id);
+    Ok(query.into_tuple().all(tx).await?)
+}
+
 /// Marks the alerts that a rule reports at `now` as reported.
 pub async fn told(
     store: &Store,

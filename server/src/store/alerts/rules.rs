@@ -24,9 +24,12 @@ pub async fn enabled<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, S
     Ok(query.all(connection).await?)
 }
 
-/// Whether any rule of any namespace is enabled.
+/// Whether any rule is enabled in any namespace that is not deleted.
 pub async fn is_any_enabled<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
-    Ok(Entity::find().filter(Column::Enabled.eq(true)).one(connection).await?.is_some())
+    let query = Entity::find()
+        .filter(Column::Enabled.eq(true))
+        .filter(Column::NamespaceId.not_in_subquery(deleted_keys()));
+    Ok(query.one(connection).await?.is_some())
 }
 
 /// Deletes a rule. [`forget`] then removes its alerts.

@@ -12,6 +12,7 @@ use crate::store::{
         bulk::{BulkValues, MAX_ROWS},
         rows::KeyRow,
     },
+    ledger::candidates::BEFORE_PAUSE,
     reads::{schedules, search::TimedSearch, within::Within},
     workers::queues,
 };
@@ -116,12 +117,15 @@ pub async fn waiting(
     if namespaces.is_empty() {
         return Ok(vec![]);
     }
-    let due = "SELECT d.schedule_id, d.namespace_id, d.name, d.since FROM ( \
+    let due = format!(
+        "SELECT d.schedule_id, d.namespace_id, d.name, d.since FROM ( \
            SELECT s.id AS schedule_id, s.namespace_id, s.name, s.next_fire_at AS since, \
              row_number() OVER (PARTITION BY s.namespace_id ORDER BY s.next_fire_at, s.id) AS place \
            FROM schedule s WHERE s.enabled AND s.next_fire_at IS NOT NULL \
-             AND s.next_fire_at <= {0} AND s.namespace_id IN (SELECT id FROM v)) d \
-         WHERE d.place <= {1}";
+             AND s.next_fire_at <= {{0}} AND {BEFORE_PAUSE} \
+             AND s.namespace_id IN (SELECT id FROM v)) d \
+         WHERE d.place <= {{1}}"
+    );
     let queued = format!(
         "SELECT w.schedule_id, w.namespace_id, schedule.name, w.since, CAST(NULL AS text) AS queue, ( \
              SELECT r.id FROM run r WHERE r.schedule_id = w.schedule_id AND {QUEUED} \
@@ -146,7 +150,7 @@ pub async fn waiting(
         let namespaces = BulkValues::default().uuid("id", namespaces.iter().copied());
         namespaces.statement(store.dialect(), sql, values)
     };
-    let due = Due::find_by_statement(statement(due)).all(store.read()).await?;
+    let due = Due::find_by_statement(statement(&due)).all(store.read()).await?;
     let mut all: Vec<StalledSchedule> = due
         .into_iter()
         .map(|Due { schedule_id, namespace_id, name, since }| StalledSchedule {
@@ -182,28 +186,41 @@ pub async fn waiting(
     Ok(all)
 }
 
-/// The schedules among these that have waited since `before` or longer.
+/// An alert about stalled work.
+#[derive(Clone, Copy, Debug)]
+pub struct StallAlert {
+    /// The key of the alert.
+    pub id: Uuid,
+    /// The schedule that the alert is about.
+    pub schedule_id: Uuid,
+    /// The alert is over unless work of the schedule has waited since this instant or longer.
+    pub before: Timestamp,
+}
+
+/// The keys of the alerts among these whose schedules still wait.
 pub async fn still_waiting(
     store: &Store,
-    schedules: &[Uuid],
-    before: Timestamp,
+    alerts: &[StallAlert],
     silent: Timestamp,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let sql = format!(
-        "SELECT v.id FROM v WHERE EXISTS (SELECT 1 FROM schedule s WHERE s.id = v.id \
-             AND s.enabled AND s.next_fire_at IS NOT NULL AND s.next_fire_at <= {{0}}) \
-           OR EXISTS (SELECT 1 FROM run r WHERE r.schedule_id = v.id AND {QUEUED} \
-             AND r.available_at <= {{0}}) \
+        "SELECT v.id FROM v WHERE EXISTS (SELECT 1 FROM schedule s WHERE s.id = v.schedule_id \
+             AND s.enabled AND s.next_fire_at IS NOT NULL AND s.next_fire_at <= v.before_at \
+             AND {BEFORE_PAUSE}) \
+           OR EXISTS (SELECT 1 FROM run r WHERE r.schedule_id = v.schedule_id AND {QUEUED} \
+             AND r.available_at <= v.before_at) \
            OR EXISTS (SELECT 1 FROM job JOIN run r ON r.id = job.run_id \
-             WHERE r.schedule_id = v.id AND {} AND job.created_at <= {{0}} \
-               AND job.awaited_until > {{0}})",
-        queues::unserved(store.dialect(), "{1}"),
+             WHERE r.schedule_id = v.schedule_id AND {} AND job.created_at <= v.before_at \
+               AND job.awaited_until > v.before_at)",
+        queues::unserved(store.dialect(), "{0}"),
     );
     let mut waiting = HashSet::new();
-    for schedules in schedules.chunks(MAX_ROWS) {
-        let schedules = BulkValues::default().uuid("id", schedules.iter().copied());
-        let statement =
-            schedules.statement(store.dialect(), &sql, vec![before.0.into(), silent.0.into()]);
+    for alerts in alerts.chunks(MAX_ROWS) {
+        let statement = BulkValues::default()
+            .uuid("id", alerts.iter().map(|alert| alert.id))
+            .uuid("schedule_id", alerts.iter().map(|alert| alert.schedule_id))
+            .int("before_at", alerts.iter().map(|alert| alert.before.0))
+            .statement(store.dialect(), &sql, vec![silent.0.into()]);
         let rows = KeyRow::find_by_statement(statement).all(store.read()).await?;
         waiting.extend(rows.into_iter().map(|row| row.id));
     }

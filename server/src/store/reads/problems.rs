@@ -153,15 +153,21 @@ async fn failing(
         .limit(MAX_LOOKED_AT);
     let rows: Vec<FailedRun> = store.found(newest.build(store.dialect().backend()), true).await?;
     let mut groups: HashMap<(Uuid, String), ProblemGroup> = HashMap::new();
-    // The latest row of a group comes first, so it determines the last failure.
+    // The latest row of a group comes first, so it determines when the last failure occurred.
     for row in rows {
         let unsaid = if row.state == State::TimedOut { "timed out" } else { "failed" };
         let error = row.error.unwrap_or_default();
         let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(unsaid);
         match groups.entry((row.schedule_id, line.to_owned())) {
             Entry::Occupied(mut group) => {
-                group.get_mut().count += 1;
-                group.get_mut().since = row.finished_at;
+                let group = group.get_mut();
+                group.count += 1;
+                group.since = row.finished_at;
+                // The run of an older fire may fail later, but it is not the last of these runs:
+                // the problem is over only when one after all of them succeeds.
+                if let FailureCause::Failing { last_run, .. } = &mut group.what {
+                    *last_run = row.id.max(*last_run);
+                }
             }
             Entry::Vacant(place) => {
                 place.insert(ProblemGroup {

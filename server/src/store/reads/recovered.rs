@@ -12,7 +12,8 @@ use super::{
 use crate::store::{Store, StoreError, db::bulk::BulkValues};
 
 /// The indexes of the problems that are over: a later run of the schedule has succeeded, a later
-/// fire of it has started, or it starts its fires again without skipping any.
+/// fire of it has started, or it starts its fires again without skipping any. A run of a backfill is
+/// about the past, so it ends only a problem of a backfill.
 pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
     over_by(store, problems, &format!("EXISTS ({})", resuming("1"))).await
 }
@@ -58,7 +59,9 @@ async fn over_by(
             .statement(
                 store.dialect(),
                 "SELECT v.place AS place FROM v WHERE EXISTS (SELECT 1 FROM run \
-                   WHERE run.schedule_id = v.id AND run.id > v.last AND run.state = 'succeeded')",
+                   WHERE run.schedule_id = v.id AND run.id > v.last AND run.state = 'succeeded' \
+                     AND (run.trigger <> 'backfill' OR EXISTS (SELECT 1 FROM run failed \
+                       WHERE failed.id = v.last AND failed.trigger = 'backfill')))",
                 vec![],
             );
         let rows = ProblemPlace::find_by_statement(statement).all(store.read()).await?;

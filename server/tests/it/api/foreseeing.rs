@@ -45,6 +45,14 @@ async fn a_pause_tells_the_fires_that_would_fall_into_it(database: TestDatabase)
     assert_eq!(preview["schedules"][1]["sample"], json!([{ "at": "2026-03-02T02:00:00Z" }]));
     let found = desk.ask(query, json!({ "search": "name:daily" })).await["pausePreview"].clone();
     assert_eq!((&found["fires"], &found["until"]), (&json!(7), &json!("2026-03-08T12:00:00Z")));
+    let skip = "mutation($id: UUID!) { skipNext(id: $id, count: 3, reason: \"x\") { skippedAt } }";
+    desk.ask(skip, json!({ "id": daily })).await;
+    let preview = desk.ask(query, json!({ "ids": [daily], "until": until })).await;
+    let skipped = &preview["pausePreview"]["schedules"][0];
+    assert_eq!(
+        (&skipped["fires"], &skipped["nextFireAt"]),
+        (&json!(0), &json!("2026-03-05T02:00:00Z"))
+    );
     for (bad, field) in [
         (json!({}), "ids"),
         (json!({ "ids": [] }), "ids"),

@@ -2,10 +2,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::desk::Desk;
+use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
 
-on_both!(health_says_what_is_wrong, an_overview_shows_upcoming_fires_and_live_runs);
+on_both!(
+    health_says_what_is_wrong,
+    an_overview_shows_upcoming_fires_and_live_runs,
+    the_next_fires_are_those_that_will_happen,
+);
 
 async fn health_says_what_is_wrong(database: TestDatabase) {
     let desk = Desk::open(database).await;
@@ -55,4 +59,30 @@ async fn an_overview_shows_upcoming_fires_and_live_runs(database: TestDatabase) 
     assert_eq!(upcoming[1], at("2026-03-01T12:40:00Z", "often"));
     let both = [&upcoming[2], &upcoming[3]].map(|fire| fire["at"].clone());
     assert_eq!(both, [json!("2026-03-01T13:00:00Z"), json!("2026-03-01T13:00:00Z")]);
+}
+
+async fn the_next_fires_are_those_that_will_happen(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    // It is noon on a Sunday.
+    let calendar = "mutation { createCalendar(input: {
+        name: \"sundays\", mode: EXCLUDE, weekdays: [SUN] }) { calendar { id } } }";
+    desk.ask(calendar, json!({})).await;
+    for input in [
+        json!({ "name": "workdays", "timing": { "expressions": ["* * * * *"] },
+            "calendars": ["sundays"], "task": { "target": { "noop": {} } } }),
+        json!({ "name": "once", "timing": { "expressions": ["*/30 * * * *"] },
+            "maxFires": 1, "task": { "target": { "noop": {} } } }),
+    ] {
+        desk.ask(CREATE, json!({ "input": input })).await;
+    }
+    desk.schedule("hourly", "@hourly").await;
+    let query = "query($first: Int!) { overview { upcoming(first: $first) {
+        at schedule { name } } } }";
+    let at = |at: &str, name: &str| json!({ "at": at, "schedule": { "name": name } });
+    // The schedule that is due first does not fire before Monday.
+    let next = desk.ask(query, json!({ "first": 1 })).await["overview"]["upcoming"].clone();
+    assert_eq!(next, json!([at("2026-03-01T12:30:00Z", "once")]));
+    let next = desk.ask(query, json!({ "first": 3 })).await["overview"]["upcoming"].clone();
+    let hourly = ["2026-03-01T13:00:00Z", "2026-03-01T14:00:00Z"].map(|of| at(of, "hourly"));
+    assert_eq!(next, json!([at("2026-03-01T12:30:00Z", "once"), hourly[0], hourly[1]]));
 }

@@ -22,6 +22,8 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     failures_are_grouped_by_schedule_and_first_line,
+    a_success_before_the_last_run_that_failed_ends_no_problem,
+    a_backfill_that_succeeds_ends_only_a_problem_of_a_backfill,
     lost_fires_are_a_problem_until_a_later_one_has_started,
     many_skipped_fires_are_a_problem_until_the_schedule_starts_them_again,
     a_problem_is_acknowledged_until_it_is_over_or_for_a_while,
@@ -53,10 +55,11 @@ async fn failures_are_grouped_by_schedule_and_first_line(database: TestDatabase)
     let (one, other) =
         (desk.schedule("one", "@hourly").await, desk.schedule("two", "@hourly").await);
     failed(&desk, &one, "exit code 1: no disk\nat line 3", 10).await;
+    // Keys are ordered by their time, so the next run must be created later.
+    desk.clock.pass(Duration::from_millis(10));
     let last = failed(&desk, &one, "exit code 1: no disk\nat line 9", 20).await;
     failed(&desk, &one, "timed out", 30).await;
     failed(&desk, &other, "exit code 1: no disk", 40).await;
-    // Keys are ordered by their time, so the next run must be created later.
     desk.clock.pass(Duration::from_millis(10));
     let mended = desk.trigger(&other).await;
     settle(&desk, &mended, State::Succeeded, 10).await;
@@ -80,6 +83,46 @@ async fn failures_are_grouped_by_schedule_and_first_line(database: TestDatabase)
     assert!(seen["problems"].as_array().unwrap().iter().all(|one| one["error"] == "***"), "{seen}");
     let long = "{ problems(since: \"2026-01-01T00:00:00Z\") { count } }";
     assert_eq!(desk.refused(long, json!({})).await["extensions"]["field"], "since");
+}
+
+async fn a_success_before_the_last_run_that_failed_ends_no_problem(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("one", "@hourly").await;
+    let passes = || desk.clock.pass(Duration::from_millis(10));
+    // The first run fails after the last one has failed.
+    failed(&desk, &schedule, "exit code 1", 5_000).await;
+    passes();
+    let good = desk.trigger(&schedule).await;
+    settle(&desk, &good, State::Succeeded, 10).await;
+    passes();
+    let last = failed(&desk, &schedule, "exit code 1", 20).await;
+    let problem = desk.ask(PROBLEMS, json!({})).await["problems"][0].clone();
+    assert_eq!((&problem["count"], &problem["isOpen"]), (&json!(2), &json!(true)));
+    assert_eq!(problem["lastRun"]["id"], json!(last));
+}
+
+async fn a_backfill_that_succeeds_ends_only_a_problem_of_a_backfill(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("one", "@hourly").await;
+    let of_backfill = async |run: &str| {
+        let tx = desk.database.store.begin().await.unwrap();
+        run::Entity::update_many()
+            .col_expr(run::Column::Trigger, Expr::value("backfill"))
+            .filter(run::Column::Id.eq(run.parse::<Uuid>().unwrap()))
+            .exec(&tx)
+            .await
+            .unwrap();
+        desk.database.store.commit(tx).await.unwrap();
+    };
+    let is_open = async || desk.ask(PROBLEMS, json!({})).await["problems"][0]["isOpen"].clone();
+    let last = failed(&desk, &schedule, "exit code 1", 10).await;
+    desk.clock.pass(Duration::from_millis(10));
+    let good = desk.trigger(&schedule).await;
+    settle(&desk, &good, State::Succeeded, 10).await;
+    of_backfill(&good).await;
+    assert_eq!(is_open().await, true);
+    of_backfill(&last).await;
+    assert_eq!(is_open().await, false);
 }
 
 async fn lost_fires_are_a_problem_until_a_later_one_has_started(database: TestDatabase) {

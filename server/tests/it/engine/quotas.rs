@@ -384,6 +384,19 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     assert_eq!(world.sizes().await, [11, 11, 11, 21]);
     let read = "UPDATE alert_cursor SET changed = $1";
     world.write(read, [i64::MAX.into()]).await;
+    // The rules of a deleted namespace read nothing, so no history waits for them.
+    let gone = Uuid::now_v7();
+    let deleted = "INSERT INTO namespace (id, name, created_at, deleted_at) \
+        VALUES ($1, 'gone', 0, $2)";
+    world.write(deleted, [gone.into(), now.timestamp_millis().into()]).await;
+    let rule = "INSERT INTO alert_rule (id, namespace_id, name, definition, enabled, since, version, \
+        created_at, updated_at) VALUES ($1, $1, 'all', $2, true, 0, 1, 0, 0)";
+    world.write(rule, [gone.into(), serde_json::json!({}).into()]).await;
+    let unread = "INSERT INTO alert_cursor (feed, changed, \"key\") VALUES ('failures', -1, $1)";
+    world.write(unread, [Uuid::nil().into()]).await;
+    let oldest = world.runs(schedule.id).await.iter().map(|run| run.id).min().unwrap();
+    let fails = "UPDATE run SET state = 'failed' WHERE id = $1";
+    world.write(fails, [oldest.into()]).await;
     assert!(cut.once(now).await.unwrap().unwrap().contains("cut: 1, rows: 6"));
     let left: Vec<Uuid> = world.runs(schedule.id).await.iter().map(|run| run.id).collect();
     assert_eq!(left.len(), 4, "three that fit, and the live one");

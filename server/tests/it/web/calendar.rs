@@ -15,6 +15,7 @@ on_both!(
     a_calendar_shows_what_does_not_run_and_why,
     a_calendar_shows_a_maintenance_window_once_and_no_run_in_it,
     a_badge_says_how_the_last_runs_went_to_whoever_has_its_address,
+    a_badge_of_a_namespace_counts_schedules_that_do_not_fire_again,
 );
 
 const PASSWORD: &str = "correct horse battery";
@@ -383,4 +384,26 @@ async fn a_badge_says_how_the_last_runs_went_to_whoever_has_its_address(database
     let (_, calendar) = feed(&server, &ada, json!({ "name": "calendar" })).await;
     let as_badge = calendar.replace("calendar.ics", "badge.svg");
     assert_eq!(server.get(&as_badge).send().await.unwrap().status(), StatusCode::NOT_FOUND);
+}
+
+async fn a_badge_of_a_namespace_counts_schedules_that_do_not_fire_again(database: TestDatabase) {
+    let server = Server::start(&database);
+    let ada = signed_in(&server, &database, "ada", "admin").await;
+    let (timing, away) = (json!({ "expressions": ["@at 0"] }), "http://nobody.invalid/");
+    let target = json!({ "http": { "url": away } });
+    let input = json!({ "name": "once", "timing": timing, "task": { "target": target } });
+    let once = schedule(&server, &ada, input).await;
+    let (_, badge) = feed(&server, &ada, json!({ "name": "all", "kind": "BADGE" })).await;
+    let message = async || {
+        let answer = server.get(&badge.replace("badge.svg", "badge.json")).send().await.unwrap();
+        let said: Value = answer.json().await.unwrap();
+        said["message"].clone()
+    };
+    assert_eq!(message().await, "no runs yet");
+    has_run(&server, &ada, &once).await;
+    assert_eq!(message().await, "1 of 1 failing");
+    let pause =
+        "mutation ($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    ask(&server, &ada, pause, json!({ "id": once })).await;
+    assert_eq!(message().await, "1 paused");
 }

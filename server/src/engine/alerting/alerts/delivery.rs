@@ -58,6 +58,30 @@ impl DeliveryAttempt {
     }
 }
 
+/// Why a request was not accepted, and what that means for the message.
+#[derive(Debug)]
+pub(super) struct RequestFailure {
+    pub(super) fate: DeliveryFate,
+    pub(super) text: String,
+}
+
+impl RequestFailure {
+    /// A failure that the channel's other messages would also meet.
+    pub(super) fn new(text: String) -> Self {
+        Self { fate: DeliveryFate::Failed, text }
+    }
+
+    /// The receiver answered with this HTTP status, if it answered at all. Some of them refuse only
+    /// this message, for its form or its size.
+    pub(super) fn answered(text: String, status: Option<u64>) -> Self {
+        let fate = match status {
+            Some(400 | 413 | 422) => DeliveryFate::Delayed,
+            Some(_) | None => DeliveryFate::Failed,
+        };
+        Self { fate, text }
+    }
+}
+
 /// How much of a message has been delivered. A mail is sent to each recipient separately, and a
 /// message to an incident service consists of several requests.
 #[derive(Debug, Default, Serialize, Deserialize)]

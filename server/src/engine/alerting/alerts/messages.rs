@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use chrono::TimeDelta;
 use entity::{alert_rule, notification, notification::State};
 use sea_orm::{IntoActiveModel, Set};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::{look::FailurePass, rule::ActiveRule, words};
@@ -85,13 +86,21 @@ impl FailurePass<'_> {
             return Ok((0, 0));
         }
         let (alerts, counts) = pending::telling(&tx, row.id, self.now.into(), SHOWN).await?;
+        let mut ended = Vec::new();
+        if counts.iter().map(|count| count.alerts).sum::<i64>() > SHOWN.cast_signed() {
+            ended = pending::ended(&tx, row.id, self.now.into()).await?;
+            ended.retain(|id| alerts.iter().all(|alert| alert.id != *id));
+        }
         let told = pending::told(store, &tx, row.id, self.now.into()).await?;
         let place = words::MessageOrigin {
             namespace: namespace.map(|row| row.name).unwrap_or_default(),
             rule: (row.id, row.name.clone()),
             console: self.core.settings.public_url.clone(),
         };
-        let (subject, body) = words::message(&place, &alerts, &counts);
+        let (subject, mut body) = words::message(&place, &alerts, &counts);
+        if !ended.is_empty() {
+            body[words::ENDED_LEFT_OUT] = json!(ended);
+        }
         let message = notification::Model {
             id: Uuid::nil(),
             namespace_id: row.namespace_id,

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{
     channel_config::{ChannelConfig, ChannelSecrets, Receiver, carrying},
-    delivery::{DeliveryAttempt, DeliveryFate, DeliveryProgress, pause},
+    delivery::{DeliveryAttempt, DeliveryFate, DeliveryProgress, RequestFailure, pause},
     form::{self, ChannelCall},
 };
 use crate::{
@@ -61,8 +61,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a batch is reserved. A node that takes longer counts as lost.
 const TAKEN: TimeDelta = TimeDelta::seconds(120);
 
-/// Maximum number of attempts per message. They are spread over about an hour and a quarter.
+/// Maximum number of attempts per message. Unless it waits for other messages of its channel, they
+/// are spread over about an hour and a quarter.
 const MAX_ATTEMPTS: i32 = 9;
+
+/// A message that is older than this is given up after its next failed attempt. A channel's messages
+/// wait for each other, so those to a receiver that stays away would become ever more.
+const MAX_AGE: TimeDelta = TimeDelta::days(1);
 
 impl NotificationSender {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
@@ -100,18 +105,17 @@ impl NotificationSender {
             Some(Ok(ChannelConfig::Email(to))) => self.mail(message, &to).await,
         };
         let DeliveryAttempt { fate, error, progress } = tried;
+        let now = self.core.clock.now();
+        let is_last = message.attempts >= MAX_ATTEMPTS || now - message.created_at.utc() > MAX_AGE;
         let state = match fate {
             DeliveryFate::Arrived => State::Sent,
             DeliveryFate::Refused => State::Dead,
-            DeliveryFate::Delayed | DeliveryFate::Failed if message.attempts >= MAX_ATTEMPTS => {
-                State::Dead
-            }
+            DeliveryFate::Delayed | DeliveryFate::Failed if is_last => State::Dead,
             DeliveryFate::Partly
             | DeliveryFate::Delayed
             | DeliveryFate::Failed
             | DeliveryFate::Locked => State::Pending,
         };
-        let now = self.core.clock.now();
         let next_attempt_at = (now + pause(message.attempts, random::unit())).into();
         let Model { id, channel_id, attempts, .. } = *message;
         // A failure of this kind would also affect the channel's other messages.
@@ -217,18 +221,18 @@ impl NotificationSender {
         let had = progress.requests;
         for call in calls.iter().skip(had) {
             let left = PATIENCE.saturating_sub(self.core.clock.instant() - begun);
-            let error = if left.is_zero() {
-                "it is too slow for all messages".to_owned()
-            } else if let Err(error) = self.request(message, &request, call, &secrets, left).await {
-                error
+            let failure = if left.is_zero() {
+                RequestFailure::new("it is too slow for all messages".to_owned())
+            } else if let Err(failure) = self.request(message, &request, call, &secrets, left).await
+            {
+                failure
             } else {
                 progress.requests += 1;
                 continue;
             };
-            let fate =
-                if progress.requests > had { DeliveryFate::Partly } else { DeliveryFate::Failed };
+            let fate = if progress.requests > had { DeliveryFate::Partly } else { failure.fate };
             let progress = (calls.len() > 1).then(|| json!(progress));
-            return DeliveryAttempt { fate, error: Some(error), progress };
+            return DeliveryAttempt { fate, error: Some(failure.text), progress };
         }
         DeliveryAttempt { fate: DeliveryFate::Arrived, error: None, progress: None }
     }
@@ -242,7 +246,7 @@ impl NotificationSender {
         call: &ChannelCall,
         secrets: &BTreeMap<String, SecretString>,
         timeout: Duration,
-    ) -> Result<(), String> {
+    ) -> Result<(), RequestFailure> {
         let invocation = Invocation {
             run_id: message.id,
             attempt: message.attempts,
@@ -268,17 +272,21 @@ impl NotificationSender {
             secrets,
         };
         let filled_in = self.core.executor.fill_in(request, &names).await;
-        let target = carrying(&filled_in.map_err(|error| error.to_string())?, call);
+        let filled_in = filled_in.map_err(|error| RequestFailure::new(error.to_string()))?;
+        let target = carrying(&filled_in, call);
         // The request's log lines are discarded.
         let (lines, _) = mpsc::channel(1);
         let stop = CancellationToken::new();
         let outcome = self.core.executor.execute(&target, &invocation, lines, stop).await;
         match Mask::of(secrets.values()).outcome(outcome) {
             AttemptOutcome::Succeeded { .. } => Ok(()),
-            AttemptOutcome::Failed { message, .. } | AttemptOutcome::TimedOut { message, .. } => {
-                Err(message)
+            AttemptOutcome::Failed { message, output } => {
+                Err(RequestFailure::answered(message, output["status"].as_u64()))
             }
-            AttemptOutcome::Cancelled { .. } => Err("it was stopped".to_owned()),
+            AttemptOutcome::TimedOut { message, .. } => Err(RequestFailure::new(message)),
+            AttemptOutcome::Cancelled { .. } => {
+                Err(RequestFailure::new("it was stopped".to_owned()))
+            }
         }
     }
 

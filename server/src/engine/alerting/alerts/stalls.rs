@@ -1,13 +1,19 @@
 use std::collections::HashSet;
 
 use chrono::TimeDelta;
-use entity::alert::{Kind, Model};
+use entity::{
+    Timestamp,
+    alert::{Kind, Model},
+};
 use uuid::Uuid;
 
 use super::{judge, look::FailurePass};
 use crate::{
     engine::{EngineError, jobs::SILENT},
-    store::alerts::{notes, standing},
+    store::alerts::{
+        notes::{self, EndedAlert},
+        standing::{self, StallAlert},
+    },
 };
 
 /// Maximum number of waiting items of each kind that are read per namespace.
@@ -26,22 +32,58 @@ impl FailurePass<'_> {
             let seconds = active.rule.stalled_after_seconds;
             shortest = Some(shortest.map_or(seconds, |shortest| shortest.min(seconds)));
         }
-        let mut still = HashSet::new();
+        let silent = Timestamp::from(self.now - SILENT);
         if let Some(seconds) = shortest {
-            let before = (self.now - TimeDelta::try_seconds(seconds).unwrap_or_default()).into();
             let namespaces: Vec<Uuid> = namespaces.into_iter().collect();
-            let silent = (self.now - SILENT).into();
+            let before = self.waited(seconds);
             let waiting = standing::waiting(store, &namespaces, before, silent, MAX).await?;
             let schedules = waiting.iter().map(|w| (w.namespace_id, w.schedule_id));
             let scopes = self.scopes(schedules).await?;
             let new = judge::stalled(&waiting, self.rules, &scopes, &open, self.now);
             self.write_new(new).await?;
-            // A separate query for work that was already reported:
-            // the limit could hide it in the list above.
-            let told: Vec<Uuid> = open.iter().filter_map(|alert| alert.schedule_id).collect();
-            still = standing::still_waiting(store, &told, before, silent).await?;
         }
-        let is_over = |alert: &Model| alert.schedule_id.is_none_or(|id| !still.contains(&id));
-        self.end(&self.recovered(&open, is_over)).await
+        self.at_stalls_no_more(open, silent).await
+    }
+
+    /// Closes the alerts of schedules whose work was taken, and those of rules that no longer
+    /// report stalled work.
+    async fn at_stalls_no_more(
+        &self,
+        open: Vec<Model>,
+        silent: Timestamp,
+    ) -> Result<usize, EngineError> {
+        let is_dropped =
+            |alert: &Model| self.rule(alert.rule_id).is_some_and(|rule| !rule.notes(Kind::Stalled));
+        let (dropped, open): (Vec<Model>, Vec<Model>) = open.into_iter().partition(is_dropped);
+        // A separate query for work that was already reported:
+        // the limit could hide it in the list of what waits.
+        let told: Vec<StallAlert> = open.iter().filter_map(|alert| self.stall_of(alert)).collect();
+        let still = standing::still_waiting(&self.core.store, &told, silent).await?;
+        let mut over = self.recovered(&open, |alert| !still.contains(&alert.id));
+        // The work of these schedules may still wait, so no recovery is reported.
+        let ended_at = self.now.into();
+        over.extend(dropped.iter().map(|alert| EndedAlert {
+            id: alert.id,
+            ended_at,
+            tell_at: None,
+        }));
+        self.end(&over).await
+    }
+
+    /// What must still wait for an alert to stay open. An alert that began when its rule reported
+    /// shorter waits stays open as long as the same work waits.
+    fn stall_of(&self, alert: &Model) -> Option<StallAlert> {
+        let seconds = self.rule(alert.rule_id).map(|rule| rule.stalled_after_seconds);
+        let before = seconds.map_or(alert.began_at, |seconds| self.waited(seconds));
+        Some(StallAlert {
+            id: alert.id,
+            schedule_id: alert.schedule_id?,
+            before: before.max(alert.began_at),
+        })
+    }
+
+    /// The instant since which work that has waited for this long waits.
+    fn waited(&self, seconds: i64) -> Timestamp {
+        (self.now - TimeDelta::try_seconds(seconds).unwrap_or_default()).into()
     }
 }

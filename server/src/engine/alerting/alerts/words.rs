@@ -20,6 +20,10 @@ pub(super) struct MessageOrigin {
     pub(super) console: Option<String>,
 }
 
+/// The field of a body with the keys of the alerts that are over and that the message only counts.
+/// Incident services need them to close an incident for each; no receiver gets the field itself.
+pub(super) const ENDED_LEFT_OUT: &str = "ended_left_out";
+
 /// A message's subject and body, from the first alerts and from the counts of all alerts.
 pub(super) fn message(
     place: &MessageOrigin,

@@ -23,6 +23,6 @@ mod sweep;
 pub use figures::{Figure, Oldest};
 pub use layout::{Layout, PartitionRange, TableFamily};
 pub use partitions::PartitionDrop;
-pub use purge::{DELETED_DAYS, Leftover};
+pub use purge::{DELETED_DAYS, Leftover, MAX_CLOCK_CHANGE_DAYS};
 pub use rule::{Policies, ProposedRetention, RetentionRule, RetentionScope};
 pub use sweep::{FireKey, OldRun, PartKey, RunPart};

@@ -34,8 +34,8 @@ pub enum Leftover {
     Workflows,
     /// Lives of nodes that ended so long ago that no attempt refers to them.
     Nodes,
-    /// Alerts that are over, at the age of the history that
-    /// they are about, and alerts of deleted rules.
+    /// Alerts that are over, at the age of the history that they are about, unless their event could
+    /// be reported again; and alerts of deleted rules.
     Alerts,
     /// Messages that were sent or whose delivery was given up.
     Notifications,
@@ -50,6 +50,9 @@ pub enum Leftover {
 
 /// Number of days for which deleted objects can be restored.
 pub const DELETED_DAYS: i32 = 7;
+
+/// Maximum number of days before a clock change on which a rule can report it.
+pub const MAX_CLOCK_CHANGE_DAYS: i32 = 60;
 
 impl Leftover {
     /// All kinds, in the order in which they are removed: instants are found by their backfill, and
@@ -165,12 +168,20 @@ impl Leftover {
                  AND NOT EXISTS (SELECT 1 FROM run WHERE run.workflow_id = workflow.id)",
                 rule.last().0.min(before(now, DELETED_DAYS))
             ),
+            // The event of an alert must stay recorded as long as it is found: until the clocks have
+            // changed, or until the run that started late has settled. Otherwise it would be
+            // reported again.
             Self::Alerts => {
                 let (joins, cutoff) = (rule.joins(), rule.cutoff());
                 format!(
                     "(alert.id IN (SELECT t.id FROM alert t {joins} \
-                     WHERE t.ended_at < {cutoff} AND t.tell_at IS NULL) \
-                     OR NOT EXISTS (SELECT 1 FROM alert_rule WHERE alert_rule.id = alert.rule_id))"
+                     WHERE t.ended_at < {cutoff} AND t.tell_at IS NULL \
+                       AND (t.kind <> 'clock_change' OR t.ended_at < {}) \
+                       AND (t.kind <> 'late' OR NOT EXISTS (SELECT 1 FROM run \
+                         WHERE run.id = t.run_id \
+                           AND run.state IN ('queued', 'running', 'retrying')))) \
+                     OR NOT EXISTS (SELECT 1 FROM alert_rule WHERE alert_rule.id = alert.rule_id))",
+                    before(now, MAX_CLOCK_CHANGE_DAYS)
                 )
             }
             Self::Notifications => format!("notification.settled_at < {}", rule.last().0),

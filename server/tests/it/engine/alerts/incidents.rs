@@ -1,6 +1,8 @@
 //! Requests to incident services, and to a chat that accepts cards. Each alert is one incident,
 //! which ends with the alert; accepted requests are not repeated.
 
+use std::collections::BTreeSet;
+
 use carillon::{
     commands::{
         Call, ChannelEdit, ChannelInput, CommandError, DeploymentSource, NewChannel, NewSecret,
@@ -21,6 +23,7 @@ on_both!(
     an_incident_begins_with_an_alert_and_ends_with_it,
     an_alert_is_closed_by_its_alias,
     accepted_parts_of_a_message_are_not_sent_again,
+    the_end_of_a_storm_closes_every_incident,
     a_card_says_what_happened,
     a_key_belongs_to_its_kind_and_to_its_address,
     a_module_names_the_key_of_an_incident_service,
@@ -113,6 +116,43 @@ async fn accepted_parts_of_a_message_are_not_sent_again(database: TestDatabase) 
     assert_eq!(keys.len(), 4);
     assert_eq!(keys[1], keys[2], "the one that was refused is sent again, and no other");
     assert!(keys[0] != keys[1] && keys[3] != keys[2]);
+}
+
+async fn the_end_of_a_storm_closes_every_incident(database: TestDatabase) {
+    // More than a message lists.
+    const MANY: usize = 52;
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    inbox.answers(202);
+    let channel = watch.channel(Kind::Pagerduty, keyed(&inbox, "/v2/enqueue")).await;
+    let id = watch.rule(rule(&[Failed, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    // The failures are reported in one message, after the mute.
+    watch.mute(id, 7_200).await;
+    let mut schedules = Vec::new();
+    for number in 0..MANY {
+        let schedule = watch.schedule(|row| row.name = format!("job-{number}")).await;
+        watch.ends(&schedule, run::State::Failed).await;
+        schedules.push(schedule);
+    }
+    let all = async || (watch.alerts().await.len() == MANY).then_some(());
+    node.looks_until(&watch, "all failures", all).await;
+    watch.pass(7_200);
+    node.tells(&watch, 1).await;
+    node.send(&watch).await;
+    let begun = inbox.arrived().len();
+    for schedule in &schedules {
+        watch.ends(schedule, run::State::Succeeded).await;
+    }
+    node.tells(&watch, 2).await;
+    node.send(&watch).await;
+    let told: Vec<Value> = inbox.arrived()[begun..].iter().map(|one| one.json()).collect();
+    assert!(told.iter().all(|event| event["event_action"] == "resolve"), "{told:?}");
+    let closed: BTreeSet<String> =
+        told.iter().map(|event| event["dedup_key"].as_str().unwrap().to_owned()).collect();
+    let alerts = watch.alerts().await;
+    assert_eq!(closed, alerts.iter().map(|alert| format!("carillon-{}", alert.id)).collect());
 }
 
 async fn a_card_says_what_happened(database: TestDatabase) {

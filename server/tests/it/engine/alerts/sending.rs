@@ -29,6 +29,8 @@ on_both!(
     a_webhook_is_signed_and_sent_until_it_is_taken,
     what_nobody_takes_is_given_up_and_can_be_sent_again,
     who_is_away_holds_up_nobody_else,
+    messages_do_not_pile_up_for_a_receiver_that_stays_away,
+    a_message_that_is_refused_holds_up_no_other,
     a_message_in_slacks_form_mentions_nobody,
     a_running_engine_tells_by_itself,
 );
@@ -214,6 +216,73 @@ async fn who_is_away_holds_up_nobody_else(database: TestDatabase) {
     let messages = watch.messages().await;
     assert_eq!(messages.iter().filter(|message| message.state == State::Sent).count(), 7);
     test(first).await.unwrap();
+}
+
+async fn messages_do_not_pile_up_for_a_receiver_that_stays_away(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let away = Inbox::open().await;
+    away.answers(503);
+    let url = Some(away.url().as_str().into());
+    let channel = watch.channel(Kind::Webhook, ChannelInput { url, ..ChannelInput::default() });
+    let channel = channel.await;
+    let mut node = watch.node("a").await;
+    let commands = watch.commands();
+    let sent = commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
+    let young = sent.notification;
+    // Adds messages that have waited for two days for others of their channel.
+    let sql = "INSERT INTO notification (id, namespace_id, rule_id, channel_id, state, subject, \
+        body, alerts, attempts, next_attempt_at, created_at) SELECT $1, namespace_id, $3, \
+        channel_id, state, subject, body, alerts, 0, next_attempt_at - 1000, $4 \
+        FROM notification WHERE id = $2";
+    let two_days_ago = watch.now().0 - 2 * 86_400_000;
+    for number in 1..=4 {
+        let (id, rule) = (Uuid::from_u128(number), Uuid::now_v7());
+        let values = [id.into(), young.into(), rule.into(), two_days_ago.into()];
+        watch.world.write(sql, values).await;
+    }
+    for dead in [2, 4, 4] {
+        node.send(&watch).await;
+        let messages = watch.messages().await;
+        let given_up = messages.iter().filter(|message| message.state == State::Dead);
+        assert!(given_up.clone().all(|message| message.id != young && message.attempts == 1));
+        assert_eq!(given_up.count(), dead);
+        watch.pass(30);
+    }
+    away.answers(200);
+    watch.pass(1_800);
+    node.send(&watch).await;
+    let messages = watch.messages().await;
+    let young = messages.iter().find(|message| message.id == young).unwrap();
+    assert_eq!(young.state, State::Sent);
+}
+
+async fn a_message_that_is_refused_holds_up_no_other(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let url = Some(inbox.url().as_str().into());
+    let channel = watch.channel(Kind::Webhook, ChannelInput { url, ..ChannelInput::default() });
+    let channel = channel.await;
+    let mut node = watch.node("a").await;
+    let commands = watch.commands();
+    let sent = commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
+    // Two messages of a channel are sent at once, so the third has to wait for the next round.
+    let sql = "INSERT INTO notification (id, namespace_id, rule_id, channel_id, state, subject, \
+        body, alerts, attempts, next_attempt_at, created_at) SELECT $1, namespace_id, $3, \
+        channel_id, state, subject, body, alerts, 0, next_attempt_at, created_at \
+        FROM notification WHERE id = $2";
+    for _ in 0..2 {
+        let (id, rule) = (Uuid::now_v7(), Uuid::now_v7());
+        watch.world.write(sql, [id.into(), sent.notification.into(), rule.into()]).await;
+    }
+    inbox.answers_in_turn(&[413, 200]);
+    node.send(&watch).await;
+    node.send(&watch).await;
+    assert_eq!(inbox.arrived().len(), 3);
+    let messages = watch.messages().await;
+    let delivered = messages.iter().filter(|message| message.state == State::Sent).count();
+    assert_eq!(delivered, 2);
+    let refused = messages.iter().find(|message| message.state == State::Pending).unwrap();
+    assert!(refused.error.as_ref().unwrap().contains("413"), "{refused:?}");
 }
 
 async fn a_message_in_slacks_form_mentions_nobody(database: TestDatabase) {

@@ -1,7 +1,7 @@
 //! Only transitions are reported: the beginning of a problem once, and its end once.
 
 use carillon::{
-    commands::Call,
+    commands::{Call, RuleEdit, RuleSpec},
     engine::alerting::alerts::AlertEvent::{
         ClockChange, Failed, Late, Losing, Missed, NodeLost, Recovered, Slow, Stalled,
     },
@@ -11,7 +11,7 @@ use sea_orm::{ActiveModelBehavior, ActiveModelTrait, EntityTrait, IntoActiveMode
 use serde_json::json;
 use uuid::Uuid;
 
-use super::watch::{Watch, rule};
+use super::watch::{Watch, editor, rule};
 use crate::{
     engine::forge,
     support::{TestDatabase, on_both},
@@ -24,7 +24,10 @@ on_both!(
     a_problem_that_ends_within_its_grace_is_not_recorded,
     enough_failures_in_a_row_are_reported,
     what_ran_late_or_not_at_all_is_told_each_time,
+    a_late_run_that_outlasts_its_alert_is_reported_once,
     a_stalled_schedule_is_reported_until_a_node_takes_it,
+    an_edit_of_a_rule_does_not_report_that_stalled_work_was_taken,
+    a_schedule_whose_planned_pause_begins_late_has_not_stalled,
     a_queue_without_a_worker_is_reported_until_one_pulls,
     a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends,
     a_change_of_the_clocks_that_touches_a_time_is_reported_once,
@@ -95,7 +98,7 @@ async fn a_failure_right_after_the_first_rule_is_told_and_nothing_older(database
 
     // While there is no rule, the feed is not read. The next rule begins now, not where the deleted
     // rule had stopped.
-    let editor = super::watch::editor();
+    let editor = editor();
     watch.commands().delete_alert_rule(&editor, first, &Call::once()).await.unwrap();
     assert!(watch.alerts().await.is_empty(), "they go with their rule");
     let other = watch.schedule(|row| row.name = "other".to_owned()).await;
@@ -228,6 +231,30 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     assert_eq!((watch.alerts().await.len(), watch.subjects().await.len()), (3, 3));
 }
 
+async fn a_late_run_that_outlasts_its_alert_is_reported_once(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Late], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    let begins = |_: &mut fire::Model, run: &mut run::Model| {
+        run.started_at = Some(Timestamp(run.due_at.0 + 360_000));
+        (run.state, run.finished_at) = (run::State::Running, None);
+    };
+    let run = watch.ends_as(&schedule, begins).await;
+    node.tells(&watch, 1).await;
+    // Retention keeps history for a day, and the run takes three.
+    watch.pass(3 * 86_400);
+    watch.world.retain(1).await;
+    let sql = "UPDATE run SET state = 'succeeded', finished_at = $2 WHERE id = $1";
+    watch.world.write(sql, [run.into(), watch.now().0.into()]).await;
+    watch.stamp(&[run]).await;
+    watch.passes_by(run).await;
+    node.look(&watch).await;
+    assert_eq!(watch.subjects().await, ["[test] nightly started 6 min late"]);
+}
+
 async fn a_stalled_schedule_is_reported_until_a_node_takes_it(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
@@ -263,6 +290,52 @@ async fn a_stalled_schedule_is_reported_until_a_node_takes_it(database: TestData
     let sql = "UPDATE schedule SET next_fire_at = NULL WHERE id = $1";
     watch.world.write(sql, [due.id.into()]).await;
     assert_eq!(node.tells(&watch, 3).await[2], "[test] due is running again");
+}
+
+async fn an_edit_of_a_rule_does_not_report_that_stalled_work_was_taken(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let id = watch.rule(rule(&[Stalled, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let due = watch.schedule(|row| row.name = "due".to_owned()).await;
+    let sql = "UPDATE schedule SET next_fire_at = $2 WHERE id = $1";
+    watch.world.write(sql, [due.id.into(), watch.now().0.into()]).await;
+    watch.pass(310);
+    assert_eq!(node.tells(&watch, 1).await, ["[test] due is due, and no node claims it"]);
+
+    let edit = async |expected_version: i32, change: fn(&mut RuleSpec)| {
+        let edit = RuleEdit { id, expected_version, apply: Box::new(change) };
+        watch.commands().update_alert_rule(&editor(), edit, &Call::once()).await.unwrap();
+    };
+    // No node has taken the work, although it has waited for less than the new limit.
+    edit(1, |spec| spec.rule.stalled_after_seconds = 3_600).await;
+    node.look(&watch).await;
+    assert_eq!(watch.alerts().await[0].ended_at, None);
+    edit(2, |spec| spec.rule.on = vec![Failed, Recovered]).await;
+    node.look(&watch).await;
+    assert_eq!(watch.alerts().await[0].ended_at, Some(watch.now()));
+    assert_eq!(watch.subjects().await.len(), 1, "the schedule is not running again");
+}
+
+async fn a_schedule_whose_planned_pause_begins_late_has_not_stalled(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Stalled, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let due = watch.schedule(|row| row.name = "due".to_owned()).await;
+    let sql = "UPDATE schedule SET next_fire_at = $2, pause_from = $3 WHERE id = $1";
+    let (now, id) = (watch.now().0, due.id);
+    watch.world.write(sql, [id.into(), now.into(), now.into()]).await;
+    watch.pass(310);
+    node.look(&watch).await;
+    assert!(watch.alerts().await.is_empty(), "no node may claim it");
+    watch.world.write(sql, [id.into(), now.into(), (now + 1).into()]).await;
+    assert_eq!(node.tells(&watch, 1).await, ["[test] due is due, and no node claims it"]);
+    // The instant from before the pause was claimed, and the next one belongs to the pause.
+    watch.world.write(sql, [id.into(), (now + 1).into(), (now + 1).into()]).await;
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] due is running again");
 }
 
 async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(database: TestDatabase) {
@@ -338,6 +411,14 @@ async fn a_change_of_the_clocks_that_touches_a_time_is_reported_once(database: T
         node.look(&watch).await;
     }
     assert_eq!(watch.alerts().await.len(), 1);
+    // Retention keeps history for a day, and the change is still ahead.
+    watch.pass(3 * 86_400);
+    watch.world.retain(1).await;
+    node.look(&watch).await;
+    assert_eq!(watch.subjects().await.len(), 1, "the change was reported");
+    watch.pass(70 * 86_400);
+    watch.world.retain(1).await;
+    assert!(watch.alerts().await.is_empty());
 }
 
 async fn add<M, A>(watch: &Watch, row: M)

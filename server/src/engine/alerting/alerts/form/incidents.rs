@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::ChannelCall;
+use super::{ChannelCall, ENDED_LEFT_OUT};
 use crate::model::shortened;
 
 /// Length limits in characters: PagerDuty's limit for a summary, Opsgenie's limit for a message.
@@ -52,8 +52,8 @@ impl Severity {
     }
 }
 
-/// The events of a message: one for each listed alert, and one for all alerts that are only
-/// counted. A test message opens an incident and closes it again.
+/// The events of a message: one for each listed alert, one for each other alert that is over, and
+/// one for all others that are only counted. A test message opens an incident and closes it again.
 fn events<'a>(message: &str, body: &'a Value) -> Vec<IncidentEvent<'a>> {
     let summary = body["summary"].as_str().unwrap_or_default();
     if body["rule"].is_null() {
@@ -76,7 +76,19 @@ fn events<'a>(message: &str, body: &'a Value) -> Vec<IncidentEvent<'a>> {
             alert,
         })
         .collect();
-    if body["left_out"].as_i64().is_some_and(|left_out| left_out > 0) {
+    let ended = body[ENDED_LEFT_OUT].as_array().into_iter().flatten();
+    let ended = ended.map(|id| IncidentEvent {
+        key: format!("carillon-{}", id.as_str().unwrap_or_default()),
+        is_over: true,
+        severity: Severity::Error,
+        summary,
+        alert: &Value::Null,
+    });
+    let listed = events.len();
+    events.extend(ended);
+    let begun = body["left_out"].as_i64().unwrap_or(0);
+    let begun = begun.saturating_sub_unsigned((events.len() - listed) as u64);
+    if begun > 0 {
         events.push(IncidentEvent {
             key: format!("carillon-more-{message}"),
             is_over: false,
@@ -225,6 +237,24 @@ mod tests {
         assert_eq!(calls.len(), 4);
         assert_eq!(calls[3].body["dedup_key"], "carillon-more-m");
         assert_eq!(calls[3].body["payload"]["summary"], "3 failed");
+    }
+
+    #[test]
+    fn alerts_that_are_over_are_closed_even_if_a_message_only_counts_them() {
+        let mut body = body(3);
+        body[ENDED_LEFT_OUT] = json!(["d", "e"]);
+        let seen: Vec<_> = pagerduty("m", &body)[3..]
+            .iter()
+            .map(|call| (call.body["event_action"].clone(), call.body["dedup_key"].clone()))
+            .collect();
+        let expect = [("resolve", "d"), ("resolve", "e"), ("trigger", "more-m")];
+        let expect = expect.map(|(action, key)| (json!(action), json!(format!("carillon-{key}"))));
+        assert_eq!(seen, expect);
+        body["left_out"] = 2.into();
+        let calls = opsgenie("m", &body);
+        assert_eq!(calls.len(), 5, "nothing began");
+        let close = calls[4].below.as_deref();
+        assert_eq!(close, Some("carillon-e/close?identifierType=alias"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use entity::notification::Model;
 use serde_json::{Value, json};
 
-use super::channel_config::Receiver;
+use super::{channel_config::Receiver, words::ENDED_LEFT_OUT};
 use crate::model::shortened;
 
 /// A request that carries a message, or a part of it.
@@ -41,10 +41,14 @@ const LISTED: usize = 20;
 /// The payload for a program, in the form recommended by the Standard Webhooks specification.
 fn webhook(body: &Value, at: DateTime<Utc>) -> Value {
     let kind = if body["rule"].is_null() { "alerts.test" } else { "alerts.raised" };
+    let mut data = body.clone();
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove(ENDED_LEFT_OUT);
+    }
     json!({
         "type": kind,
         "timestamp": at.to_rfc3339_opts(SecondsFormat::Millis, true),
-        "data": body,
+        "data": data,
     })
 }
 
