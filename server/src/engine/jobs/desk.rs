@@ -174,8 +174,8 @@ impl Desk {
                 return Err(error);
             }
             tracing::debug!(job_id = %job.id, %error, "failed to create a job; trying again");
-            let pause = Clock::system().sleep(RETRY);
-            if stop.run_until_cancelled(pause).await.is_none() {
+            let pacer = Clock::system();
+            if stop.run_until_cancelled(pacer.sleep(RETRY)).await.is_none() {
                 return Err(error);
             }
         }

@@ -12,6 +12,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::is_held;
 use crate::store::{DatabaseTransaction, StoreError};
 
 /// Number of jobs that a worker holds.
@@ -29,7 +30,7 @@ pub async fn held_by_each<C: ConnectionTrait>(
         .column(Column::WorkerId)
         .column_as(Column::Id.count(), "held")
         .filter(Column::WorkerId.is_in(workers.iter().copied()))
-        .filter(Column::State.eq(State::Held))
+        .filter(is_held())
         .group_by(Column::WorkerId)
         .into_tuple()
         .all(connection)
@@ -76,7 +77,7 @@ pub async fn put_back<C: ConnectionTrait>(
         .set(row)
         .filter(Column::Id.is_in(ids))
         .filter(Column::WorkerId.eq(worker))
-        .filter(Column::State.eq(State::Held))
+        .filter(is_held())
         .filter(Column::Stop.eq(false));
     still.exec(tx).await?;
     Ok(())
@@ -93,7 +94,7 @@ fn unheard(worker: Uuid, known: &[Uuid]) -> Select<Entity> {
 }
 
 fn of(worker: Uuid) -> Select<Entity> {
-    Entity::find().filter(Column::WorkerId.eq(worker)).filter(Column::State.eq(State::Held))
+    Entity::find().filter(Column::WorkerId.eq(worker)).filter(is_held())
 }
 
 /// The jobs that a worker must stop.

@@ -14,7 +14,7 @@ use sea_orm::{
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use super::queues;
+use super::{is_held, queues};
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::bulk::{BulkValues, returned_ids},
@@ -233,7 +233,7 @@ impl Store {
         let stopping: Vec<Uuid> = Entity::find()
             .select_only()
             .column(Column::WorkerId)
-            .filter(Column::State.eq(State::Held))
+            .filter(is_held())
             .filter(Column::Stop.eq(true))
             .filter(Column::WorkerId.is_not_null())
             .distinct()

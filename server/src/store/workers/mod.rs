@@ -7,6 +7,8 @@
 //! - `held`: the jobs that a worker holds; `job_lines`: the lines that jobs have printed
 //! - `awaited`: the operations of nodes: create, watch, stop and remove jobs
 
+use sea_orm::sea_query::Expr;
+
 pub mod awaited;
 pub mod held;
 pub mod job_lines;
@@ -15,3 +17,12 @@ pub mod jobs;
 pub mod programs;
 #[expect(missing_docs, reason = "said above")]
 pub mod queues;
+
+/// The condition that a worker holds the job.
+///
+/// The state is a constant and not a parameter: PostgreSQL plans these statements once for all
+/// parameters, and then uses the indexes of held jobs only if the text says that the job is held.
+/// With a parameter it would read all jobs, most of which have ended.
+fn is_held() -> Expr {
+    Expr::cust("job.state = 'held'")
+}

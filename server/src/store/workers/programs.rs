@@ -100,7 +100,7 @@ pub async fn remove(
         .select_only()
         .column(job::Column::Id)
         .filter(job::Column::WorkerId.eq(id))
-        .filter(job::Column::State.eq(job::State::Held))
+        .filter(super::is_held())
         .into_tuple()
         .all(tx)
         .await?;
@@ -113,7 +113,7 @@ pub async fn remove(
     let lost = job::Entity::update_many()
         .set(row)
         .filter(job::Column::WorkerId.eq(id))
-        .filter(job::Column::State.eq(job::State::Held));
+        .filter(super::is_held());
     lost.exec(tx).await?;
     Entity::delete_by_id(id).exec(tx).await?;
     Ok(())

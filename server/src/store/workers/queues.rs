@@ -154,7 +154,7 @@ pub async fn lock_rooms(
         .column_as(job::Column::Id.count(), "held")
         .filter(job::Column::NamespaceId.eq(namespace))
         .filter(job::Column::Queue.is_in(rows.iter().map(|row| row.name.clone())))
-        .filter(job::Column::State.eq(job::State::Held))
+        .filter(super::is_held())
         .group_by(job::Column::Queue)
         .into_tuple()
         .all(tx)

@@ -1,15 +1,18 @@
 //! Jobs of workers, after the attempts that waited for them.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use carillon::store::{
     Store,
-    workers::{awaited::NewJob, jobs::JobClaim, programs},
+    workers::{awaited::NewJob, held, jobs::JobClaim, programs},
 };
 use entity::{Strings, Timestamp, job, worker};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter,
-    QueryOrder, sea_query::Expr,
+    QueryOrder, Statement, sea_query::Expr,
 };
 use uuid::Uuid;
 
@@ -20,6 +23,7 @@ on_both!(
     a_job_that_is_there_is_not_created_again,
     a_job_that_ends_while_its_worker_leaves_stays_ended,
     a_job_that_is_handed_over_while_its_worker_leaves_returns_to_its_queue,
+    the_jobs_of_a_worker_are_counted_by_the_index_of_held_jobs,
 );
 
 /// A job that no node waits for any more.
@@ -158,4 +162,27 @@ async fn one_waits_for_a_lock(store: &Store) {
         }
         tokio::task::yield_now().await;
     }
+}
+
+/// This count is part of each poll. On PostgreSQL its plan is made once, for any parameters.
+async fn the_jobs_of_a_worker_are_counted_by_the_index_of_held_jobs(database: TestDatabase) {
+    let texts = Arc::new(Mutex::new(Vec::new()));
+    let seen = texts.clone();
+    let store =
+        database.store.clone().with_observer(move |sql| seen.lock().unwrap().push(sql.to_owned()));
+    let tx = store.begin().await.unwrap();
+    assert_eq!(held::held_by(&tx, Uuid::nil()).await.unwrap(), 0);
+    let sql = texts.lock().unwrap().pop().unwrap();
+    let (explain, column) = if store.dialect().is_postgres() {
+        tx.execute_unprepared(&format!("PREPARE counted AS {sql}")).await.unwrap();
+        (format!("EXPLAIN EXECUTE counted('{}')", Uuid::nil()), 0)
+    } else {
+        (format!("EXPLAIN QUERY PLAN {sql}"), 3)
+    };
+    let rows = tx.query_all_raw(Statement::from_string(store.dialect().backend(), explain));
+    let plan: Vec<String> =
+        rows.await.unwrap().iter().map(|row| row.try_get_by_index(column).unwrap()).collect();
+    let uses = plan.iter().any(|line| line.split_whitespace().any(|word| word == "job_held"));
+    assert!(uses, "{sql}\n{plan:#?}");
+    tx.rollback().await.unwrap();
 }
