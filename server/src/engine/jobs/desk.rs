@@ -93,7 +93,7 @@ impl Desk {
         log: &AttemptLog<'_>,
         stop: &CancellationToken,
     ) -> Result<AttemptOutcome, StoreError> {
-        let now = self.clock.now();
+        let (now, began) = (self.clock.now(), self.clock.instant());
         let id = new_id(now);
         // This value exists before the job, so that any end of this attempt also abandons the job.
         let mut awaited = Awaited {
@@ -113,7 +113,11 @@ impl Desk {
             return Err(error);
         }
         let mut news = self.watcher.join(id);
-        let outcome = self.follow(id, definition, invocation, log, stop, &mut news).await;
+        // The time that it took to create the job counts, so that the attempt ends before recovery
+        // considers it stuck.
+        let took = self.clock.instant().saturating_duration_since(began);
+        let left = invocation.timeout.saturating_sub(took);
+        let outcome = self.follow(id, left, definition, invocation, log, stop, &mut news).await;
         // After the grace period, the worker may still be working on the job.
         awaited.is_over = news.borrow().state.is_some_and(is_ended);
         Ok(outcome)
@@ -181,12 +185,13 @@ impl Desk {
         }
     }
 
-    /// Follows the job until it ends, or until its deadline and grace period have passed.
-    /// If the server told the worker that it accepted an outcome, that outcome decides how
+    /// Follows the job until it ends, or until the time that is left and its grace period have
+    /// passed. If the server told the worker that it accepted an outcome, that outcome decides how
     /// the attempt ends. So the query is repeated while the database does not answer.
     async fn follow(
         &self,
         id: Uuid,
+        left: Duration,
         definition: &WorkerTarget,
         invocation: &Invocation,
         log: &AttemptLog<'_>,
@@ -196,7 +201,7 @@ impl Desk {
         let (mut lines, mut taken, mut is_long) = (0, false, false);
         let mut is_expired = false;
         let mut ending = None::<EarlyEnd>;
-        let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
+        let mut limit = Box::pin(self.clock.sleep(left));
         let mut page = None;
         loop {
             let now = news.borrow_and_update().clone();

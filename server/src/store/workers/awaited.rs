@@ -82,7 +82,8 @@ pub struct JobProgress {
 impl Store {
     /// Creates jobs, except for those that are there because the answer to an earlier call was
     /// lost. Open jobs of earlier attempts at the same tasks are cancelled, because the node that
-    /// waited for them is gone.
+    /// waited for them is gone. Those of later attempts stay: a node that has lost the run during an
+    /// outage may come here late.
     pub async fn add_jobs(&self, jobs: &[NewJob], now: Timestamp) -> Result<(), StoreError> {
         let again: Vec<&NewJob> = jobs.iter().filter(|job| job.attempt > 1).collect();
         let statement = self.inserted(jobs);
@@ -97,11 +98,12 @@ impl Store {
                 .uuid("id", again.iter().map(|job| job.id))
                 .uuid("run_id", again.iter().map(|job| job.run_id))
                 .text("run_task", again.iter().map(|job| job.run_task.clone()))
+                .int("attempt", again.iter().map(|job| i64::from(job.attempt)))
                 .statement(
                     self.dialect(),
                     "SELECT job.id AS id FROM v JOIN job ON job.run_id = v.run_id \
-                       AND job.run_task = v.run_task AND job.id <> v.id \
-                       AND job.ended_at IS NULL",
+                       AND job.run_task = v.run_task AND job.attempt <= v.attempt \
+                       AND job.id <> v.id AND job.ended_at IS NULL",
                     vec![],
                 );
             let earlier = returned_ids(&tx, earlier).await?;

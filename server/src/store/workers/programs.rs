@@ -93,9 +93,8 @@ pub async fn remove(
 ) -> Result<(), StoreError> {
     // Jobs that are being handed over to it are seen below, and not left with a removed worker.
     lock(tx, id).await?;
-    if let Some(known) = known {
-        super::held::put_back(tx, id, known).await?;
-    }
+    // All its jobs are locked in the usual order before any of them is changed. `put_back` locks
+    // some of them in no particular order, which could cause a deadlock.
     let held: Vec<Uuid> = job::Entity::find()
         .select_only()
         .column(job::Column::Id)
@@ -105,6 +104,9 @@ pub async fn remove(
         .all(tx)
         .await?;
     store.lock_jobs(tx, held.into_iter()).await?;
+    if let Some(known) = known {
+        super::held::put_back(tx, id, known).await?;
+    }
     let row = job::ActiveModel {
         state: Set(job::State::Lost),
         ended_at: Set(Some(now)),

@@ -340,10 +340,11 @@ impl Codec for Protocol {
 
 impl Protocol {
     /// Refuses the waiting events that the server's error may be about. It names the subject, or
-    /// the subject of the answer, but not the message.
+    /// the subject of the answer, but not the message. An error about the subscription concerns all
+    /// events: none of them gets an answer.
     fn refuse(&mut self, line: &str) {
         let problem = PublishProblem::refused(line["-ERR".len()..].trim());
-        let named = named_in(line);
+        let named = named_in(line).filter(|_| !line.contains("Violation for Subscription"));
         let inbox = self.inbox.as_str();
         let of_answer = named
             .and_then(|named| named.strip_prefix(inbox)?.strip_prefix('.')?.parse::<u64>().ok());
@@ -407,6 +408,22 @@ mod tests {
         assert_eq!(refuse("to \"shop.secrets\""), [false, true, false]);
         assert_eq!(refuse("with Reply of \"_INBOX.a.2\""), [false, false, true]);
         assert_eq!(refuse("without a name"), [true, false, false]);
+    }
+
+    #[test]
+    fn a_refused_subscription_refuses_all_events() {
+        let (mut protocol, mut out) = (protocol(), Vec::new());
+        let answers = ["shop.orders", "shop.secrets"].map(|subject| {
+            let (reply, answer) = oneshot::channel();
+            let (subject, headers) = (subject.to_owned(), Vec::new());
+            protocol.encode(NatsRequest { subject, headers, body: Vec::new(), reply }, &mut out);
+            answer
+        });
+        let line = b"-ERR 'Permissions Violation for Subscription to \"_INBOX.a.*\"'\r\n";
+        assert_eq!(protocol.decode(line, &mut out), Ok(line.len()));
+        for mut answer in answers {
+            assert!(answer.try_recv().is_ok_and(|told| told.is_err()));
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ use carillon::{
     },
     target::{Executor, Policy, Target, WorkerTarget},
 };
+use chrono::{DateTime, Utc};
 use entity::{
     job::{self, State},
     run, task_run,
@@ -103,6 +104,17 @@ impl Queue {
             self.clock.pass(Duration::from_millis(200));
         }
         panic!("there was no job within a minute");
+    }
+
+    /// Waits until the attempt waits for a worker, at most until that instant.
+    async fn waits_until(&self, ends_at: DateTime<Utc>) {
+        let waits = async {
+            while self.clock.next_wake() != Some(ends_at) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waits = tokio::time::timeout(Duration::from_secs(60), waits).await;
+        waits.unwrap_or_else(|_| panic!("no worker is waited for until {ends_at}"));
     }
 
     async fn complete(&self, worker: Uuid, job: &PolledJob) -> Result<(), WorkerError> {
@@ -280,14 +292,15 @@ async fn a_job_whose_commits_had_no_answer_is_created_once(database: TestDatabas
     is_created_once(database, FaultPoint::Committed).await;
 }
 
-/// The database is away just when an attempt begins, which is not the attempt's fault.
+/// The database is away for three minutes just when an attempt begins. That is not the attempt's
+/// fault, but its time limit does not wait.
 async fn is_created_once(database: TestDatabase, fails_at: FaultPoint) {
     let mut queue = Queue::open(database).await;
     let sound = queue.world.database.store.clone();
     let failures = Arc::new(AtomicUsize::new(0));
-    let (there, count) = (sound.clone(), failures.clone());
+    let (there, count, clock) = (sound.clone(), failures.clone(), queue.clock.clone());
     let edge = move |edge| {
-        let (there, count) = (there.clone(), count.clone());
+        let (there, count, clock) = (there.clone(), count.clone(), clock.clone());
         let answered = async move {
             if edge != fails_at {
                 return Ok(());
@@ -297,6 +310,7 @@ async fn is_created_once(database: TestDatabase, fails_at: FaultPoint) {
             let is_there = job::Entity::find().one(there.read()).await.unwrap().is_some();
             let is_of_job = is_begun && (is_there || fails_at == FaultPoint::Begin);
             if is_of_job && count.fetch_add(1, Ordering::SeqCst) < 3 {
+                clock.pass(Duration::from_secs(60));
                 return Err(StoreError::unanswered());
             }
             Ok(())
@@ -306,7 +320,9 @@ async fn is_created_once(database: TestDatabase, fails_at: FaultPoint) {
     queue.world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
     let (_node, mut services) = queue.world.by_hand().await;
     queue.world.database.store = sound.clone();
+    let ends_at = queue.clock.now() + Duration::from_secs(3_600);
     services.get_mut("planner").unwrap().once(queue.clock.now()).await.unwrap();
+    queue.waits_until(ends_at).await;
     let worker = queue.register("steady").await;
     let held = queue.job(worker).await;
     assert_eq!(held.about["attempt"], json!(1));
@@ -340,13 +356,7 @@ async fn a_job_that_cannot_be_stopped_at_once_is_timed_out_nevertheless(database
     queue.world.database.store = sound;
     services.get_mut("planner").unwrap().once(queue.clock.now()).await.unwrap();
     let hour = Duration::from_secs(3_600);
-    let ends_at = queue.clock.now() + hour;
-    let waits = async {
-        while queue.clock.next_wake() != Some(ends_at) {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), waits).await.expect("a worker is waited for");
+    queue.waits_until(queue.clock.now() + hour).await;
     queue.clock.pass(hour);
 
     let settler = services.get_mut("settler").unwrap();

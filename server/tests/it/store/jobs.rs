@@ -21,6 +21,7 @@ use crate::support::{TestDatabase, job_row, on_both};
 on_both!(
     jobs_that_have_printed_much_are_removed_a_few_at_a_time,
     a_job_that_is_there_is_not_created_again,
+    a_late_job_of_an_earlier_attempt_cancels_none_of_a_later_one,
     a_job_that_ends_while_its_worker_leaves_stays_ended,
     a_job_that_is_handed_over_while_its_worker_leaves_returns_to_its_queue,
     the_jobs_of_a_worker_are_counted_by_the_index_of_held_jobs,
@@ -63,6 +64,16 @@ async fn a_job_that_is_there_is_not_created_again(database: TestDatabase) {
         let told: Vec<_> = jobs.iter().map(|row| (row.attempt, row.state)).collect();
         assert_eq!(told, [(1, job::State::Cancelled), (2, job::State::Waiting)]);
     }
+}
+
+/// The first node had lost the run during an outage, and another one has begun the next attempt.
+async fn a_late_job_of_an_earlier_attempt_cancels_none_of_a_later_one(database: TestDatabase) {
+    let store = &database.store;
+    let later = NewJob { id: Uuid::from_u128(8), attempt: 3, ..old(7) };
+    store.add_jobs(&[later], Timestamp(0)).await.unwrap();
+    store.add_jobs(&[NewJob { attempt: 2, ..old(7) }], Timestamp(0)).await.unwrap();
+    let row = job::Entity::find_by_id(Uuid::from_u128(8)).one(store.read()).await.unwrap();
+    assert_eq!(row.unwrap().state, job::State::Waiting);
 }
 
 /// The attempt gives the job up at the moment at which the leaving worker returns it.

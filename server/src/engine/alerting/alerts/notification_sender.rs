@@ -65,8 +65,8 @@ const TAKEN: TimeDelta = TimeDelta::seconds(120);
 /// are spread over about an hour and a quarter.
 const MAX_ATTEMPTS: i32 = 9;
 
-/// A message that is older than this is given up after its next failed attempt. A channel's messages
-/// wait for each other, so those to a receiver that stays away would become ever more.
+/// A message that is older than this is given up after its next failed attempt. The messages of a
+/// channel wait for each other, so without this limit they would pile up while the receiver is away.
 const MAX_AGE: TimeDelta = TimeDelta::days(1);
 
 impl NotificationSender {

@@ -42,12 +42,12 @@ impl FailurePass<'_> {
             let new = judge::stalled(&waiting, self.rules, &scopes, &open, self.now);
             self.write_new(new).await?;
         }
-        self.at_stalls_no_more(open, silent).await
+        self.close_stalls(open, silent).await
     }
 
     /// Closes the alerts of schedules whose work was taken, and those of rules that no longer
     /// report stalled work.
-    async fn at_stalls_no_more(
+    async fn close_stalls(
         &self,
         open: Vec<Model>,
         silent: Timestamp,
@@ -70,8 +70,8 @@ impl FailurePass<'_> {
         self.end(&over).await
     }
 
-    /// What must still wait for an alert to stay open. An alert that began when its rule reported
-    /// shorter waits stays open as long as the same work waits.
+    /// The work that must still wait for an alert to stay open. If the alert began while its rule
+    /// had a shorter limit, it stays open as long as the same work waits.
     fn stall_of(&self, alert: &Model) -> Option<StallAlert> {
         let seconds = self.rule(alert.rule_id).map(|rule| rule.stalled_after_seconds);
         let before = seconds.map_or(alert.began_at, |seconds| self.waited(seconds));
@@ -82,7 +82,7 @@ impl FailurePass<'_> {
         })
     }
 
-    /// The instant since which work that has waited for this long waits.
+    /// The start of a wait that has lasted for this long.
     fn waited(&self, seconds: i64) -> Timestamp {
         (self.now - TimeDelta::try_seconds(seconds).unwrap_or_default()).into()
     }

@@ -169,8 +169,8 @@ impl Leftover {
                 rule.last().0.min(before(now, DELETED_DAYS))
             ),
             // The event of an alert must stay recorded as long as it is found: until the clocks have
-            // changed, or until the run that started late has settled. Otherwise it would be
-            // reported again.
+            // changed, or until the alert service has read the end of the run that started late, for
+            // which it gets a day. Otherwise it would be reported again.
             Self::Alerts => {
                 let (joins, cutoff) = (rule.joins(), rule.cutoff());
                 format!(
@@ -178,10 +178,11 @@ impl Leftover {
                      WHERE t.ended_at < {cutoff} AND t.tell_at IS NULL \
                        AND (t.kind <> 'clock_change' OR t.ended_at < {}) \
                        AND (t.kind <> 'late' OR NOT EXISTS (SELECT 1 FROM run \
-                         WHERE run.id = t.run_id \
-                           AND run.state IN ('queued', 'running', 'retrying')))) \
+                         WHERE run.id = t.run_id AND (run.finished_at > {} \
+                           OR run.state IN ('queued', 'running', 'retrying'))))) \
                      OR NOT EXISTS (SELECT 1 FROM alert_rule WHERE alert_rule.id = alert.rule_id))",
-                    before(now, MAX_CLOCK_CHANGE_DAYS)
+                    before(now, MAX_CLOCK_CHANGE_DAYS),
+                    before(now, 1)
                 )
             }
             Self::Notifications => format!("notification.settled_at < {}", rule.last().0),

@@ -136,8 +136,8 @@ async fn the_end_of_a_storm_closes_every_incident(database: TestDatabase) {
         watch.ends(&schedule, run::State::Failed).await;
         schedules.push(schedule);
     }
-    let all = async || (watch.alerts().await.len() == MANY).then_some(());
-    node.looks_until(&watch, "all failures", all).await;
+    let are_there = async || (watch.alerts().await.len() == MANY).then_some(());
+    node.looks_until(&watch, "all failures", are_there).await;
     watch.pass(7_200);
     node.tells(&watch, 1).await;
     node.send(&watch).await;
@@ -152,7 +152,9 @@ async fn the_end_of_a_storm_closes_every_incident(database: TestDatabase) {
     let closed: BTreeSet<String> =
         told.iter().map(|event| event["dedup_key"].as_str().unwrap().to_owned()).collect();
     let alerts = watch.alerts().await;
-    assert_eq!(closed, alerts.iter().map(|alert| format!("carillon-{}", alert.id)).collect());
+    let all: BTreeSet<String> =
+        alerts.iter().map(|alert| format!("carillon-{}", alert.id)).collect();
+    assert_eq!(closed, all);
 }
 
 async fn a_card_says_what_happened(database: TestDatabase) {
