@@ -4,13 +4,16 @@
 use std::collections::HashMap;
 
 use entity::{Timestamp, run::State};
-use sea_orm::FromQueryResult;
+use sea_orm::{FromQueryResult, Value};
 use uuid::Uuid;
 
 use crate::store::{Store, StoreError, days::first_key, db::bulk::BulkValues};
 
 /// Maximum number of runs that are read for each schedule.
 pub const MAX_RUNS: u64 = 500;
+/// Maximum number of runs that one statement reads. All rows of a statement are decoded without a
+/// pause, so the next statement lets other tasks run.
+const MAX_ROWS: u64 = 50_000;
 
 /// Figures about the runs of a schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,9 +58,6 @@ pub async fn of_schedules(
     until: Timestamp,
     limit: u64,
 ) -> Result<HashMap<Uuid, RunFigures>, StoreError> {
-    if schedules.is_empty() {
-        return Ok(HashMap::new());
-    }
     // The bounds are keys: the first 48 bits of a run's key are its creation time.
     let which = "run.schedule_id = v.id AND run.id >= {0} AND run.id < {1}";
     let first = store.dialect().newest_of_each("run", which, "run.id DESC", "{2}");
@@ -65,16 +65,19 @@ pub async fn of_schedules(
         "SELECT run.schedule_id, run.state, run.due_at, run.created_at, run.started_at, \
            run.finished_at, run.fire_id FROM v {first}"
     );
-    let values = vec![
+    let values: Vec<Value> = vec![
         first_key(from.0).into(),
         first_key(until.0).into(),
         i64::try_from(limit).unwrap_or(i64::MAX).into(),
     ];
-    let bulk = BulkValues::default().uuid("id", schedules.iter().copied());
-    let statement = bulk.statement(store.dialect(), &sql, values);
+    let at_once = usize::try_from(MAX_ROWS / limit.max(1)).unwrap_or(usize::MAX).max(1);
     let mut figures: HashMap<Uuid, RunFigures> = HashMap::new();
-    for row in RunRow::find_by_statement(statement).all(store.read()).await? {
-        figures.entry(row.schedule_id).or_default().add(&row);
+    for some in schedules.chunks(at_once) {
+        let bulk = BulkValues::default().uuid("id", some.iter().copied());
+        let statement = bulk.statement(store.dialect(), &sql, values.clone());
+        for row in RunRow::find_by_statement(statement).all(store.read()).await? {
+            figures.entry(row.schedule_id).or_default().add(&row);
+        }
     }
     for one in figures.values_mut() {
         for values in [
@@ -86,6 +89,8 @@ pub async fn of_schedules(
         ] {
             values.sort_unstable();
         }
+        // Yield to other tasks, however many schedules there are.
+        tokio::task::yield_now().await;
     }
     Ok(figures)
 }

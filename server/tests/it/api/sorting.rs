@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use carillon::store::reads::schedule_stats;
 use chrono::TimeDelta;
 use entity::{
     Timestamp,
@@ -118,6 +119,15 @@ async fn schedules_are_sorted_and_paged_in_each_order(database: TestDatabase) {
     }
     let next = json!({ "sort": { "by": "NEXT" }, "after": "no cursor" });
     assert_eq!(desk.refused(SCHEDULES, next).await["extensions"]["field"], "after");
+
+    // Schedules with so many runs each are read one by one.
+    let ids = [&hourly, &minutely, &paused].map(|id| id.parse::<Uuid>().unwrap());
+    let (from, until) = (noon() - TimeDelta::days(1), noon() + TimeDelta::days(1));
+    let store = &desk.database.store;
+    let figures = schedule_stats::of_schedules(store, &ids, from.into(), until.into(), 50_000);
+    let figures = figures.await.unwrap();
+    let durations = ids.map(|id| figures.get(&id).map(|one| one.durations.clone()));
+    assert_eq!(durations, [Some(vec![10, 900]), Some(vec![200]), None]);
 }
 
 async fn runs_are_sorted_and_paged_in_each_order(database: TestDatabase) {
