@@ -57,7 +57,7 @@ impl Commands {
     ) -> Result<Uuid, CommandError> {
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            self.is_still(&tx, earlier, &new.value).await?;
+            self.is_still(&tx, right, earlier, &new.value).await?;
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
@@ -147,15 +147,18 @@ impl Commands {
     }
 
     /// Refuses to answer a repeated call whose value is not the current one. Repeated calls are
-    /// recognised by their arguments without the value.
+    /// recognised by their arguments without the value. The comparison would let callers who lost
+    /// access to the namespace guess the value, so it is made only for those who may set it.
     async fn is_still(
         &self,
         tx: &DatabaseTransaction,
+        right: &Admin,
         id: Uuid,
         value: &SecretString,
     ) -> Result<(), CommandError> {
         let row = secrets::by_id(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("secret", id))?;
+        right.permit().over(row.namespace_id, "secret", id)?;
         let place = SecretScope::Secret { namespace: row.namespace_id, name: &row.name };
         let there = self.vault.open(place, &sealed(&row)).map_err(refused)?;
         if there.expose_secret() == value.expose_secret() {

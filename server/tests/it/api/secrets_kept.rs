@@ -21,6 +21,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_secret_is_set_listed_and_deleted_and_its_value_is_nowhere,
     who_may_set_and_who_may_list,
+    a_repeated_call_of_a_former_administrator_does_not_test_the_value,
     a_rotation_that_was_broken_off_is_called_again,
     of_two_keys_one_seals_the_first_secret,
     a_server_says_whether_it_has_a_key_for_secrets,
@@ -131,6 +132,33 @@ async fn who_may_set_and_who_may_list(database: TestDatabase) {
     let all = open.replace("{{ context.host }}", "a.example").replace("secrets.a", "secrets");
     let refused = desk.refused(&all, json!({})).await;
     assert!(refused["message"].as_str().unwrap().contains("without their names"), "{refused}");
+}
+
+async fn a_repeated_call_of_a_former_administrator_does_not_test_the_value(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let namespace = async |name: &str| {
+        let found = carillon::store::namespaces::by_name(desk.database.store.read(), name);
+        found.await.unwrap().unwrap().id
+    };
+    let (home, other) = (namespace("default").await, namespace("other").await);
+    let member = |at_home: Option<Role>| {
+        let grants = [(home, at_home), (other, Some(Role::Admin))].into_iter();
+        let grants = grants.filter_map(|(namespace, role)| Some((namespace, role?)));
+        let grants = grants.map(|(id, role)| (id, Grant { role, sees_payloads: true }));
+        let grants = Grants::new(None, grants);
+        Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, grants, "192.0.2.8")
+    };
+    let set = |value: &str| json!({ "name": "smtp", "value": value, "key": "k1" });
+    for (at_home, right, wrong) in [
+        (Some(Role::Admin), "", "CONFLICT"),
+        (Some(Role::Viewer), "FORBIDDEN", "FORBIDDEN"),
+        (None, "NOT_FOUND", "NOT_FOUND"),
+    ] {
+        let eve = member(at_home);
+        assert_eq!(desk.code_for(&eve, SET, set("open-sesame")).await, right, "{at_home:?}");
+        assert_eq!(desk.code_for(&eve, SET, set("open-barley")).await, wrong, "{at_home:?}");
+    }
 }
 
 async fn a_rotation_that_was_broken_off_is_called_again(database: TestDatabase) {
