@@ -294,10 +294,6 @@ pub(crate) fn check_rule(spec: &RuleSpec) -> Result<(), BadInput> {
     if rule.on.iter().collect::<HashSet<_>>().len() != rule.on.len() {
         return Err(BadInput::new("on", "", "names an event twice", "name each once"));
     }
-    if rule.search.len() > 2_000 {
-        let problem = format!("has {} bytes; the limit is 2000", rule.search.len());
-        return Err(BadInput::new("search", &rule.search, problem, "shorten it"));
-    }
     Search::parse(SearchedList::Schedules, &rule.search).map_err(|error| {
         let SearchError { position, problem, help } = error;
         let bad = BadInput::new("search", &rule.search, problem, help);

@@ -180,6 +180,7 @@ async fn an_invalid_input_is_refused_with_its_field_and_the_limit(database: Test
         (rule(json!({ "channelIds": [] })), "channelIds", "1 to 10"),
         (rule(json!({ "channelIds": [Uuid::nil()] })), "channelIds[0]", "does not exist"),
         (rule(json!({ "search": "tga:x" })), "search", "tag"),
+        (rule(json!({ "search": "x".repeat(2_001) })), "search", "the limit is 1000"),
         (rule(json!({ "graceSeconds": 604_801 })), "graceSeconds", "0 to 604800"),
         (rule(json!({ "losingAfter": 1 })), "losingAfter", "2 to 50"),
         (rule(json!({ "skippedAfter": 0 })), "skippedAfter", "1 to 1000"),
