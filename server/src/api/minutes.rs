@@ -371,8 +371,9 @@ impl MinuteGrid {
         }
     }
 
-    /// The number of fires in the busiest minute if the candidate fired `shift` minutes later; None
-    /// if it would fire outside the window.
+    /// The number of fires in the busiest minute if the candidate fired `shift` minutes later.
+    /// Starts that the shift moves out of the window are not counted; None if it moves all of them
+    /// out.
     fn busiest_after(&self, busy: &[(usize, u32)], shift: i64) -> Option<u32> {
         let after = |(minute, starts): &(usize, u32)| {
             let minute = i64::try_from(*minute).ok()?.checked_add(shift)?;
