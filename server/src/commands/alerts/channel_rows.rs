@@ -40,6 +40,8 @@ pub(in crate::commands) struct ChangedChannel<'a> {
 }
 
 impl Commands {
+    /// Creates a channel. The same transaction later removes `leaving` other channels, which
+    /// therefore do not count towards the limit.
     pub(in crate::commands) async fn add_channel(
         &self,
         tx: &DatabaseTransaction,
@@ -47,11 +49,12 @@ impl Commands {
         namespace: Uuid,
         module: Option<&str>,
         draft: Draft<'_>,
+        leaving: u64,
     ) -> Result<Uuid, CommandError> {
         let Draft { name, kind, input } = draft;
         check::name("name", name)?;
         let way = given::way(kind, input, ChannelBefore::Nothing, &self.executor)?;
-        if channels::count(tx, namespace).await? >= MAX_CHANNELS {
+        if channels::count(tx, namespace).await?.saturating_sub(leaving) >= MAX_CHANNELS {
             let problem = format!("is one more than the {MAX_CHANNELS} channels of a namespace");
             let help = "delete one that is not used";
             return Err(BadInput::new("name", name, problem, help).into());

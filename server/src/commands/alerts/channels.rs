@@ -57,7 +57,7 @@ impl Commands {
         let NewChannel { namespace, name, kind, input } = new;
         let namespace = self.namespace(&tx, right.permit(), &namespace).await?;
         let draft = Draft { name: &name, kind, input };
-        let id = self.add_channel(&tx, right.who(), namespace, None, draft).await?;
+        let id = self.add_channel(&tx, right.who(), namespace, None, draft, 0).await?;
         let saved = SavedChannel { id };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;

@@ -81,9 +81,10 @@ impl Commands {
         for row in &gone {
             ids.remove(&row.name);
         }
+        let leaving = u64::try_from(gone.len()).unwrap_or_default();
         for (name, entry) in alerts.channels {
             let row = channels.iter().find(|row| row.name == name);
-            let declared = self.declare_channel(site, &name, row, entry).await;
+            let declared = self.declare_channel(site, &name, row, entry, leaving).await;
             let field = format!("alert_channels.{name}");
             let (id, change) = declared.map_err(|error| inside(error, &field))?;
             ids.insert(name, id);
@@ -114,13 +115,14 @@ impl Commands {
         name: &str,
         row: Option<&alert_channel::Model>,
         entry: ChannelEntry,
+        leaving: u64,
     ) -> Result<(Uuid, ObjectChange), CommandError> {
         let kind = entry.kind;
         let missing = self.missing_secrets(site, &entry).await?;
         let Some(row) = row else {
             let draft = Draft { name, kind, input: entry.input(None)? };
             let id = self
-                .add_channel(site.tx, site.who, site.namespace, Some(site.module), draft)
+                .add_channel(site.tx, site.who, site.namespace, Some(site.module), draft, leaving)
                 .await?;
             let made = format!("made{missing}");
             return Ok((id, ObjectChange::new(PlanAction::Create, "alert_channel", name, made)));

@@ -12,6 +12,7 @@ on_both!(
     an_export_of_rules_and_channels_holds_no_secret_and_changes_nothing,
     an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhere,
     a_mistake_about_alerts_changes_nothing_and_names_its_place,
+    one_deployment_may_replace_all_channels_of_a_namespace,
 );
 
 const DEPLOY: &str = "mutation($source: String!, $dryRun: Boolean! = false,
@@ -301,6 +302,25 @@ async fn an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhe
     let masked = SOURCE.replace("/carillon\n", "/***\n");
     let refused = there.refused(DEPLOY, json!({ "source": masked })).await;
     assert_eq!(refused["extensions"]["field"], "alert_channels.ops.url", "{refused}");
+}
+
+async fn one_deployment_may_replace_all_channels_of_a_namespace(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let source = |prefix: &str, count: usize| {
+        let mut text = "module: watch\nalert_channels:\n".to_owned();
+        for index in 0..count {
+            let url = "https://slack.example/services/{{ secrets.team_path }}";
+            text.push_str(&format!("  {prefix}{index}: {{ kind: slack, url: \"{url}\" }}\n"));
+        }
+        format!("{text}alert_rules:\n  all: {{ on: [failed], channels: [{prefix}0] }}\n")
+    };
+    deploy(&desk, &source("old", 50)).await;
+    let changes = deploy(&desk, &source("new", 50)).await;
+    let count = |action: &str| changes.iter().filter(|line| line.starts_with(action)).count();
+    let (made, removed) = (count("CREATE alert_channel new"), count("DELETE alert_channel old"));
+    assert_eq!((made, removed), (50, 50), "{changes:?}");
+    let refused = desk.refused(DEPLOY, json!({ "source": source("more", 51) })).await;
+    assert!(refused["message"].as_str().unwrap().contains("50 channels"), "{refused}");
 }
 
 async fn a_mistake_about_alerts_changes_nothing_and_names_its_place(database: TestDatabase) {
