@@ -3,8 +3,9 @@
 use std::{fmt, time::Duration};
 
 use secrecy::ExposeSecret;
+use url::Url;
 
-use super::{Backend, Config, MAX_TAGS, NodeRole, Span, Tags, bounds::between};
+use super::{Backend, Config, MAX_TAGS, NodeRole, Span, Tags, bounds::between, shown_url};
 
 /// An invalid setting: its name, its value, what is wrong with it and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -156,13 +157,12 @@ impl Config {
             let help = "give sqlite:PATH or postgres://USER@HOST/NAME";
             return Err(BadSetting::new("database.url", "", "is empty", help));
         }
-        if let Some(url) = &self.public_url {
-            let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-            if !host.is_some_and(|host| !host.is_empty() && !host.contains('/')) {
-                let problem = "is not an origin";
-                let help = "give scheme and host only, such as https://carillon.example.org";
-                return Err(BadSetting::new("public_url", url, problem, help));
-            }
+        if let Some(url) = &self.public_url
+            && !is_origin(url)
+        {
+            let (value, problem) = (shown_url(url), "is not an origin");
+            let help = "give scheme and host only, such as https://carillon.example.org";
+            return Err(BadSetting::new("public_url", value, problem, help));
         }
         let is_host = |host: &&String| {
             let name = host.strip_prefix('*').unwrap_or(host);
@@ -180,9 +180,9 @@ impl Config {
             && !endpoint.starts_with("http://")
             && !endpoint.starts_with("https://")
         {
-            let problem = "is not an address of a collector";
+            let (value, problem) = (shown_url(endpoint), "is not an address of a collector");
             let help = "give http or https with a host and a port, such as http://127.0.0.1:4317";
-            return Err(BadSetting::new("otlp.endpoint", endpoint, problem, help));
+            return Err(BadSetting::new("otlp.endpoint", value, problem, help));
         }
         if let Some(file) = &self.egress.ca_file
             && !file.is_file()
@@ -200,6 +200,13 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Whether a text is scheme, host and port of a URL, and nothing else.
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let is_other = |letter: char| "/\\?#@".contains(letter) || letter.is_whitespace();
+    host.is_some_and(|host| !host.contains(is_other)) && Url::parse(text).is_ok()
 }
 
 fn has_control(text: &str) -> bool {
@@ -271,9 +278,34 @@ pub(super) mod tests {
 
     #[test]
     fn a_public_address_is_an_origin() {
-        for bad in ["carillon.example.org", "https://", "https://example.org/carillon", "ftp://x"] {
+        for bad in [
+            "carillon.example.org",
+            "https://",
+            "https://:443",
+            "https://example.org/carillon",
+            "https://example.org?x",
+            "https://example.org#x",
+            "https://ada@example.org",
+            "https://example .org",
+            "ftp://x",
+        ] {
             let problem = problem_of(|config| config.public_url = Some(bad.to_owned()));
             assert!(problem.starts_with("public_url: "), "{problem}");
         }
+        let public_url = Some("https://carillon.example.org:8443".to_owned());
+        assert_eq!(Config { public_url, ..Config::default() }.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_password_in_a_url_is_not_repeated() {
+        let problem = problem_of(|config| {
+            config.otlp.endpoint = Some("grpc://ada:hush@collector:4317".to_owned());
+        });
+        assert!(problem.starts_with("otlp.endpoint: 'grpc://***@collector:4317' is"), "{problem}");
+        let problem = problem_of(|config| {
+            let oidc = "issuer = \"https://ada:hush@id.example.org\"\nclient_id = \"x\"";
+            config.oidc = Some(toml::from_str(oidc).unwrap());
+        });
+        assert!(problem.starts_with("oidc.issuer: 'https://***@id.example.org' is"), "{problem}");
     }
 }

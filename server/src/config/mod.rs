@@ -15,6 +15,7 @@
 //! - `duration`: [`Span`], a duration as users write it
 //! - `roles`, `tags`, `listed`: the roles and tags of a node, and lists of words
 //! - `redis`: the address of Redis, displayed without its password
+//! - `shown_url`: other URLs as error messages repeat them, without their passwords
 //! - `oidc`: the identity provider for signing in
 //! - `commands`: which programs tasks may run
 //! - `secrets`: the encryption keys of secrets; `key_text`: settings that are secrets
@@ -43,6 +44,7 @@ mod redis;
 mod roles;
 mod secrets;
 mod settings;
+mod shown_url;
 mod smtp;
 mod tags;
 mod telemetry;
@@ -63,6 +65,7 @@ pub use redis::{NotRedis, RedisUrl};
 pub use roles::{NodeRole, NotRoles, Roles};
 pub use secrets::Secrets;
 pub use settings::{Config, Console, Database, Egress, Quotas, Retention, Session, Targets, Time};
+pub(crate) use shown_url::shown_url;
 pub use smtp::{Smtp, SmtpTls};
 pub use tags::{MAX_TAGS, Tags};
 pub use telemetry::{Canary, Log, LogFormat, Metrics, Otlp, OtlpProtocol};

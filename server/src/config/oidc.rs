@@ -4,7 +4,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use url::{Host, Url};
 
-use super::{Config, UnreadFile, check::BadSetting, key_text};
+use super::{Config, UnreadFile, check::BadSetting, key_text, shown_url};
 
 /// An OpenID Connect provider for signing in.
 #[derive(Clone, Debug, Deserialize)]
@@ -111,7 +111,8 @@ impl Oidc {
         if !is_issuer {
             let help = "give https://HOST/PATH as the provider's discovery document does \
                         (http:// only for one on this machine)";
-            return Err(BadSetting::new("oidc.issuer", &self.issuer, "is not an issuer", help));
+            let value = shown_url(&self.issuer);
+            return Err(BadSetting::new("oidc.issuer", value, "is not an issuer", help));
         }
         if self.client_id.is_empty() {
             let help = "give the id that the provider knows this server by";

@@ -18,7 +18,7 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use super::{Instruments, Traces, logs};
 use crate::{
     clock::Clock,
-    config::{self, OtlpProtocol},
+    config::{self, OtlpProtocol, shown_url},
 };
 
 /// How long the last export may delay the end of the process.
@@ -43,15 +43,15 @@ pub enum TelemetryError {
     },
     /// The exporter could not be built.
     #[error(
-        "export to otlp.endpoint '{endpoint}': {source}; \
+        "export to otlp.endpoint '{endpoint}': {problem}; \
          give the address of a collector, such as 'http://127.0.0.1:4317' for gRPC or \
          'http://127.0.0.1:4318' with otlp.protocol = 'http'"
     )]
     Exporter {
-        /// The endpoint as given.
+        /// The endpoint without a password.
         endpoint: String,
-        /// The builder's error.
-        source: ExporterBuildError,
+        /// The builder's error, without a password.
+        problem: String,
     },
     /// The instruments could not be registered.
     #[error("register the metrics: {0}")]
@@ -93,7 +93,7 @@ impl Telemetry {
         let mut meters = scraped(&registry)?.with_resource(resource.clone());
         let mut traces = Traces::default();
         if let Some(endpoint) = &otlp.endpoint {
-            let failed = |source| TelemetryError::Exporter { endpoint: endpoint.clone(), source };
+            let failed = |error: ExporterBuildError| not_built(endpoint, &error);
             let Exporters { metrics, spans } =
                 exporters(endpoint, otlp.protocol).map_err(failed)?;
             meters = meters.with_periodic_exporter(metrics);
@@ -135,6 +135,14 @@ impl Telemetry {
             tracing::warn!(%error, "failed to send the last metrics");
         }
     }
+}
+
+/// The builder's error repeats the endpoint, which may contain a password.
+fn not_built(endpoint: &str, error: &ExporterBuildError) -> TelemetryError {
+    let endpoint = endpoint.trim_end_matches('/');
+    let shown = shown_url(endpoint);
+    let problem = error.to_string().replace(endpoint, &shown);
+    TelemetryError::Exporter { endpoint: shown, problem }
 }
 
 struct Exporters {
@@ -204,4 +212,18 @@ fn scraped(registry: &Registry) -> Result<MeterProviderBuilder, TelemetryError> 
 /// The registry in Prometheus format.
 pub fn exposition(registry: &Registry) -> Result<String, prometheus::Error> {
     TextEncoder::new().encode_to_string(&registry.gather())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exporter_that_cannot_be_built_is_named_without_its_password() {
+        let problem = "cannot use http://ada:hush@collector:4318/v1/traces".to_owned();
+        let error = ExporterBuildError::InternalFailure(problem);
+        let told = not_built("http://ada:hush@collector:4318/", &error).to_string();
+        assert!(told.contains("'http://***@collector:4318'"), "{told}");
+        assert!(told.contains("***@collector:4318/v1/traces") && !told.contains("hush"), "{told}");
+    }
 }
