@@ -57,7 +57,7 @@ struct RetentionOwner {
 const PREVIEW: &str = "longestDays shortestDays partitions oldestKept { table madeAt }
     tables(first: 1000) { table namespace rows estimatedBytes oldest newest }";
 
-/// The day of an instant.
+/// The day of an instant in UTC. The output says so beside it.
 fn day(instant: &Value) -> String {
     let day = instant.as_str().and_then(|text| text.get(..10));
     day.unwrap_or("-").to_owned()

@@ -39,14 +39,17 @@ fn print(preview: &Value, mut found: Vec<Value>) -> Result<(), CliError> {
     } else {
         found.sort_by_key(|figure| output::cell(&figure["namespace"]));
         let rows: Vec<[String; 6]> = found.iter().map(row).collect();
-        output::table(["NAMESPACE", "TABLE", "ROWS", "BYTES", "OLDEST", "NEWEST"], &rows)?;
+        output::table(
+            ["NAMESPACE", "TABLE", "ROWS", "BYTES", "OLDEST (UTC)", "NEWEST (UTC)"],
+            &rows,
+        )?;
     }
     if preview["partitions"].as_i64().is_some_and(|partitions| partitions > 0) {
         output::line(format!("{} partitions are old enough to be removed", preview["partitions"]))?;
     }
     for oldest in preview["oldestKept"].as_array().into_iter().flatten() {
         let (table, day) = (output::cell(&oldest["table"]), day(&oldest["madeAt"]));
-        output::line(format!("the oldest {table} that remains is from {day}"))?;
+        output::line(format!("the oldest {table} that remains is from {day} (UTC)"))?;
     }
     Ok(())
 }

@@ -122,6 +122,7 @@ impl Set {
                 "nothing of {namespace} would be old enough to be removed"
             ));
         }
-        output::table(["TABLE", "GOES NOW", "WOULD GO", "BYTES", "OLDEST", "NEWEST"], &rows)
+        let heads = ["TABLE", "GOES NOW", "WOULD GO", "BYTES", "OLDEST (UTC)", "NEWEST (UTC)"];
+        output::table(heads, &rows)
     }
 }

@@ -81,6 +81,7 @@ async fn a_retention_is_previewed_before_it_is_set(database: TestDatabase) {
     let day = then.utc().format("%F").to_string();
     assert_eq!(words[..3], ["run", "0", "1"], "{told}");
     assert_eq!(words[4..], [&*day, &*day], "{told}");
+    assert!(told.contains("OLDEST (UTC)") && told.contains("NEWEST (UTC)"), "{told}");
     let of_one = desk.json(&["retention", "set", "7", "--schedule", "nightly", "--dry-run"]);
     assert_eq!(of_one["now"]["tables"], json!([]));
     assert_eq!(of_one["then"]["tables"][0]["rows"], 1);
@@ -94,6 +95,9 @@ async fn a_retention_is_previewed_before_it_is_set(database: TestDatabase) {
     assert_eq!((&of_ours["table"], &of_ours["rows"]), (&json!("run"), &json!(1)));
     let table = desk.said(&["retention", "preview"]);
     assert!(table.starts_with("NAMESPACE") && table.contains("default"), "{table}");
+    assert!(table.contains("OLDEST (UTC)"), "{table}");
+    let oldest = table.lines().find(|line| line.starts_with("the oldest run ")).unwrap();
+    assert!(oldest.ends_with(" (UTC)"), "{table}");
 }
 
 async fn a_dry_run_removes_nothing_and_a_round_does(database: TestDatabase) {
