@@ -88,6 +88,14 @@ pub(super) enum CliError {
         /// What is wrong, without the file's contents.
         problem: String,
     },
+    /// A file could not be written.
+    #[error("failed to write '{file}': {source}")]
+    Unwritten {
+        /// The file's path.
+        file: String,
+        /// The system's error.
+        source: io::Error,
+    },
     /// There is no database, and the user did not ask for a new one.
     #[error(
         "there is no database at {place} ({named}): name the right one with --config or \
@@ -168,7 +176,8 @@ impl CliError {
         ExitCode::from(self.code())
     }
 
-    fn code(&self) -> u8 {
+    /// The exit code; see [`CliError::report`].
+    pub(super) fn code(&self) -> u8 {
         if let Self::Stopped { error, .. } = self {
             return error.code();
         }

@@ -70,9 +70,7 @@ pub(super) fn text(file: &Path, what: &str) -> Result<String, CliError> {
 
 /// Writes a file. An existing one is replaced at once by the complete new one.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), CliError> {
-    let failed = |error: std::io::Error| {
-        CliError::Usage(format!("the file '{}' cannot be written: {error}", file.display()))
-    };
+    let failed = |source| CliError::Unwritten { file: file.display().to_string(), source };
     // What is no file must not be replaced by one: a pipe, a terminal, /dev/null.
     if std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
         return std::fs::write(file, text).map_err(failed);
@@ -113,7 +111,9 @@ mod tests {
         assert!(fs::metadata(path("pipe")).unwrap().file_type().is_fifo());
         assert_eq!(reader.join().unwrap(), "through");
 
-        assert!(write(folder.path(), "x").is_err());
+        let failed = write(folder.path(), "x").unwrap_err();
+        assert_eq!(failed.code(), 1, "{failed}");
+        assert!(failed.to_string().starts_with("failed to write '"), "{failed}");
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let mut names: Vec<_> = names.collect();
         names.sort();
