@@ -87,6 +87,10 @@ impl Budgets {
             let budgets = server.ask("list the budgets", LIST, asked).await?["budgets"].take();
             return if as_json { output::json(&budgets) } else { print(&budgets) };
         };
+        if tag.is_some() {
+            let text = "--tag is for the list; a change names its tag after 'set' or 'remove'";
+            return Err(CliError::Usage(text.to_owned()));
+        }
         let namespace = namespace.unwrap_or_else(|| "default".to_owned());
         match action {
             Action::Set(new) => {

@@ -28,6 +28,8 @@ async fn budgets_are_set_listed_and_removed(database: TestDatabase) {
     }
     let odd = desk.command(&["budgets", "set", "billing", "--missed", "0", "--span", "90s"]);
     assert!(odd.run().refused(2).contains("whole minutes"));
+    let twice = desk.command(&["budgets", "--tag", "billing", "remove", "shipping"]).run();
+    assert!(twice.refused(2).contains("--tag is for the list"));
     let none = desk.command(&["budgets", "set", "billing"]).run().refused(1);
     assert!(none.contains("limits nothing"), "{none}");
     let said = desk.said(&["budgets", "remove", "billing", "--reason", "not needed"]);
