@@ -98,7 +98,9 @@ impl Profiles {
     fn write_to(&self, path: &Path) -> Result<(), CliError> {
         let failed = |error: &dyn std::fmt::Display| CliError::profiles("write", path, error);
         let text = toml::to_string(self).map_err(|error| failed(&error))?;
-        let folder = path.parent().unwrap_or(Path::new("."));
+        // A link stays one.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let folder = place.parent().unwrap_or(Path::new("."));
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| failed(&error))?;
         let mut new = tempfile::Builder::new()
@@ -107,7 +109,7 @@ impl Profiles {
             .map_err(|error| failed(&error))?;
         new.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
         new.as_file().sync_all().map_err(|error| failed(&error))?;
-        new.persist(path).map_err(|error| failed(&error.error))?;
+        new.persist(&place).map_err(|error| failed(&error.error))?;
         Ok(())
     }
 
@@ -173,6 +175,8 @@ impl ListProfiles {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     fn profile(server: &str) -> Profile {
@@ -194,6 +198,21 @@ mod tests {
         assert!(!format!("{read:?}").contains("car_secret"));
         let missing = read.chosen(Some("b")).unwrap_err().to_string();
         assert_eq!(missing, "there is no profile 'b'; there are a");
+    }
+
+    #[test]
+    fn a_link_to_the_profiles_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("dotfiles")).unwrap();
+        Profiles::default().write_to(&path("dotfiles/profiles.toml")).unwrap();
+        symlink("dotfiles/profiles.toml", path("profiles.toml")).unwrap();
+        let mut all = Profiles::default();
+        all.profiles.insert("a".to_owned(), profile("http://a"));
+        all.write_to(&path("profiles.toml")).unwrap();
+        assert!(path("profiles.toml").is_symlink());
+        let read = Profiles::read_from(&path("dotfiles/profiles.toml")).unwrap();
+        assert!(read.profiles.contains_key("a"));
     }
 
     #[test]
