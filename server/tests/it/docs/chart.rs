@@ -142,6 +142,7 @@ impl Renderer {
         for step in steps {
             let argument = |at: usize| self.operand(&step[at], dot);
             value = match step[0].as_str() {
+                "add" => json!(value.as_u64().unwrap() + step[1].parse::<u64>().unwrap()),
                 "sha256sum" => json!(sha256(&text(&value))),
                 "quote" => json!(json!(text(&value)).to_string()),
                 "toJson" => json!(value.to_string()),
@@ -300,9 +301,18 @@ fn a_changed_configuration_replaces_the_pods() {
     };
     let usual = pods(&[]);
     assert_eq!(usual, pods(&[]));
-    assert_ne!(usual, pods(&[("/shutdownGrace", json!("20s"))]));
+    assert_ne!(usual, pods(&[("/shutdownGraceSeconds", json!(20))]));
     // What is no part of the configuration leaves them alone.
     assert_eq!(usual, pods(&[("/service/type", json!("NodePort"))]));
+}
+
+#[test]
+fn kubernetes_waits_longer_than_the_work_may_take_to_end() {
+    let rendered = manifests(&Renderer::new(&[("/shutdownGraceSeconds", json!(120))]));
+    let settings = of_kind(&rendered, "ConfigMap")["data"]["carillon.toml"].to_string();
+    assert!(settings.contains("shutdown_grace = \\\"120s\\\""), "{settings}");
+    let pod = &of_kind(&rendered, "Deployment")["spec"]["template"]["spec"];
+    assert_eq!(pod["terminationGracePeriodSeconds"], 135);
 }
 
 #[test]
