@@ -65,6 +65,10 @@ test("lanes are reached by keys, searched and ordered", async ({ page, server, a
   await expect(names).toHaveText(["beta", "alpha"]);
   await page.goto("/ns/tracks/timeline?q=name:alpha");
   await expect(names).toHaveText(["alpha"]);
+  // A step leads to the lanes whose runs it counts.
+  await page.locator(".twin summary").click();
+  const step = page.locator(".twin a").first();
+  await expect(step).toHaveAttribute("href", /\/timeline\?q=name%3Aalpha&from=.+&until=/);
   await page.goto("/ns/tracks/timeline?from=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z");
   await expect(page.getByText("Nothing in this range")).toBeVisible();
 });

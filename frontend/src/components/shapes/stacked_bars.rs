@@ -20,7 +20,7 @@ pub(crate) type Parts = Vec<(&'static str, &'static str)>;
 pub(crate) struct BarColumn {
     /// The column's time, in words.
     pub(crate) name: String,
-    /// The address of the list of the column's runs.
+    /// The address of a page with the column's runs.
     pub(crate) href: Option<String>,
     /// One count per part.
     pub(crate) counts: Vec<i64>,

@@ -1,4 +1,5 @@
-//! The chart of how many runs were executed at once. Dragging over a part of it shows that part.
+//! The chart of how many runs were executed at once. Dragging over a part of it shows that part, and each step leads to
+//! the lanes of the runs that it counts.
 
 use leptos::prelude::*;
 
@@ -7,7 +8,7 @@ use crate::{
     components::{AsyncView, BarColumn, Drag, live, peak_bars, use_drag},
     data::Load,
     model::RunsAtOnce,
-    pages::steps,
+    pages::{filters::Filters, steps},
     route::Route,
     state::{Range, use_zone},
     time::Moment,
@@ -16,7 +17,12 @@ use crate::{
 /// An answer has at most 400 steps. A window that needs more of the same length is not the one that was asked about.
 const MAX_STEPS: usize = 500;
 
-pub(super) fn chart(load: Load<RunsAtOnce>, window: Memo<Window>, range: Range) -> AnyView {
+pub(super) fn chart(
+    load: Load<RunsAtOnce>,
+    window: Memo<Window>,
+    range: Range,
+    filters: Filters,
+) -> AnyView {
     let (zone, drag) = (use_zone(), use_drag());
     let chosen = Callback::new(move |(from, until): (Moment, Moment)| {
         range.choose(Some(from), Some(until));
@@ -24,8 +30,8 @@ pub(super) fn chart(load: Load<RunsAtOnce>, window: Memo<Window>, range: Range) 
     view! {
         <AsyncView loading=load.loading what="the runs at once">
             {live(move || {
-                let (zone, window) = (zone.get().zone(None), window.get());
-                let drawn = load.with(|load| drawn(load, window, &zone, drag, chosen));
+                let (zone, window, search) = (zone.get().zone(None), window.get(), filters.get("q"));
+                let drawn = load.with(|load| drawn(load, window, &zone, &search, drag, chosen));
                 drawn.flatten().unwrap_or_else(|| ().into_any())
             })}
         </AsyncView>
@@ -38,6 +44,7 @@ fn drawn(
     load: &RunsAtOnce,
     window: Window,
     zone: &str,
+    search: &str,
     drag: Drag,
     chosen: Callback<(Moment, Moment)>,
 ) -> Option<AnyView> {
@@ -46,7 +53,8 @@ fn drawn(
     let at = move |index: usize| begin.later(i64::try_from(index).unwrap_or(0) * step);
     let column = |(index, peak): (usize, i64)| BarColumn {
         name: steps::name(at(index), zone),
-        href: Some(Route::Runs.narrowed(&[
+        href: Some(Route::Timeline.narrowed(&[
+            ("q", search),
             ("from", &at(index).to_rfc3339()),
             ("until", &at(index + 1).to_rfc3339()),
         ])),

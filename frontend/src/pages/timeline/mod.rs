@@ -87,7 +87,7 @@ pub(crate) fn Timeline() -> impl IntoView {
             <div class="actions">{order_picker(filters)}</div>
         </header>
         {bar(lanes, filters)}
-        {panel("Runs at once", view! { <span class="muted">"drag to zoom"</span> }, load::chart(at_once, window, range))}
+        {panel("Runs at once", view! { <span class="muted">"drag to zoom"</span> }, load::chart(at_once, window, range, filters))}
         <AsyncView
             loading=lanes.load.loading
             what="the timeline"
