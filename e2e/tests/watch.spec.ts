@@ -169,6 +169,11 @@ test("the ledger adds up, narrows by a click, and says why", async ({ page }) =>
   await page.getByRole("checkbox", { name: "Node" }).click();
   await expect(page).toHaveURL(/columns=[^&]*node/);
   await expect(page.getByRole("columnheader", { name: "Node" })).toBeVisible();
+  // A column that is moved by a key keeps the focus.
+  const up = page.getByRole("button", { name: "Move Node up" });
+  await up.press("Enter");
+  await expect(page).toHaveURL(/columns=[^&]*node[^&]/);
+  await expect(up).toBeFocused();
   await expect(page.getByRole("link", { name: "Clear filters" })).toHaveCount(0);
   await search.fill("name:overlaps");
   await expect(page.getByRole("link", { name: "Clear filters" })).toBeVisible();

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use super::{Column, Kept};
 use crate::components::{Glyph, icon_button, live, menu};
@@ -69,7 +71,8 @@ pub(super) fn picker(
         let rest = (0..columns.len()).filter(|at| !chosen.contains(at));
         let all: Vec<usize> = chosen.iter().copied().chain(rest).collect();
         let line = |at: usize| {
-            let words = columns.get(at).map_or("", |column| column.words);
+            let (name, words) =
+                columns.get(at).map_or(("", ""), |column| (column.name, column.words));
             let place = chosen.iter().position(|known| *known == at);
             let sorts = columns.get(at).and_then(|column| column.sort);
             let is_needed = place.is_some() && is_needed(chosen.len(), sorts, &sort);
@@ -79,17 +82,21 @@ pub(super) fn picker(
                     Some(place) => drop(next.remove(place)),
                     None => next.push(at),
                 }
-                move |_| set.with_value(|set| set(&next))
+                move |_| {
+                    keep_focus(name, "input");
+                    set.with_value(|set| set(&next));
+                }
             };
             let up = place.filter(|place| *place > 0).map(|place| {
                 let mut next = chosen.clone();
                 next.swap(place - 1, place);
                 icon_button(Glyph::Up, "Move up", format!("Move {words} up"), move || {
+                    keep_focus(name, "button");
                     set.with_value(|set| set(&next));
                 })
             });
             view! {
-                <li class="column-line">
+                <li class="column-line" data-column=name>
                     <label class="check-label">
                         <input type="checkbox" prop:checked=place.is_some() disabled=is_needed on:change=flip/>{words}
                     </label>
@@ -103,6 +110,24 @@ pub(super) fn picker(
     });
     let face = view! { "Columns" }.into_any();
     view! { <div class="table-tools">{menu("", face, lines)}</div> }.into_any()
+}
+
+/// Focuses a control of a column again, once the list is drawn with the column in another place. Each line is redrawn in
+/// place, so the focus would otherwise be on the column that took the old place. The first column has no button; its
+/// checkbox gets the focus.
+fn keep_focus(column: &'static str, control: &'static str) {
+    let focused = document().active_element();
+    let lines = focused.and_then(|focused| focused.closest(".column-lines").ok().flatten());
+    let Some(lines) = lines else { return };
+    request_animation_frame(move || {
+        let find = |control: &str| {
+            let selector = format!("[data-column='{column}'] {control}");
+            lines.query_selector(&selector).ok().flatten()?.dyn_into::<HtmlElement>().ok()
+        };
+        if let Some(control) = find(control).or_else(|| find("input")) {
+            let _hidden = control.focus();
+        }
+    });
 }
 
 #[cfg(test)]
