@@ -171,6 +171,25 @@ test("a draft is forgotten once it is saved, also if its form was left before th
   await expect(note(page)).toHaveCount(0);
 });
 
+test("the answer to a dialog that was left does not lead away from another page", async ({ page, server, admin }) => {
+  const create = `mutation ($input: CreateWorkflowInput!) { createWorkflow(input: $input) { workflow { id } } }`;
+  const input = { name: "deleted-in-flight", tasks: [{ name: "main", target: { noop: {} } }] };
+  const made = await server.ask<{ createWorkflow: { workflow: { id: string } } }>(create, { input });
+  await page.goto(`/ns/default/workflows/${made.createWorkflow.workflow.id}`);
+  await signIn(page, admin);
+  const answer = await holdAnswer(page, "deleteWorkflow");
+  await page.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete workflow" });
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await answer.sent;
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "Ledger", exact: true }).first().click();
+  await expect(page).toHaveURL(/\/ledger$/);
+  answer.release();
+  await expect(page.locator(".notice").filter({ hasText: "deleted-in-flight is deleted." })).toBeVisible();
+  await expect(page).toHaveURL(/\/ledger$/);
+});
+
 test("a draft of a closed dialog is forgotten once it is saved", async ({ page, admin }) => {
   await page.goto("/ns/default/settings/feeds");
   await signIn(page, admin);

@@ -100,8 +100,12 @@ impl Settling {
             Ok(Change { ask, said: "The drift is adopted.".to_owned() })
         };
         let Self { drift: loading, export, .. } = self;
-        let address = use_address();
+        let (address, open) = (use_address(), self.adopt.open);
         let done = move |adopted: AdoptedDrift| {
+            // The answer may arrive when another page is shown.
+            if open.try_get_untracked().is_none() {
+                return;
+            }
             // A module whose last object is gone is forgotten: it has no page and no file any more.
             if adopted.drift.is_none() {
                 return address.go(&Route::Modules.path());
@@ -112,7 +116,7 @@ impl Settling {
                 let _gone = export.try_set(true);
             });
         };
-        form(self.adopt.open, (Look::Primary, "Adopt"), wrong, fields.into_any(), plan, done)
+        form(open, (Look::Primary, "Adopt"), wrong, fields.into_any(), plan, done)
     }
 
     fn revert_form(self, subject: &Subject) -> AnyView {

@@ -325,6 +325,12 @@ fn remove_form(
         let ask = api::planning::delete_workflow(id.clone(), version);
         Ok(Change { ask, said: format!("{name} is deleted.") })
     };
-    let done = move |_| address.go(&Route::Workflows.path());
-    form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
+    let open = remove.open;
+    let done = move |_| {
+        // The answer may arrive when another page is shown.
+        if open.try_get_untracked().is_some() {
+            address.go(&Route::Workflows.path());
+        }
+    };
+    form(open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
 }
