@@ -166,6 +166,12 @@ test("copying says whether the browser has allowed it", async ({ page, admin }) 
   });
   await copy.click();
   await expect(page.getByText("Copied.", { exact: true })).toBeVisible();
+  // A form that is invalid has no file to copy.
+  await page.getByText("Timeout and retries").click();
+  await page.getByLabel("Timeout (seconds)").fill("");
+  await expect(copy).toHaveCount(0);
+  await page.getByLabel("Timeout (seconds)").fill("20");
+  await expect(copy).toBeVisible();
 });
 
 test("a credential that a draft did not keep is named until it is entered again", async ({ page, admin }) => {

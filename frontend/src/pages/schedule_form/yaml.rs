@@ -46,19 +46,18 @@ pub(in crate::pages) fn file_view(draft: Draft) -> AnyView {
         let _typed = draft.kept();
         draft.plan().map(|plan| file(&plan)).map_err(|wrong| wrong.message)
     });
-    let shown = live(move || {
-        match text.get() {
-        Ok(text) => {
-            view! { <pre class="json" tabindex="0" role="region" aria-label="Module file">{text}</pre> }.into_any()
+    // While the form is invalid, there is nothing to copy.
+    live(move || match text.get() {
+        Ok(file) => {
+            let copy = copy("Copy", move || text.get_untracked().unwrap_or_default());
+            view! {
+                <pre class="json" tabindex="0" role="region" aria-label="Module file">{file}</pre>
+                {copy}
+            }
+            .into_any()
         }
         Err(wrong) => view! { <p class="hint">{wrong}</p> }.into_any(),
-    }
-    });
-    view! {
-        {shown}
-        {copy("Copy", move || text.get_untracked().unwrap_or_default())}
-    }
-    .into_any()
+    })
 }
 
 fn file(plan: &Plan) -> String {
