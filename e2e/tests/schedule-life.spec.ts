@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { expect, openTab, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
 
 test("a schedule goes from the form to runs that are watched while they work", async ({
   page,
@@ -135,6 +136,26 @@ test("the list of deleted schedules follows a deletion that is taken back", asyn
   await expect(row).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(row).toHaveCount(0, { timeout: 15_000 });
+});
+
+test("the list of deleted schedules has a way back from its second page", async ({ page, server, admin }) => {
+  const head = "module: bin\nnamespace: bin\n";
+  const line = (at: number) => `  bin-${at}: { when: "0 0 1 1 *", task: { target: { noop: {} } } }\n`;
+  server.cli(["namespace", "create", "bin"]);
+  deploy(server, "bin", `${head}schedules:\n${Array.from({ length: 51 }, (_, at) => line(at)).join("")}`);
+  deploy(server, "bin", head);
+  await page.goto("/ns/bin/schedules?deleted=yes");
+  await signIn(page, admin);
+  const rows = page.getByTestId("deleted-row");
+  await expect(rows).toHaveCount(50);
+  const pages = page.getByRole("navigation", { name: "Pages of deleted schedules" });
+  await expect(pages.getByRole("button", { name: "Previous" })).toBeDisabled();
+  await pages.getByRole("button", { name: "Next" }).click();
+  await expect(page).toHaveURL(/deleted=yes&after=/);
+  await expect(rows).toHaveCount(1);
+  await pages.getByRole("button", { name: "Previous" }).click();
+  await expect(page).toHaveURL(/deleted=yes$/);
+  await expect(rows).toHaveCount(50);
 });
 
 test("tags and the zone of several schedules are changed at once, after a preview", async ({ page, server, admin }) => {

@@ -7,11 +7,15 @@ use leptos::prelude::*;
 use crate::{
     api,
     components::{
-        AsyncView, Field, Look, heading, live, silent_heading, table, tags, when, when_relative,
+        AsyncView, Field, Look, heading, live, pager, silent_heading, table, tags, when,
+        when_relative,
     },
     data::{Loading, use_load},
-    model::{DeletedSchedule, Failure, Page},
-    pages::kit::{self, Asked, Change, Wrong, empty, form, of, use_asked},
+    model::{DeletedSchedule, Failure, Page, Place},
+    pages::{
+        cursors,
+        kit::{self, Asked, Change, Wrong, empty, form, of, use_asked},
+    },
     route::Route,
     state::{Address, use_address, use_every, use_session},
 };
@@ -38,6 +42,13 @@ fn Deleted() -> impl IntoView {
     use_every(IN_ANY_CASE, move || loading.refresh());
     let restore = use_asked::<DeletedSchedule>();
     let is_empty = move || deleted.with(|page| page.rows.is_empty()).unwrap_or_default();
+    // The list can only be read forward, so the way back leads to the first page.
+    let beside = Signal::derive(move || {
+        let previous = (!address.query("after").is_empty()).then_some(Place::First);
+        let next = deleted.with(|page| page.next.clone()).flatten();
+        (previous, next.map(Place::After))
+    });
+    let go = move |to: Place| address.go(&address.with(&cursors(&to)));
     view! {
         <header class="page-head">
             <h1>"Deleted schedules"</h1>
@@ -50,6 +61,7 @@ fn Deleted() -> impl IntoView {
             empty=move || nothing(address)
         >
             {deleted.draw(move |page| list(page, restore, session.edits()))}
+            {pager(beside, "deleted schedules", go)}
         </AsyncView>
         {restore.dialog("Restore schedule", move |row| restore_form(&row, restore.open, loading))}
     }
@@ -82,11 +94,7 @@ fn list(page: &Page<DeletedSchedule>, restore: Asked<DeletedSchedule>, edits: bo
     ];
     let row = |row: &Arc<DeletedSchedule>| line(row, restore, edits);
     let rows: Vec<_> = page.rows.iter().map(row).collect();
-    let more = page.next.as_ref().map(|cursor| {
-        let href = Route::Schedules.narrowed(&[("deleted", "yes"), ("after", cursor)]);
-        view! { <p><a class="button" href=href>"Earlier ones"</a></p> }.into_any()
-    });
-    view! { {table("Deleted schedules", "table", headings, rows.into_any())}{more} }.into_any()
+    table("Deleted schedules", "table", headings, rows.into_any())
 }
 
 fn line(row: &DeletedSchedule, restore: Asked<DeletedSchedule>, edits: bool) -> AnyView {
