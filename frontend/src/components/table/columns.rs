@@ -112,9 +112,9 @@ pub(super) fn picker(
     view! { <div class="table-tools">{menu("", face, lines)}</div> }.into_any()
 }
 
-/// Focuses a control of a column again, once the list is drawn with the column in another place. Each line is redrawn in
-/// place, so the focus would otherwise be on the column that took the old place. The first column has no button; its
-/// checkbox gets the focus.
+/// Focuses a control of a column again, once the list is drawn with the column in another place. The lines are redrawn
+/// in place, so the focus would otherwise be on the column that took the old place. The first column has no button;
+/// its checkbox gets the focus.
 fn keep_focus(column: &'static str, control: &'static str) {
     let focused = document().active_element();
     let lines = focused.and_then(|focused| focused.closest(".column-lines").ok().flatten());
