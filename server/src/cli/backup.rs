@@ -1,5 +1,6 @@
 use std::{
     path::{Path, PathBuf},
+    pin::pin,
     time::Duration,
 };
 
@@ -59,7 +60,8 @@ impl Backup {
             copied = copying => copied?,
             _ = tokio::signal::ctrl_c() => return Err(CliError::Interrupted("make a backup")),
         }
-        let sound = backup::examine(temporary.path()).await?;
+        let checking = || "checking the copy";
+        let sound = line.during(&clock, checking, pin!(backup::examine(temporary.path()))).await?;
         let named =
             if self.overwrite { temporary.persist(&to) } else { temporary.persist_noclobber(&to) };
         named.map_err(not_named(&to))?;

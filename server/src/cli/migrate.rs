@@ -1,10 +1,13 @@
+use std::pin::pin;
+
 use clap::Args;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::{CliError, flags::SettingsArgs, output};
+use super::{CliError, flags::SettingsArgs, output, progress::ProgressLine};
 use crate::{
     app,
+    clock::Clock,
     store::{Migrations, Options, Store, backup},
 };
 
@@ -40,7 +43,11 @@ impl Migrate {
                 ));
             }
             let options = Options { migrations: Migrations::Apply, ..options };
-            Store::open(&options).await?.close().await?;
+            let line = ProgressLine::begin("migrate the database");
+            let (clock, applying) = (Clock::system(), || "applying its changes");
+            let store = line.during(&clock, applying, pin!(Store::open(&options))).await?;
+            drop(line);
+            store.close().await?;
         }
         let done = if self.status { Vec::new() } else { before.pending.clone() };
         let left = if self.status { before.pending } else { Vec::new() };

@@ -1,6 +1,13 @@
 //! Runs a retention round now, on the configured database.
 
-use std::time::Duration;
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use clap::Args;
 use serde_json::json;
@@ -11,6 +18,7 @@ use super::super::{
     flags::{Existing, SettingsArgs},
     offline::Office,
     output,
+    progress::ProgressLine,
 };
 use crate::{
     app,
@@ -71,9 +79,14 @@ impl Round {
         // On SQLite, a server that uses the same database gets the write lock only by retrying, so
         // pause in between.
         let pause = if store.dialect().is_postgres() { Duration::ZERO } else { PAUSE };
-        let manner = RoundOptions::by_hand(pause);
+        let removed = Arc::new(AtomicU64::new(0));
+        let manner = RoundOptions::by_hand(pause, removed.clone());
         let now = clock.now();
-        let report = retention::run_once(&settings, &store, &clock, &metrics, now, manner).await;
+        let line = ProgressLine::begin("remove old history");
+        let how_far = || format!("{} rows removed", removed.load(Ordering::Relaxed));
+        let round = pin!(retention::run_once(&settings, &store, &clock, &metrics, now, manner));
+        let report = line.during(&clock, how_far, round).await;
+        drop(line);
         let report = report.map_err(CommandError::from)?;
         if self.json { done_as_json(&report) } else { say_done(&report) }
     }

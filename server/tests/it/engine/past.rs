@@ -1,6 +1,12 @@
 //! Settled rows of any age: a fire, its run, the run's attempt and its log.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use carillon::{
     engine::maintenance::retention::{self, RemovalPreview, RetentionReport, RoundOptions},
@@ -122,8 +128,15 @@ impl World {
         let settings = Retention { days, ..Retention::default() };
         let (store, clock) = (&self.database.store, &self.clock);
         let metrics = Instruments::unread(clock.clone());
-        let (now, manner) = (clock.now(), RoundOptions::default());
-        retention::run_once(&settings, store, clock, &metrics, now, manner).await.unwrap()
+        let (now, removed) = (clock.now(), Arc::new(AtomicU64::new(0)));
+        let manner = RoundOptions::by_hand(Duration::ZERO, removed.clone());
+        let report = retention::run_once(&settings, store, clock, &metrics, now, manner).await;
+        let report = report.unwrap();
+        // What a round says while it lasts adds up to its report.
+        let RetentionReport { fires, runs, attempts, lines, leftovers, .. } = report;
+        let all = fires + runs + attempts + lines + leftovers;
+        assert_eq!(removed.load(Ordering::Relaxed), all, "{report:?}");
+        report
     }
 
     /// The rows that a round of retention would remove.

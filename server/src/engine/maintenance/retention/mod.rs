@@ -21,7 +21,10 @@ mod pace;
 mod preview;
 mod round;
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
@@ -81,12 +84,15 @@ pub struct RoundOptions {
     /// The pause between two chunks.
     /// A writer in another process retries only every 100 ms, so it needs a gap to write in.
     pause: Duration,
+    /// Number of rows removed so far.
+    removed: Arc<AtomicU64>,
 }
 
 impl RoundOptions {
     /// The options of a round that an operator runs by hand, with this pause between two chunks.
-    pub fn by_hand(pause: Duration) -> Self {
-        Self { lease: None, pause }
+    /// The round counts in `removed` the rows that it has removed.
+    pub fn by_hand(pause: Duration, removed: Arc<AtomicU64>) -> Self {
+        Self { lease: None, pause, removed }
     }
 }
 

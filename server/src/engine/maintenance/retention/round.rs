@@ -1,6 +1,9 @@
 //! One round: it deletes in chunks, and stops when another node has taken the lease.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -213,6 +216,7 @@ impl RetentionRound<'_> {
             let removed = self.store.remove_of_namespaces(&tx, self.now.into(), PIECE).await?;
             self.store.commit_unseen(tx).await?;
             self.report.leftovers += removed;
+            self.manner.removed.fetch_add(removed, Ordering::Relaxed);
             if removed == 0 {
                 return Ok(());
             }
@@ -284,6 +288,7 @@ impl RetentionRound<'_> {
             _ => &mut report.leftovers,
         };
         *count += rows;
+        self.manner.removed.fetch_add(rows, Ordering::Relaxed);
         self.metrics.retention_rows(table, rows);
     }
 }
