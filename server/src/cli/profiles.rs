@@ -98,7 +98,7 @@ impl Profiles {
     fn write_to(&self, path: &Path) -> Result<(), CliError> {
         let failed = |error: &dyn std::fmt::Display| CliError::profiles("write", path, error);
         let text = toml::to_string(self).map_err(|error| failed(&error))?;
-        // A link stays one.
+        // A symbolic link stays, and the file that it leads to is replaced.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let folder = place.parent().unwrap_or(Path::new("."));
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
