@@ -46,7 +46,8 @@ pub struct Model {
     pub next_attempt_at: Timestamp,
     /// Why the last attempt failed.
     pub error: Option<String>,
-    /// Which recipients of a mail have accepted or refused it; null before the first attempt.
+    /// Which recipients of a mail have accepted or refused it, and which of its requests a receiver
+    /// has accepted; null before the first attempt.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub progress: Option<Json>,
     /// When the message was created.

@@ -61,6 +61,7 @@ mod m0052_health_budgets;
 mod m0053_queue_depths;
 mod m0054_declared_health;
 mod m0055_long_runs;
+mod m0056_purged_schedules;
 
 /// Applies the migrations in order, and rolls them back in reverse order.
 pub struct Migrator;
@@ -123,6 +124,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0053_queue_depths::Migration),
             Box::new(m0054_declared_health::Migration),
             Box::new(m0055_long_runs::Migration),
+            Box::new(m0056_purged_schedules::Migration),
         ]
     }
 }

@@ -1,8 +1,8 @@
 //! Emits the function unchanged, and a type of the same name that implements the task.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Attribute, FnArg, ItemFn, LitStr, PatType, ReturnType, Type, spanned::Spanned};
+use syn::{Attribute, FnArg, ItemFn, PatType, ReturnType, Type, ext::IdentExt, spanned::Spanned};
 
 use crate::{arguments::Arguments, schedule::Schedule};
 
@@ -109,21 +109,34 @@ fn further_schedule(attribute: &Attribute, queue: &str, name: &str) -> syn::Resu
 fn queue(arguments: &Arguments) -> syn::Result<String> {
     let text = arguments.required_text("queue", "\"emails\"")?;
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
-    checked(&text, fits, "a queue is 1 to 64 of a-z 0-9 . _ -")
+    checked(text.value(), text.span(), fits, "a queue is 1 to 64 of a-z 0-9 . _ -")
 }
 
+/// The name of the task: the given one, or else that of the function.
 fn task_name(arguments: &Arguments, function: &ItemFn) -> syn::Result<String> {
-    let Some(text) = arguments.text("name")? else { return Ok(function.sig.ident.to_string()) };
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    checked(&text, fits, "a task's name is 1 to 64 of a-z A-Z 0-9 . _ -")
+    let help = "a task's name is 1 to 64 of a-z A-Z 0-9 . _ -";
+    match arguments.text("name")? {
+        Some(text) => checked(text.value(), text.span(), fits, help),
+        None => {
+            let identifier = &function.sig.ident;
+            let help = format!("{help}: give this function one, by `name = \"...\"`");
+            // A raw identifier, such as `r#move`, names its task without the mark.
+            checked(identifier.unraw().to_string(), identifier.span(), fits, &help)
+        }
+    }
 }
 
-fn checked(text: &LitStr, fits: impl Fn(char) -> bool, help: &str) -> syn::Result<String> {
-    let value = text.value();
+fn checked(
+    value: String,
+    span: Span,
+    fits: impl Fn(char) -> bool,
+    help: &str,
+) -> syn::Result<String> {
     if (1..=64).contains(&value.len()) && value.chars().all(fits) {
         Ok(value)
     } else {
-        Err(syn::Error::new(text.span(), help))
+        Err(syn::Error::new(span, help))
     }
 }
 
@@ -264,6 +277,22 @@ mod tests {
         }
         let item = format!("{hourly} {GOOD}").parse().unwrap();
         assert!(!plain(item).to_string().contains("scheduled"));
+    }
+
+    #[test]
+    fn a_function_whose_name_is_no_task_name_needs_another() {
+        let task = |arguments: &str, name: &str| {
+            let item = GOOD.replace("send", name).parse().unwrap();
+            expand(Kind::Task, arguments.parse().unwrap(), item).map(|code| code.to_string())
+        };
+        let code = task(r#"queue = "a""#, "r#move").unwrap();
+        assert!(code.contains(r#""move""#), "{code}");
+        let long = "a".repeat(65);
+        for name in ["größe", long.as_str()] {
+            let told = task(r#"queue = "a""#, name).unwrap_err().to_string();
+            assert!(told.contains("give this function one, by `name"), "{name}: {told}");
+            task(r#"queue = "a", name = "other""#, name).unwrap();
+        }
     }
 
     #[test]

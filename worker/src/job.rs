@@ -25,6 +25,9 @@ use crate::{
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 const NO_MESSAGE: &str = "the function gave no reason";
 const LOG_PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum number of requests with log lines that a job sends in one turn. They hold as many lines
+/// as can wait, unless the lines are long.
+const MAX_REQUESTS: usize = 50;
 
 /// A job as the server hands it over.
 #[derive(Clone, Debug, Deserialize)]
@@ -309,11 +312,21 @@ impl Job {
         !log.is_empty() && log.sending.try_lock().is_ok()
     }
 
-    /// Sends the waiting lines, in order.
+    /// Sends waiting lines until it is the turn of another job: this one may print without end.
+    pub(crate) async fn flush_turn(&self) {
+        self.send_lines(MAX_REQUESTS).await;
+    }
+
+    /// Sends all waiting lines.
     pub(crate) async fn flush(&self) {
+        self.send_lines(usize::MAX).await;
+    }
+
+    /// Sends the waiting lines, in order, with at most this many requests.
+    async fn send_lines(&self, requests: usize) {
         let log = &self.0.log;
         let _sending = log.sending.lock().await;
-        loop {
+        for _ in 0..requests {
             let lines = log.batch();
             if lines.is_empty() || self.is_lost() {
                 return;
@@ -419,5 +432,56 @@ impl fmt::Debug for Job {
 impl fmt::Debug for Context {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Context").field(&self.0.id()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{OnceLock, atomic::AtomicUsize};
+
+    use axum::{Json, Router, extract::State, routing::post};
+
+    use super::*;
+
+    /// A job that prints a line before each request is answered, so that there is always one.
+    #[derive(Clone, Default)]
+    struct Endless {
+        job: Arc<OnceLock<Job>>,
+        requests: Arc<AtomicUsize>,
+    }
+
+    async fn answer(State(endless): State<Endless>, _: Json<Value>) -> Json<Value> {
+        endless.requests.fetch_add(1, Ordering::Relaxed);
+        if let Some(job) = endless.job.get() {
+            job.context().log("more");
+        }
+        Json(json!({}))
+    }
+
+    #[tokio::test]
+    async fn the_turn_of_a_job_that_prints_without_end_ends() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let endless = Endless::default();
+        let router = Router::new().route("/worker/v1/log", post(answer));
+        let router = router.with_state(endless.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let given = json!({
+            "id": "job-1", "token": "fence-1", "queue": "emails", "task": "chatters",
+            "timeoutSeconds": 300.0,
+            "run": {
+                "id": "run-1", "attempt": 1, "task": "main", "namespace": "default",
+                "idempotencyKey": "key-1",
+            },
+        });
+        let given: Given = serde_json::from_value(given).unwrap();
+        let job = Job::new(given, Http::new(&url, "secret").unwrap(), "worker-1".to_owned());
+        job.context().log("first");
+        assert!(endless.job.set(job.clone()).is_ok());
+
+        let turn = tokio::time::timeout(Duration::from_secs(20), job.flush_turn());
+        turn.await.expect("the turn ends");
+        assert_eq!(endless.requests.load(Ordering::Relaxed), MAX_REQUESTS);
+        assert!(job.must_flush());
     }
 }

@@ -246,8 +246,9 @@ impl Loops {
                 if sending.len() >= MAX_SENDING {
                     let _ = sending.join_next().await;
                 }
-                // In a task of its own, so that a job that prints without end delays no other.
-                sending.spawn(async move { job.flush().await });
+                // In a task of its own, which ends, so that a job that prints without end delays no
+                // other.
+                sending.spawn(async move { job.flush_turn().await });
             }
         }
     }

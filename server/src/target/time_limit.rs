@@ -26,8 +26,16 @@ impl<'a> TimeLimit<'a> {
     /// Waits for `future` within the remaining time. If the time runs out, returns a text with the
     /// limit: `within 30 s`.
     pub(super) async fn keep<F: Future>(&self, future: F) -> Result<F::Output, String> {
-        let left = self.limit.saturating_sub(self.elapsed());
-        let kept = self.clock.timeout(left, future).await;
+        let kept = self.clock.timeout(self.left(), future).await;
         kept.map_err(|_| format!("within {}", SecondsText(self.limit)))
+    }
+
+    /// Waits until the time has run out.
+    pub(super) async fn passed(&self) {
+        self.clock.sleep(self.left()).await;
+    }
+
+    fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.elapsed())
     }
 }

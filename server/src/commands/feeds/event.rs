@@ -97,8 +97,8 @@ pub struct FeedWindow {
     pub until: DateTime<Utc>,
     /// Who planned the window.
     pub by: String,
-    /// When the window was planned.
-    pub planned_at: DateTime<Utc>,
+    /// When the window was planned, or last changed.
+    pub updated_at: DateTime<Utc>,
 }
 
 impl FeedWindow {
@@ -110,7 +110,7 @@ impl FeedWindow {
             from: row.starts_at.utc(),
             until: row.ends_at.utc(),
             by: row.planned_by.clone(),
-            planned_at: row.planned_at.utc(),
+            updated_at: row.changed_at.unwrap_or(row.planned_at).utc(),
         }
     }
 }
@@ -130,5 +130,39 @@ impl EventTime {
             Self::At(at) => at,
             Self::On(date, _) => date.and_time(NaiveTime::MIN).and_utc(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::{maintenance_window::State, schedule::CatchUp};
+
+    use super::*;
+
+    #[test]
+    fn a_window_is_stamped_when_it_changes() {
+        let mut row = maintenance_window::Model {
+            id: Uuid::nil(),
+            namespace_id: Uuid::nil(),
+            title: "Upgrade".to_owned(),
+            ticket: None,
+            search: None,
+            starts_at: Timestamp(100),
+            ends_at: Timestamp(200),
+            missed: CatchUp::Latest,
+            state: State::Planned,
+            is_open: true,
+            held: 0,
+            planned_by: "ada".to_owned(),
+            planned_at: Timestamp(1),
+            changed_at: None,
+            cancelled_by: None,
+            cancelled_at: None,
+            cancel_reason: None,
+            module: None,
+        };
+        assert_eq!(FeedWindow::of(&row).updated_at, Timestamp(1).utc());
+        (row.ends_at, row.changed_at) = (Timestamp(300), Some(Timestamp(2)));
+        assert_eq!(FeedWindow::of(&row).updated_at, Timestamp(2).utc());
     }
 }

@@ -32,11 +32,16 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
         (Target::Command(new), Some(Target::Command(old))) => {
             // Programs are treated like origins: through another program, a user could read the
             // secrets that were given to this one. The directory, the user and some variables
-            // determine what a path and a name stand for.
-            let other_code = new.env.iter().any(|(name, value)| {
-                let is_kept = value.expose() == MASK || old.env.get(name) == Some(value);
-                leads_elsewhere(name) && !is_kept
-            });
+            // determine what a path and a name stand for, also those that the new definition drops.
+            let is_kept = |name: &String| match new.env.get(name) {
+                Some(value) => value.expose() == MASK || old.env.get(name) == Some(value),
+                None => false,
+            };
+            let other_code = new
+                .env
+                .keys()
+                .chain(old.env.keys())
+                .any(|name| leads_elsewhere(name) && !is_kept(name));
             let same_program = new.program == old.program
                 && new.script == old.script
                 && (new.args == old.args || new.program.is_none())
@@ -228,6 +233,29 @@ mod tests {
             assert_eq!(error.field, "task.target.command.environment.SMTP_PASS");
         }
         retain(&mut Target::Command(set("LANG")), Some(&old)).unwrap();
+    }
+
+    #[test]
+    fn a_variable_does_not_follow_to_the_program_that_a_dropped_path_reveals() {
+        let command = |env: &[(&str, &str)]| {
+            let owned =
+                |(name, value): &(&str, &str)| ((*name).to_owned(), SecretText::new(*value));
+            let env = env.iter().map(owned).collect();
+            let program = Some("report".to_owned());
+            Target::Command(CommandTarget { program, env, ..CommandTarget::default() })
+        };
+        let secret = ("SMTP_PASS", "1");
+        let hidden = ("SMTP_PASS", MASK);
+        for dropped in ["PATH", "LD_PRELOAD"] {
+            let old = command(&[secret, (dropped, "/opt/ours")]);
+            let error = retain(&mut command(&[hidden]), Some(&old)).unwrap_err();
+            assert_eq!(error.field, "task.target.command.environment.SMTP_PASS");
+            let mut same = command(&[hidden, (dropped, MASK)]);
+            retain(&mut same, Some(&old)).unwrap();
+            assert_eq!(same, old);
+        }
+        let old = command(&[secret, ("LANG", "C")]);
+        retain(&mut command(&[hidden]), Some(&old)).unwrap();
     }
 
     #[test]

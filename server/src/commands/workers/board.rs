@@ -128,6 +128,7 @@ impl Board {
         // read.
         let change = *store.changes().follow().borrow();
         let (waiting, stopping) = store.waiting_for_workers(now).await?;
+        self.keeps_told(&stopping);
         let found = Arc::new(BoardReading { waiting, stopping });
         *last = Some(CachedReading { change, at: instant, found: found.clone() });
         Ok(found)
@@ -163,6 +164,11 @@ impl Board {
         } else {
             told.insert(worker, stop.iter().copied().collect());
         }
+    }
+
+    /// Forgets the workers that have no more jobs to stop: one that has died does not say so.
+    fn keeps_told(&self, stopping: &HashSet<Uuid>) {
+        self.locked_told().retain(|worker, _| stopping.contains(worker));
     }
 
     fn locked_told(&self) -> MutexGuard<'_, HashMap<Uuid, HashSet<Uuid>>> {
@@ -248,6 +254,20 @@ mod tests {
         assert!(board.told(Uuid::nil()).contains(&Uuid::max()));
         board.forgets(Uuid::nil()).await;
         assert!(board.locked_told().is_empty());
+    }
+
+    #[test]
+    fn a_worker_that_has_died_is_forgotten_with_its_last_job_to_stop() {
+        let board = Board::default();
+        let [died, alive] = [Uuid::nil(), Uuid::max()];
+        for worker in [died, alive] {
+            board.tells(worker, &[worker]);
+        }
+        board.keeps_told(&HashSet::from([died, alive]));
+        assert_eq!(board.locked_told().len(), 2);
+        board.keeps_told(&HashSet::from([alive]));
+        assert!(board.told(died).is_empty());
+        assert_eq!(board.told(alive), HashSet::from([alive]));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::{
     clock::Clock,
     engine::{
-        core::LogMessage,
+        core::{Bisect, LogMessage},
         quotas::{LogQuota, Meter, Printer},
     },
     store::{
@@ -305,7 +305,8 @@ impl Copier<'_> {
 /// How often a rejected batch is tried before its lines are dropped, because the run matters more
 /// than its log. While the database is unreachable, the run cannot continue either.
 const TRIES: u32 = 6;
-/// The longest pause between two tries.
+/// The first pause between two tries, and the longest one.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Writes lines until `stop`, and then the remaining ones.
@@ -336,22 +337,28 @@ pub(in crate::engine) async fn write(
                 LogMessage::Flush(done) => waiting.push(done),
             }
         }
-        let mut pause = Duration::from_millis(100);
-        let mut round = 1;
-        loop {
-            match store.append_lines(&chunks).await {
-                Ok(()) => break,
-                Err(error) if round >= TRIES && !error.is_transient() => {
-                    tracing::error!(chunks = chunks.len(), %error, "failed to write log lines");
-                    break;
-                }
-                Err(_) => clock.sleep(pause).await,
-            }
-            pause = (pause * 2).min(LONGEST_PAUSE);
-            round += 1;
-        }
+        append(&store, &clock, &chunks).await;
         for done in waiting {
             let _ = done.send(());
+        }
+    }
+}
+
+/// Writes chunks of lines. If the database still refuses them after all tries, bisection isolates
+/// the refused chunks, so that they cost the lines of no other run.
+async fn append(store: &Store, clock: &Clock, chunks: &[NewChunk]) {
+    let mut parts = Bisect::new(std::iter::once(0..chunks.len()));
+    let mut pause = FIRST_PAUSE;
+    let mut round = 1;
+    while let Some(part) = parts.pop() {
+        let Err(error) = store.append_lines(&chunks[part.clone()]).await else { continue };
+        if round < TRIES || error.is_transient() {
+            clock.sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            round += 1;
+            parts.again(part);
+        } else if !error.is_refusal() || parts.split(part.clone()).is_err() {
+            tracing::error!(chunks = part.len(), %error, "failed to write log lines");
         }
     }
 }

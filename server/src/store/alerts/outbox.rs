@@ -172,18 +172,20 @@ pub async fn is_being_tested<C: ConnectionTrait>(
 }
 
 /// Sends a message again whose delivery was given up.
-/// It starts with the first attempt, and also goes to the recipients who refused it.
+/// It starts with the first attempt, as if it were new, and also goes to the recipients who refused
+/// it.
 pub async fn revive<C: ConnectionTrait>(
     tx: &C,
     message: &Model,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let mut progress = message.progress.clone();
-    if let Some(progress) = progress.as_mut().and_then(Json::as_object_mut) {
+    let mut progress = message.progress.clone().unwrap_or_else(|| serde_json::json!({}));
+    if let Some(progress) = progress.as_object_mut() {
         progress.remove("refused");
+        progress.insert("revived_at".to_owned(), now.0.into());
     }
     let revived = Entity::update_many()
-        .col_expr(Column::Progress, Expr::value(progress))
+        .col_expr(Column::Progress, Expr::value(Some(progress)))
         .col_expr(Column::State, Expr::value(State::Pending))
         .col_expr(Column::Attempts, Expr::value(0))
         .col_expr(Column::NextAttemptAt, Expr::value(now.0))

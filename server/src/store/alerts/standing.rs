@@ -48,14 +48,18 @@ pub struct AlertRecovery {
     pub lives: bool,
 }
 
-/// How many of the latest ended runs of each schedule failed in a row, up to [`LONGEST_STREAK`].
-pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
+/// How many runs of each schedule failed in a row, up to [`LONGEST_STREAK`], when the given run was
+/// the latest one that had ended. A greater key than that of any run stands for now.
+pub async fn streaks(
+    store: &Store,
+    latest: &[(Uuid, Uuid)],
+) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
     struct FailureStreak {
         id: Uuid,
         failures: i64,
     }
-    if ids.is_empty() {
+    if latest.is_empty() {
         return Ok(vec![]);
     }
     let sql = format!(
@@ -63,16 +67,16 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
              sum(CASE WHEN t.state = 'succeeded' THEN 1 ELSE 0 END) OVER (ORDER BY t.id DESC) \
                AS good \
            FROM (SELECT r.id, r.state FROM run r WHERE r.schedule_id = v.id \
-             AND r.trigger <> 'backfill' AND r.state IN ('succeeded', 'failed', 'timed_out') \
+             AND r.id <= v.run_id AND r.trigger <> 'backfill' \
+             AND r.state IN ('succeeded', 'failed', 'timed_out') \
              ORDER BY r.id DESC LIMIT {LONGEST_STREAK}) t) last_runs \
            WHERE last_runs.good = 0 AND last_runs.state IN ('failed', 'timed_out')) AS failures \
          FROM v"
     );
-    let statement = BulkValues::default().uuid("id", ids.iter().copied()).statement(
-        store.dialect(),
-        &sql,
-        vec![],
-    );
+    let statement = BulkValues::default()
+        .uuid("id", latest.iter().map(|latest| latest.0))
+        .uuid("run_id", latest.iter().map(|latest| latest.1))
+        .statement(store.dialect(), &sql, vec![]);
     let rows = FailureStreak::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.id, row.failures)).collect())
 }

@@ -47,8 +47,12 @@ pub async fn hand_over_again(
     now: Timestamp,
     limit: u64,
 ) -> Result<Vec<Model>, StoreError> {
-    let query = unheard(worker, known).order_by_asc(Column::TakenAt).limit(limit);
-    let rows = query.lock_exclusive().all(tx).await?;
+    let first = unheard(worker, known).order_by_asc(Column::TakenAt).limit(limit);
+    let ids: Vec<Uuid> = first.select_only().column(Column::Id).into_tuple().all(tx).await?;
+    // Every transaction locks jobs in the order of their keys, to prevent deadlocks.
+    let query = unheard(worker, known).filter(Column::Id.is_in(ids)).order_by_asc(Column::Id);
+    let mut rows = query.lock_exclusive().all(tx).await?;
+    rows.sort_by_key(|row| row.taken_at);
     let kept = Expr::col(Column::LeaseMs).add(now.0.saturating_add(1));
     let update = Entity::update_many().col_expr(Column::LeaseUntil, kept);
     update.filter(Column::Id.is_in(rows.iter().map(|row| row.id))).exec(tx).await?;

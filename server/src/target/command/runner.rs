@@ -28,6 +28,7 @@ use crate::{
         log::AttemptLog,
         result,
         text::{SecondsText, WithSeparators},
+        time_limit::TimeLimit,
     },
 };
 
@@ -104,7 +105,7 @@ impl Runner {
         log: &AttemptLog<'_>,
         stop: &CancellationToken,
     ) -> AttemptOutcome {
-        let started = self.clock.instant();
+        let limit = TimeLimit::start(&self.clock, invocation.timeout);
         let failed = |message| AttemptOutcome::Failed { message, output: Value::Null };
         let checked = self.check_namespace(definition, &invocation.namespace);
         let invoked = match checked.and_then(|()| self.prepare(definition)) {
@@ -155,18 +156,17 @@ impl Runner {
             // The system may take any time to start a program, such as one on a file server that
             // does not answer, and the starts of others wait behind it.
             () = stop.cancelled() => return AttemptOutcome::Cancelled { output: Value::Null },
-            () = self.clock.sleep(invocation.timeout) => {
+            () = limit.passed() => {
                 let (program, limit) = (&launch.invoked.program, SecondsText(invocation.timeout));
                 let message = format!("could not start {program} within {limit}");
                 return AttemptOutcome::TimedOut { message, output: Value::Null };
             }
         };
         let mut capture = Capture::new(self.output_limit);
-        match self.accompany(program, context, &mut capture, invocation, log, stop).await {
-            Ok(ending) => {
-                let took = self.clock.instant().saturating_duration_since(started);
-                taken(ending.outcome(took, &capture, invocation), &offer)
-            }
+        let ending =
+            self.accompany(program, context, &mut capture, invocation, log, &limit, stop).await;
+        match ending {
+            Ok(ending) => taken(ending.outcome(limit.elapsed(), &capture, invocation), &offer),
             Err(error) => failed(format!("the program can no longer be watched: {error}")),
         }
     }
@@ -179,6 +179,7 @@ impl Runner {
         capture: &mut Capture,
         invocation: &Invocation,
         log: &AttemptLog<'_>,
+        limit: &TimeLimit<'_>,
         stop: &CancellationToken,
     ) -> io::Result<ProgramEnding> {
         let Program { stdin, stdout, stderr, group, mut exit } = program;
@@ -188,10 +189,10 @@ impl Runner {
             self.clock.sleep(DRAIN).await;
         };
         let (ending, (), whole) = join!(
-            // The time limit must start before the first line is read.
+            // The program is watched before its first line is read.
             biased;
             async {
-                let ending = self.end(&mut exit, group, invocation, log, stop).await;
+                let ending = self.end(&mut exit, group, invocation, log, limit, stop).await;
                 ended.cancel();
                 ending
             },
@@ -217,9 +218,10 @@ impl Runner {
         group: ProcessGroup,
         invocation: &Invocation,
         log: &AttemptLog<'_>,
+        limit: &TimeLimit<'_>,
         stop: &CancellationToken,
     ) -> io::Result<ProgramEnding> {
-        let ending = self.wait(exit, &group, invocation, log, stop).await;
+        let ending = self.wait(exit, &group, invocation, log, limit, stop).await;
         if ending.is_ok() {
             group.close();
         }
@@ -233,6 +235,7 @@ impl Runner {
         group: &ProcessGroup,
         invocation: &Invocation,
         log: &AttemptLog<'_>,
+        limit: &TimeLimit<'_>,
         stop: &CancellationToken,
     ) -> io::Result<ProgramEnding> {
         let (cause, reason) = select! {
@@ -240,7 +243,7 @@ impl Runner {
                 return Ok(ProgramEnding { status: status?, cause: EndCause::Own, killed: false });
             }
             () = stop.cancelled() => (EndCause::Stop, "stop requested".to_owned()),
-            () = self.clock.sleep(invocation.timeout) => {
+            () = limit.passed() => {
                 let limit = SecondsText(invocation.timeout);
                 (EndCause::TimeLimit, format!("time limit of {limit} passed"))
             }
@@ -291,24 +294,14 @@ mod tests {
     use chrono::DateTime;
     use futures::FutureExt;
     use serde_json::json;
-    use tokio::sync::mpsc;
+    use tokio::sync::{OwnedSemaphorePermit, mpsc};
     use uuid::Uuid;
 
     use super::*;
     use crate::clock::ManualClock;
 
-    #[tokio::test]
-    async fn an_attempt_ends_in_time_although_no_program_can_be_started() {
-        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
-        let clock = manual.clock();
-        let runner = Runner::new(CommandPolicy::default(), 1_024, clock.clone());
-        // As if the starts of other programs hung.
-        let turns = runner.spawner.turns.clone();
-        let all = u32::try_from(turns.available_permits()).unwrap();
-        let _taken = turns.try_acquire_many_owned(all).unwrap();
-        let definition =
-            CommandTarget { program: Some("/bin/true".to_owned()), ..CommandTarget::default() };
-        let invocation = Invocation {
+    fn invocation() -> Invocation {
+        Invocation {
             run_id: Uuid::nil(),
             attempt: 1,
             task: "main".to_owned(),
@@ -324,7 +317,25 @@ mod tests {
             context: json!({}),
             timeout: Duration::from_secs(5),
             kill_grace: Duration::ZERO,
-        };
+        }
+    }
+
+    /// Takes all turns of a runner, as if the starts of other programs hung.
+    fn all_turns(runner: &Runner) -> OwnedSemaphorePermit {
+        let turns = runner.spawner.turns.clone();
+        let all = u32::try_from(turns.available_permits()).unwrap();
+        turns.try_acquire_many_owned(all).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_attempt_ends_in_time_although_no_program_can_be_started() {
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let clock = manual.clock();
+        let runner = Runner::new(CommandPolicy::default(), 1_024, clock.clone());
+        let _taken = all_turns(&runner);
+        let definition =
+            CommandTarget { program: Some("/bin/true".to_owned()), ..CommandTarget::default() };
+        let invocation = invocation();
         let (lines, _received) = mpsc::channel(8);
         let log = AttemptLog::new(&clock, lines);
         let stop = CancellationToken::new();
@@ -341,5 +352,35 @@ mod tests {
         let attempt = runner.execute(&definition, &invocation, &log, &stop);
         let outcome = Clock::system().timeout(patience, attempt).await;
         assert!(matches!(outcome, Ok(AttemptOutcome::Cancelled { .. })), "{outcome:?}");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_started_late_has_the_rest_of_the_time() {
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let clock = manual.clock();
+        let runner = Runner::new(CommandPolicy::default(), 1_024, clock.clone());
+        let taken = all_turns(&runner);
+        let script = Some("echo ready; exec tail -f /dev/null".to_owned());
+        let definition = CommandTarget { script, ..CommandTarget::default() };
+        let invocation = invocation();
+        let (lines, mut received) = mpsc::channel(8);
+        let log = AttemptLog::new(&clock, lines);
+        let stop = CancellationToken::new();
+        let patience = Duration::from_secs(20);
+
+        let mut attempt = Box::pin(runner.execute(&definition, &invocation, &log, &stop));
+        assert!((&mut attempt).now_or_never().is_none());
+        manual.pass(Duration::from_secs(3));
+        drop(taken);
+        let system = Clock::system();
+        let line = select! {
+            outcome = &mut attempt => panic!("{outcome:?}"),
+            line = system.timeout(patience, received.recv()) => line,
+        };
+        assert_eq!(line.unwrap().unwrap().text, "ready");
+        manual.pass(Duration::from_secs(2));
+        let outcome = system.timeout(patience, attempt).await;
+        let Ok(AttemptOutcome::TimedOut { message, .. }) = outcome else { panic!("{outcome:?}") };
+        assert!(message.starts_with("did not end within 5 s"), "{message}");
     }
 }

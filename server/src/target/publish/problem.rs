@@ -44,6 +44,13 @@ impl PublishProblem {
         Self { text: self.text.replace(secret, "***"), ..self }
     }
 
+    /// The same problem without the part of its text that begins with `mark`.
+    #[cfg(feature = "redis-streams")]
+    pub(super) fn before(self, mark: &str) -> Self {
+        let end = self.text.find(mark).unwrap_or(self.text.len());
+        Self { text: self.text[..end].to_owned(), ..self }
+    }
+
     /// Whether the message was certainly not sent, so that sending it again cannot duplicate it.
     pub(super) fn is_unsent(&self) -> bool {
         self.kind == Kind::Unsent

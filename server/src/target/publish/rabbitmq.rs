@@ -2,7 +2,8 @@
 //!
 //! A message that reaches no queue is returned (`mandatory`), and then counts as refused. All
 //! messages are persistent. Each exchange has its own channel: if an exchange is missing, the
-//! server closes only its channel, with the messages sent over it.
+//! server closes only its channel, with the messages sent over it. When the server allows no
+//! further channel, an idle one serves the next exchange.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -296,7 +297,7 @@ impl Protocol {
         }
         let fresh = u16::try_from(self.channels.len() + 1).ok();
         let fresh = fresh.filter(|number| *number <= self.channel_max);
-        let number = self.free.pop().or(fresh)?;
+        let Some(number) = self.free.pop().or(fresh) else { return self.reuse_channel(exchange) };
         let mut open = AmqpWriter::method(MethodId::CHANNEL_OPEN);
         open.short("");
         out.extend(open.frame(number));
@@ -307,6 +308,16 @@ impl Protocol {
         self.by_exchange.insert(exchange.clone(), number);
         self.channels.insert(number, Channel { exchange, next: 1, waiting, returning: None });
         Some(number)
+    }
+
+    /// Gives this exchange the channel of another one whose messages are all confirmed.
+    fn reuse_channel(&mut self, exchange: &str) -> Option<u16> {
+        let mut channels = self.channels.iter_mut();
+        let (number, channel) = channels.find(|(_, channel)| channel.waiting.is_empty())?;
+        let earlier = std::mem::replace(&mut channel.exchange, exchange.to_owned());
+        self.by_exchange.remove(&earlier);
+        self.by_exchange.insert(exchange.to_owned(), *number);
+        Some(*number)
     }
 
     fn take(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), PublishProblem> {
@@ -416,17 +427,53 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_event_whose_attempt_has_ended_is_not_sent() {
-        let mut protocol = Protocol {
+    fn protocol(channel_max: u16) -> Protocol {
+        Protocol {
             frame_max: 4_096,
-            channel_max: 8,
+            channel_max,
             channels: HashMap::new(),
             by_exchange: HashMap::new(),
             free: Vec::new(),
             blocked: None,
             silent: 0,
+        }
+    }
+
+    fn confirm(protocol: &mut Protocol, channel: u16, number: u64) {
+        let mut ack = AmqpWriter::method(MethodId::ACK);
+        ack.u64(number).u8(0);
+        let ack = ack.frame(channel);
+        assert_eq!(protocol.decode(&ack, &mut Vec::new()), Ok(ack.len()));
+    }
+
+    #[test]
+    fn an_idle_channel_serves_another_exchange_when_no_further_one_is_allowed() {
+        let mut protocol = protocol(2);
+        let publish = |protocol: &mut Protocol, exchange: &str| {
+            let (reply, answer) = oneshot::channel();
+            let asked = RabbitRequest { exchange: exchange.to_owned(), ..request(reply) };
+            protocol.encode(asked, &mut Vec::new());
+            answer
         };
+        let (mut first, mut second) = (publish(&mut protocol, "a"), publish(&mut protocol, "b"));
+        let refused = publish(&mut protocol, "c").try_recv().unwrap().unwrap_err().to_string();
+        assert!(refused.contains("has no channel left"), "{refused}");
+
+        confirm(&mut protocol, 1, 1);
+        assert_eq!(first.try_recv(), Ok(Ok(())));
+        let mut third = publish(&mut protocol, "c");
+        assert_eq!(protocol.by_exchange.get("c"), Some(&1));
+        assert!(!protocol.by_exchange.contains_key("a"));
+        // The channel's messages are numbered on.
+        confirm(&mut protocol, 1, 2);
+        assert_eq!(third.try_recv(), Ok(Ok(())));
+        confirm(&mut protocol, 2, 1);
+        assert_eq!(second.try_recv(), Ok(Ok(())));
+    }
+
+    #[test]
+    fn an_event_whose_attempt_has_ended_is_not_sent() {
+        let mut protocol = protocol(8);
         let mut out = Vec::new();
         let (reply, answer) = oneshot::channel();
         drop(answer);
@@ -436,10 +483,7 @@ mod tests {
         let (reply, mut answer) = oneshot::channel();
         protocol.encode(request(reply), &mut out);
         assert_eq!(protocol.outstanding(), 1);
-        let mut ack = AmqpWriter::method(MethodId::ACK);
-        ack.u64(1).u8(0);
-        let ack = ack.frame(1);
-        assert_eq!(protocol.decode(&ack, &mut out), Ok(ack.len()));
+        confirm(&mut protocol, 1, 1);
         assert_eq!(answer.try_recv(), Ok(Ok(())));
         assert_eq!(protocol.outstanding(), 0);
     }

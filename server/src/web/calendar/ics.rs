@@ -103,12 +103,12 @@ impl CalendarLines {
     }
 
     fn window(&mut self, window: &FeedWindow, link: Option<&str>) {
-        let FeedWindow { id, title, ticket, from, until, by, planned_at } = window;
+        let FeedWindow { id, title, ticket, from, until, by, updated_at } = window;
         self.raw(&format!("UID:{id}-maintenance@carillon"));
         self.raw(&format!("DTSTART:{}", instant(*from)));
         self.raw(&format!("DTEND:{}", instant(*until)));
         self.text("SUMMARY", &format!("Maintenance: {title}"));
-        self.raw(&format!("DTSTAMP:{}", instant(*planned_at)));
+        self.raw(&format!("DTSTAMP:{}", instant(*updated_at)));
         let ticket = ticket.as_deref().map(|ticket| format!("{ticket}\n\n")).unwrap_or_default();
         self.text("DESCRIPTION", &format!("{ticket}Planned by {by}"));
         self.categories("maintenance", &[]);

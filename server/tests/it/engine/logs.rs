@@ -23,6 +23,7 @@ on_both!(
     lines_of_two_tasks_side_by_side_do_not_collide,
     a_megabyte_of_short_lines_takes_few_rows,
     a_page_may_begin_and_end_in_the_middle_of_a_row,
+    lines_that_the_database_refuses_cost_no_others,
 );
 
 async fn lines_arrive_while_the_task_still_runs(database: TestDatabase) {
@@ -117,6 +118,22 @@ async fn a_page_may_begin_and_end_in_the_middle_of_a_row(database: TestDatabase)
     assert_eq!(paged, all);
     assert!(all.is_sorted_by_key(|line| line.seq));
     assert!(all.iter().all(|line| line.lines.is_none()));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// While the writer tries to write the first refused lines, all others come to wait for it.
+async fn lines_that_the_database_refuses_cost_no_others(database: TestDatabase) {
+    const LINES_OF_A_ROW: usize = 4_096;
+    let world = World::new(database).await;
+    world.refuse("INSERT ON task_log", "NEW.text LIKE '%poison%'").await;
+    let script = "echo poison; seq 1 30000; echo poison; seq 30001 60000";
+    let schedule = world.due_now(shell(script), |_| {}).await;
+    let engine = world.engine().await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.state, run::State::Succeeded);
+    let lines = said(&world, run.id, 100_000).await;
+    assert!(lines.iter().all(|(_, text)| text != "poison"));
+    assert!(lines.len() > 60_000 - 2 * LINES_OF_A_ROW, "{} lines", lines.len());
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

@@ -35,6 +35,7 @@ on_both!(
     an_outcome_whose_commit_had_no_answer_is_counted_once,
     the_last_step_of_a_flow_whose_commit_had_no_answer_is_counted_once,
     a_doubt_that_could_not_be_settled_is_settled_by_a_later_round,
+    fires_that_the_database_refuses_do_not_keep_a_node_in_doubt,
 );
 
 pub(super) type Answer = Result<(), StoreError>;
@@ -267,4 +268,37 @@ async fn a_doubt_that_could_not_be_settled_is_settled_by_a_later_round(database:
     assert!(planner.next_round(now) <= now + Duration::from_secs(1), "it is not left for long");
     planner.once(now).await.unwrap();
     assert_eq!(world.runs(schedule).await[0].state, run::State::Running);
+}
+
+async fn fires_that_the_database_refuses_do_not_keep_a_node_in_doubt(database: TestDatabase) {
+    const POISON: i16 = 77;
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    world.settings.batch = 2;
+    world.refuse("INSERT ON run", &format!("NEW.priority = {POISON}")).await;
+    let mut schedules = Vec::new();
+    for _ in 0..2 {
+        schedules.push(world.due_now(noop(), |row| row.priority = POISON).await.id);
+    }
+    let claims = Arc::new(AtomicBool::new(false));
+    let loses = claims.clone();
+    let edge = move |edge| {
+        let is_lost = edge == FaultPoint::Committed && loses.swap(false, Ordering::SeqCst);
+        ready(if is_lost { lost() } else { Ok(()) }).boxed()
+    };
+    let sound = world.database.store.clone();
+    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let (_node, mut services) = world.by_hand().await;
+    world.database.store = sound;
+    let mut planner = services.remove("planner").unwrap();
+    let now = clock.now();
+    claims.store(true, Ordering::SeqCst);
+    planner.once(now).await.unwrap_err();
+    for schedule in &schedules {
+        assert_eq!(world.ledger(*schedule).await.len(), 1);
+    }
+    planner.once(now).await.unwrap();
+    for schedule in schedules {
+        assert!(world.runs(schedule).await.is_empty());
+    }
+    assert!(planner.next_round(now) > now + Duration::from_secs(1), "recovery tries them");
 }

@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use carillon::model::Retention;
+use carillon::{
+    model::Retention,
+    store::reads::{feed, within::Within},
+};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Strings, Timestamp, backfill, backfill_fire,
@@ -32,6 +35,7 @@ on_both!(
     a_run_with_more_lines_than_a_chunk_goes_with_all_of_them,
     the_preview_is_what_a_round_removes,
     deleted_schedules_are_purged_after_a_week,
+    a_follower_of_schedules_meets_what_changes_after_the_last_one_was_removed,
     rows_that_nothing_needs_are_removed,
     maintenance_windows_that_are_over_are_removed,
     an_ended_backfill_is_removed_with_its_instants,
@@ -245,6 +249,41 @@ async fn deleted_schedules_are_purged_after_a_week(database: TestDatabase) {
     assert_eq!(world.sizes().await, [0, 0, 0, 0]);
     let read = world.database.store.read();
     assert_eq!(schedule_version::Entity::find().count(read).await.unwrap(), 1);
+}
+
+/// On SQLite, stamps follow from those of the rows, and the removed row had the greatest one.
+async fn a_follower_of_schedules_meets_what_changes_after_the_last_one_was_removed(
+    database: TestDatabase,
+) {
+    let (world, _clock) = World::at(database, noon()).await;
+    let store = &world.database.store;
+    let stamp = async |schedule: Uuid| {
+        let sql = format!(
+            "UPDATE schedule SET changed = {} WHERE id = $1",
+            store.dialect().stamp("schedule")
+        );
+        world.write(&sql, [schedule.into()]).await;
+    };
+    let kept = forge::idle(&world, noop(), |_| {}).await.id;
+    let removed = forge::idle(&world, noop(), |_| {}).await.id;
+    stamp(kept).await;
+    stamp(removed).await;
+    let position = feed::end_of_schedules(store).await.unwrap();
+    world.write("DELETE FROM schedule WHERE id = $1", [removed.into()]).await;
+    stamp(kept).await;
+    let within = Within::One(world.namespace);
+    let met = async {
+        loop {
+            // On PostgreSQL, older transactions on the server may delay the feed.
+            let seen = feed::schedules(store, &within, None, position, 10).await.unwrap();
+            if let Some(row) = seen.rows.into_iter().next() {
+                return row.id;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let met = tokio::time::timeout(Duration::from_secs(20), met).await;
+    assert_eq!(met.expect("the change is met"), kept);
 }
 
 async fn rows_that_nothing_needs_are_removed(database: TestDatabase) {

@@ -24,6 +24,7 @@ on_both!(
     a_late_job_of_an_earlier_attempt_cancels_none_of_a_later_one,
     a_job_that_ends_while_its_worker_leaves_stays_ended,
     a_job_that_is_handed_over_while_its_worker_leaves_returns_to_its_queue,
+    jobs_are_handed_over_again_while_their_worker_keeps_them,
     the_jobs_of_a_worker_are_counted_by_the_index_of_held_jobs,
 );
 
@@ -141,6 +142,49 @@ async fn a_job_that_is_handed_over_while_its_worker_leaves_returns_to_its_queue(
     tokio::time::timeout(Duration::from_secs(60), both).await.expect("the worker leaves");
     let row = job::Entity::find_by_id(claim.id).one(store.read()).await.unwrap().unwrap();
     assert_eq!((row.state, row.worker_id), (job::State::Waiting, None));
+}
+
+/// The job with the greater key was taken first, but the one with the smaller key is locked first.
+async fn jobs_are_handed_over_again_while_their_worker_keeps_them(database: TestDatabase) {
+    let store = &database.store;
+    if !store.dialect().is_postgres() {
+        println!("not tried: SQLite has one writer");
+        return;
+    }
+    let worker = Uuid::from_u128(9);
+    let jobs = [old(1), old(2)];
+    let [smaller, greater] = jobs.each_ref().map(|job| JobClaim {
+        worker,
+        id: job.id,
+        token: format!("secret of {}", job.id),
+    });
+    store.add_jobs(&jobs, Timestamp(0)).await.unwrap();
+    for (claim, at) in [(&greater, Timestamp(5)), (&smaller, Timestamp(6))] {
+        let tx = store.begin().await.unwrap();
+        store.take_locked_jobs(&tx, std::slice::from_ref(claim), at).await.unwrap();
+        store.commit(tx).await.unwrap();
+    }
+
+    let keeps = store.begin().await.unwrap();
+    let kept = store.keep_jobs_if_held(&keeps, std::slice::from_ref(&smaller), Timestamp(7)).await;
+    assert_eq!(kept.unwrap().len(), 1);
+    let hands_over = async {
+        let tx = store.begin().await.unwrap();
+        let rows = held::hand_over_again(&tx, worker, &[], Timestamp(8), 10).await.unwrap();
+        store.commit(tx).await.unwrap();
+        rows
+    };
+    let commits = async {
+        one_waits_for_a_lock(store).await;
+        let kept = store.keep_jobs_if_held(&keeps, std::slice::from_ref(&greater), Timestamp(7));
+        assert_eq!(kept.await.unwrap().len(), 1);
+        store.commit(keeps).await.unwrap();
+    };
+    let both = async { tokio::join!(hands_over, commits) };
+    let (rows, ()) =
+        tokio::time::timeout(Duration::from_secs(60), both).await.expect("no deadlock");
+    // Both were heard of while they were being read.
+    assert!(rows.is_empty(), "{rows:?}");
 }
 
 fn registered(id: Uuid) -> worker::Model {

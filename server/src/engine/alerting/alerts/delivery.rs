@@ -1,10 +1,10 @@
 //! How the delivery of one message goes on: what an attempt came to, who has received the message,
 //! and when to try again. No IO.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
-use entity::notification::Model;
+use entity::{Timestamp, notification::Model};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -91,14 +91,41 @@ pub(super) struct DeliveryProgress {
     /// The reason for each refused address. `outbox::revive` clears this field, so a message that
     /// is sent again also goes to these addresses.
     pub(super) refused: BTreeMap<String, String>,
-    /// Number of the message's requests that the receiver has accepted.
-    pub(super) requests: usize,
+    /// Number of the message's first requests that the receiver has accepted.
+    requests: usize,
+    /// The positions of the requests that it has accepted after one that it refuses.
+    later_requests: BTreeSet<usize>,
+    /// When the message was sent again after it had been given up; set by `outbox::revive`.
+    revived_at: Option<Timestamp>,
 }
 
 impl DeliveryProgress {
     pub(super) fn of(message: &Model) -> Self {
         let progress = message.progress.clone().map(serde_json::from_value);
         progress.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// Since when the message is to be sent.
+    pub(super) fn since(message: &Model) -> Timestamp {
+        Self::of(message).revived_at.unwrap_or(message.created_at)
+    }
+
+    /// Number of the message's requests that the receiver has accepted.
+    pub(super) fn accepted_requests(&self) -> usize {
+        self.requests + self.later_requests.len()
+    }
+
+    /// Whether the receiver has accepted the request at this position.
+    pub(super) fn has_request(&self, position: usize) -> bool {
+        position < self.requests || self.later_requests.contains(&position)
+    }
+
+    /// Notes that the receiver has accepted the request at this position.
+    pub(super) fn accept_request(&mut self, position: usize) {
+        self.later_requests.insert(position);
+        while self.later_requests.remove(&self.requests) {
+            self.requests += 1;
+        }
     }
 
     /// The recipients who have not received the message yet. Each attempt starts with a different
@@ -136,6 +163,20 @@ mod tests {
         assert_eq!(firsts.collect::<Vec<_>>(), ["a", "c", "d", "a"]);
         progress.delivered = to.to_vec();
         assert!(progress.waiting(&to, 3).is_empty());
+    }
+
+    #[test]
+    fn requests_may_be_accepted_after_one_that_is_refused() {
+        let mut progress = DeliveryProgress::default();
+        for position in [0, 2, 3] {
+            progress.accept_request(position);
+        }
+        let has = |progress: &DeliveryProgress| [0, 1, 2, 3, 4].map(|at| progress.has_request(at));
+        assert_eq!(has(&progress), [true, false, true, true, false]);
+        assert_eq!((progress.requests, progress.accepted_requests()), (1, 3));
+        progress.accept_request(1);
+        assert_eq!(has(&progress), [true, true, true, true, false]);
+        assert_eq!((progress.requests, progress.accepted_requests()), (4, 4));
     }
 
     #[test]

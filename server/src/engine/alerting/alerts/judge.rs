@@ -48,7 +48,8 @@ impl AlertPlan {
 pub(super) struct FailureFacts<'a> {
     pub(super) rules: &'a [ActiveRule],
     pub(super) scopes: &'a RuleScopes,
-    /// How many runs of each schedule have failed in a row so far, by the schedule's id.
+    /// How many runs of each schedule have failed in a row so far, or had when a success ended the
+    /// streak, by the schedule's id.
     pub(super) streaks: &'a HashMap<Uuid, i64>,
     /// The open alerts of these schedules.
     pub(super) open: &'a [Model],
@@ -71,7 +72,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
                 continue;
             }
             let Some(name) = facts.scopes.name(active.row.id, run.schedule_id) else { continue };
-            // A streak that already ended before this round still counts as one failure.
+            // A run counts as one failure, even if its row has been removed since it was read.
             let streak = facts.streaks.get(&run.schedule_id).copied().unwrap_or(0).max(1);
             for kind in [Kind::Failed, Kind::Losing] {
                 let is_noted = active.rule.notes(kind)

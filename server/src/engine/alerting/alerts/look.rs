@@ -103,8 +103,7 @@ impl FailurePass<'_> {
             let mut schedules: Vec<Uuid> = runs.iter().map(|run| run.schedule_id).collect();
             schedules.sort_unstable();
             schedules.dedup();
-            let streaks: HashMap<Uuid, i64> =
-                standing::streaks(store, &schedules).await?.into_iter().collect();
+            let streaks = self.streaks(&schedules, &runs).await?;
             let open = notes::open_of(store, &schedules, &[Kind::Failed, Kind::Losing]).await?;
             let facts = FailureFacts {
                 rules: self.rules,
@@ -121,6 +120,28 @@ impl FailurePass<'_> {
             }
         }
         Ok(())
+    }
+
+    /// How many runs of each schedule have failed in a row. A streak that a success has ended counts
+    /// up to its last failure among `runs`, because no earlier round has recorded it so far.
+    async fn streaks(
+        &self,
+        schedules: &[Uuid],
+        runs: &[BadRun],
+    ) -> Result<HashMap<Uuid, i64>, EngineError> {
+        let store = &self.core.store;
+        let now: Vec<(Uuid, Uuid)> =
+            schedules.iter().map(|schedule| (*schedule, Uuid::max())).collect();
+        let mut streaks: HashMap<Uuid, i64> =
+            standing::streaks(store, &now).await?.into_iter().collect();
+        let mut over: HashMap<Uuid, Uuid> = HashMap::new();
+        for run in runs.iter().filter(|run| streaks.get(&run.schedule_id) == Some(&0)) {
+            let last = over.entry(run.schedule_id).or_insert(run.id);
+            *last = run.id.max(*last);
+        }
+        let over: Vec<(Uuid, Uuid)> = over.into_iter().collect();
+        streaks.extend(standing::streaks(store, &over).await?);
+        Ok(streaks)
     }
 
     /// Records runs that started late.

@@ -65,8 +65,9 @@ const TAKEN: TimeDelta = TimeDelta::seconds(120);
 /// are spread over about an hour and a quarter.
 const MAX_ATTEMPTS: i32 = 9;
 
-/// A message that is older than this is given up after its next failed attempt. The messages of a
-/// channel wait for each other, so without this limit they would pile up while the receiver is away.
+/// A message that has waited for longer than this is given up after its next failed attempt. The
+/// messages of a channel wait for each other, so without this limit they would pile up while the
+/// receiver is away.
 const MAX_AGE: TimeDelta = TimeDelta::days(1);
 
 impl NotificationSender {
@@ -106,7 +107,8 @@ impl NotificationSender {
         };
         let DeliveryAttempt { fate, error, progress } = tried;
         let now = self.core.clock.now();
-        let is_last = message.attempts >= MAX_ATTEMPTS || now - message.created_at.utc() > MAX_AGE;
+        let age = now - DeliveryProgress::since(message).utc();
+        let is_last = message.attempts >= MAX_ATTEMPTS || age > MAX_AGE;
         let state = match fate {
             DeliveryFate::Arrived => State::Sent,
             DeliveryFate::Refused => State::Dead,
@@ -204,7 +206,8 @@ impl NotificationSender {
     }
 
     /// Sends the requests of a message that the receiver has not accepted yet, one after another,
-    /// until one fails or time runs out.
+    /// until one fails or time runs out. A request that the receiver refuses for itself, such as for
+    /// its form, does not hold up the later ones.
     async fn requests(
         &self,
         message: &Model,
@@ -218,8 +221,12 @@ impl NotificationSender {
             Err(tried) => return tried,
         };
         let (mut progress, begun) = (DeliveryProgress::of(message), self.core.clock.instant());
-        let had = progress.requests;
-        for call in calls.iter().skip(had) {
+        let had = progress.accepted_requests();
+        let (mut refused, mut failed) = (None, None);
+        for (position, call) in calls.iter().enumerate() {
+            if progress.has_request(position) {
+                continue;
+            }
             let left = PATIENCE.saturating_sub(self.core.clock.instant() - begun);
             let failure = if left.is_zero() {
                 RequestFailure::new("it is too slow for all messages".to_owned())
@@ -227,14 +234,23 @@ impl NotificationSender {
             {
                 failure
             } else {
-                progress.requests += 1;
+                progress.accept_request(position);
                 continue;
             };
-            let fate = if progress.requests > had { DeliveryFate::Partly } else { failure.fate };
-            let progress = (calls.len() > 1).then(|| json!(progress));
-            return DeliveryAttempt { fate, error: Some(failure.text), progress };
+            if failure.fate == DeliveryFate::Delayed {
+                refused.get_or_insert(failure);
+            } else {
+                failed = Some(failure);
+                break;
+            }
         }
-        DeliveryAttempt { fate: DeliveryFate::Arrived, error: None, progress: None }
+        let Some(failure) = failed.or(refused) else {
+            return DeliveryAttempt { fate: DeliveryFate::Arrived, error: None, progress: None };
+        };
+        let is_further = progress.accepted_requests() > had;
+        let fate = if is_further { DeliveryFate::Partly } else { failure.fate };
+        let progress = (calls.len() > 1).then(|| json!(progress));
+        DeliveryAttempt { fate, error: Some(failure.text), progress }
     }
 
     /// Sends a request with the same client, and through the same guard, as the request of a

@@ -156,7 +156,8 @@ impl Planner {
         match handed_over.await {
             Ok((handed_over, more)) => {
                 report.add(handed_over);
-                self.in_doubt = more;
+                // Where the database refuses all of them, recovery tries them later.
+                self.in_doubt = more && handed_over != HandedOver::default();
             }
             // The rest of the round may still succeed. A transient error is handled after it.
             Err(error) => {

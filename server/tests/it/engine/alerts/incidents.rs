@@ -23,6 +23,7 @@ on_both!(
     an_incident_begins_with_an_alert_and_ends_with_it,
     an_alert_is_closed_by_its_alias,
     accepted_parts_of_a_message_are_not_sent_again,
+    a_part_of_a_message_that_is_refused_holds_up_no_other,
     the_end_of_a_storm_closes_every_incident,
     a_card_says_what_happened,
     a_key_belongs_to_its_kind_and_to_its_address,
@@ -116,6 +117,36 @@ async fn accepted_parts_of_a_message_are_not_sent_again(database: TestDatabase) 
     assert_eq!(keys.len(), 4);
     assert_eq!(keys[1], keys[2], "the one that was refused is sent again, and no other");
     assert!(keys[0] != keys[1] && keys[3] != keys[2]);
+}
+
+async fn a_part_of_a_message_that_is_refused_holds_up_no_other(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let channel = watch.channel(Kind::Pagerduty, keyed(&inbox, "/v2/enqueue")).await;
+    watch.rule(rule(&[Failed], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    for name in ["one", "two", "three"] {
+        let schedule = watch.schedule(|row| row.name = name.to_owned()).await;
+        watch.ends(&schedule, run::State::Failed).await;
+    }
+    node.tells(&watch, 1).await;
+    inbox.answers_in_turn(&[202, 400, 202]);
+    node.send(&watch).await;
+    assert_eq!(inbox.arrived().len(), 3);
+    for (status, state) in [(400, State::Pending), (202, State::Sent)] {
+        let message = watch.messages().await.remove(0);
+        assert_eq!(message.state, State::Pending);
+        assert!(message.error.unwrap().contains("400"));
+        inbox.answers(status);
+        watch.pass(60);
+        node.send(&watch).await;
+        assert_eq!(watch.messages().await[0].state, state);
+    }
+    let keys: Vec<Value> =
+        inbox.arrived().iter().map(|one| one.json()["dedup_key"].clone()).collect();
+    assert_eq!(keys.len(), 5, "the one that was refused is sent again, and no other");
+    assert!(keys[3] == keys[1] && keys[4] == keys[1], "{keys:?}");
 }
 
 async fn the_end_of_a_storm_closes_every_incident(database: TestDatabase) {

@@ -28,6 +28,7 @@ use crate::{
 on_both!(
     a_webhook_is_signed_and_sent_until_it_is_taken,
     what_nobody_takes_is_given_up_and_can_be_sent_again,
+    a_message_that_is_sent_again_days_later_is_sent_until_it_is_taken,
     who_is_away_holds_up_nobody_else,
     messages_do_not_pile_up_for_a_receiver_that_stays_away,
     a_message_that_is_refused_holds_up_no_other,
@@ -165,6 +166,30 @@ async fn what_nobody_takes_is_given_up_and_can_be_sent_again(database: TestDatab
     let message = watch.messages().await.pop().unwrap();
     assert_eq!(message.state, State::Dead);
     assert_eq!(message.error.unwrap(), "its channel was deleted");
+}
+
+async fn a_message_that_is_sent_again_days_later_is_sent_until_it_is_taken(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let url = Some(inbox.url().as_str().into());
+    let channel = watch.channel(Kind::Webhook, ChannelInput { url, ..ChannelInput::default() });
+    let channel = channel.await;
+    let mut node = watch.node("a").await;
+    let commands = watch.commands();
+    let sent = commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
+    inbox.answers(503);
+    watch.pass(2 * 86_400);
+    node.send(&watch).await;
+    assert_eq!(watch.messages().await[0].state, State::Dead);
+    let operator = editor().who().operator().unwrap();
+    commands.retry_notification(&operator, sent.notification, &Call::once()).await.unwrap();
+    node.send(&watch).await;
+    assert_eq!(watch.messages().await[0].state, State::Pending);
+    watch.pass(30);
+    inbox.answers(204);
+    node.send(&watch).await;
+    assert_eq!(watch.messages().await[0].state, State::Sent);
+    assert_eq!(inbox.arrived().len(), 3);
 }
 
 async fn who_is_away_holds_up_nobody_else(database: TestDatabase) {

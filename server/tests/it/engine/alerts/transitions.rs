@@ -23,6 +23,7 @@ on_both!(
     a_failure_that_ends_after_a_later_success_is_reported,
     a_problem_that_ends_within_its_grace_is_not_recorded,
     enough_failures_in_a_row_are_reported,
+    enough_failures_in_a_row_are_reported_although_a_success_follows_at_once,
     what_ran_late_or_not_at_all_is_told_each_time,
     a_late_run_that_outlasts_its_alert_is_reported_once,
     a_stalled_schedule_is_reported_until_a_node_takes_it,
@@ -187,6 +188,27 @@ async fn enough_failures_in_a_row_are_reported(database: TestDatabase) {
     assert_eq!(node.tells(&watch, 1).await, ["[test] nightly failed 3 times in a row"]);
     watch.ends(&schedule, run::State::Succeeded).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] nightly has recovered");
+}
+
+/// The failures and the success are read in one round.
+async fn enough_failures_in_a_row_are_reported_although_a_success_follows_at_once(
+    database: TestDatabase,
+) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Losing, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    for _ in 0..3 {
+        watch.ends(&schedule, run::State::Failed).await;
+    }
+    watch.ends(&schedule, run::State::Succeeded).await;
+    let told = "[test] nightly failed 3 times in a row, and has recovered since";
+    assert_eq!(node.tells(&watch, 1).await, [told]);
+    let alert = watch.alerts().await.remove(0);
+    assert_eq!((alert.kind, alert.count), (alert::Kind::Losing, 3));
+    assert!(alert.ended_at.is_some());
 }
 
 async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
