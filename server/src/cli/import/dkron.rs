@@ -63,7 +63,7 @@ fn schedule(
     let nothing = Value::Null;
     let config = job.get("executor_config").unwrap_or(&nothing);
     let target = match text(job, "executor").unwrap_or_default() {
-        "shell" => Target::Command(shell(config)?),
+        "shell" => Target::Command(shell(config, changes)?),
         "http" => Target::Http(http(config, changes)?),
         other => {
             return Err(format!(
@@ -103,7 +103,7 @@ fn times(when: &str, dialect: Option<Dialect>) -> Result<Vec<String>, String> {
     }
 }
 
-fn shell(config: &Value) -> Result<CommandTarget, String> {
+fn shell(config: &Value, changes: &mut Vec<String>) -> Result<CommandTarget, String> {
     let line = text(config, "command").ok_or("its executor_config has no command")?;
     let env: BTreeMap<String, SecretText> = text(config, "env")
         .into_iter()
@@ -112,8 +112,41 @@ fn shell(config: &Value) -> Result<CommandTarget, String> {
         .map(|(name, value)| (name.to_owned(), SecretText::new(plain(value))))
         .collect();
     let directory = text(config, "cwd").map(plain);
-    // Without a shell, Dkron splits the command at spaces, which a shell does as well.
-    Ok(CommandTarget { script: Some(plain(line)), env, directory, ..CommandTarget::default() })
+    // Without a shell, Dkron splits the command into words, which a shell does as well.
+    let has_shell = is_on(config, "shell");
+    if !has_shell && has_shell_syntax(line) {
+        changes.push(
+            "the command runs without a shell there, so $, * and ; have no meaning in it; here \
+             /bin/sh interprets them: quote them in the script"
+                .to_owned(),
+        );
+    }
+    Ok(CommandTarget { script: Some(line.to_owned()), env, directory, ..CommandTarget::default() })
+}
+
+/// Whether a shell does more with a command than to split it into words and remove quotes.
+fn has_shell_syntax(line: &str) -> bool {
+    let mut quote: Option<char> = None;
+    let mut is_start = true;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            (_, Some('\'')) => {}
+            ('\\', _) => {
+                chars.next();
+            }
+            ('$' | '`', _) => return true,
+            ('"' | '\'', None) => quote = Some(c),
+            ('*' | '?' | '[' | ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n', None) => {
+                return true;
+            }
+            ('~' | '#', None) if is_start => return true,
+            _ => {}
+        }
+        is_start = matches!(c, ' ' | '\t');
+    }
+    false
 }
 
 fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
@@ -162,4 +195,40 @@ fn seconds(text: &str) -> Option<i64> {
         None => (text, 1),
     };
     number.trim().parse::<i64>().ok()?.checked_mul(scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_command_reaches_the_shell_as_it_is() {
+        let line = "docker ps --format '{{.Names}}'";
+        let mut changes = vec![];
+        let made = shell(&json!({ "command": line }), &mut changes).expect("a command");
+        assert_eq!((made.script.as_deref(), changes.len()), (Some(line), 0));
+    }
+
+    #[test]
+    fn a_command_that_a_shell_reads_differently_is_reported() {
+        for (line, is_reported) in [
+            ("/bin/a 'b*c' \"d e\" f\\*g h#i 1~", false),
+            ("/bin/a $HOME", true),
+            ("/bin/a \"$HOME\"", true),
+            ("/bin/a *.log", true),
+            ("/bin/a; /bin/b", true),
+            ("/bin/a ~", true),
+        ] {
+            for (config, is_reported) in [
+                (json!({ "command": line }), is_reported),
+                (json!({ "command": line, "shell": "true" }), false),
+            ] {
+                let mut changes = vec![];
+                shell(&config, &mut changes).expect("a command");
+                assert_eq!(!changes.is_empty(), is_reported, "{config}: {changes:?}");
+            }
+        }
+    }
 }
