@@ -262,6 +262,35 @@ fn a_masked_unit_hides_the_one_of_the_vendor() {
 }
 
 #[test]
+fn a_variable_of_a_service_is_escaped_once_where_it_is_filled_in() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("list.timer", "[Timer]\nOnCalendar=daily\n"),
+        (
+            "list.service",
+            "[Service]\nUser=list\nEnvironment=FORMAT={{.Names}}\n\
+             ExecStart=/usr/bin/docker ps --format ${FORMAT}\n",
+        ),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let path = folder.path().to_str().unwrap();
+    let (told, module) = import(&["systemd", path, "--tz", "UTC"], "");
+    assert_eq!(told[0].0, "imported", "{told:?}");
+    // In the environment, and among the arguments.
+    assert_eq!(module.matches("{% raw %}{{.Names}}{% endraw %}").count(), 2, "{module}");
+    assert_eq!(module.matches("raw %}").count(), 4, "{module}");
+}
+
+#[test]
+fn a_nul_character_is_told_from_its_escape() {
+    let (told, _) = import(&["crontab", "-", "--tz", "UTC"], "@daily printf '\\u0000'\n");
+    assert_eq!(told[0].0, "imported", "{told:?}");
+    let (told, _) = import(&["crontab", "-", "--tz", "UTC"], "@daily printf '\0'\n");
+    assert_eq!(told[0].0, "unsupported", "{told:?}");
+}
+
+#[test]
 fn schedules_of_event_bridge_are_imported() {
     let export = json!({ "Schedules": [
         {
