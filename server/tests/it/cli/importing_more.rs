@@ -308,11 +308,20 @@ fn schedules_of_event_bridge_are_imported() {
             "Name": "every", "ScheduleExpression": "rate(5 minutes)",
             "Target": { "Arn": "arn:aws:scheduler:::aws-sdk:ec2:stopInstances" },
         },
+        {
+            "Name": "stamped", "ScheduleExpression": "cron(0 3 * * ? *)",
+            "Target": {
+                "Arn": "arn:aws:sns:x:1:t",
+                "Input": "{\"at\": \"<aws.scheduler.scheduled-time>\"}",
+            },
+        },
     ] });
     let (told, module) = import(&["eventbridge", "-"], &export.to_string());
     let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
-    assert_eq!(outcomes, ["imported", "unsupported", "meaning_changed"], "{told:?}");
+    let expected = ["imported", "unsupported", "meaning_changed", "meaning_changed"];
+    assert_eq!(outcomes, expected, "{told:?}");
     assert!(told[0].1.contains("role/r") && told[1].1.contains("get-schedule"), "{told:?}");
+    assert!(told[3].1.contains("<aws.scheduler."), "{told:?}");
     for part in [
         "30 2 * * 1-5",
         "gap: skip",
@@ -322,6 +331,7 @@ fn schedules_of_event_bridge_are_imported() {
         "lambda invoke",
         "@every 5m",
         "stop-instances",
+        "overlap: allow",
     ] {
         assert!(module.contains(part), "{part}: {module}");
     }
