@@ -9,7 +9,7 @@ use super::{
     plain::plain,
 };
 use crate::{
-    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
+    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds},
     target::{CommandTarget, Http, Method, Target},
 };
 
@@ -25,6 +25,9 @@ const FIELDS: [(&str, i64, i64); 6] = [
 
 /// Maximum number of fires that may wait.
 const MAX_WAITING: i64 = 1_000;
+/// Maximum number of missed fires that run, and the longest catch-up window in seconds.
+const MAX_MISSED: i64 = 10_000;
+const WINDOW: i64 = 30 * 24 * 60 * 60;
 
 /// Imports the events in a file.
 pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &str) {
@@ -84,9 +87,16 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
         .tags
         .retain(|tag| tag.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)));
     (schedule.overlap, schedule.buffer_limit) = overlap(event, changes);
-    schedule.misfire = MisfireEntry {
-        catch_up: Some(if is_on(event, "catch_up") { CatchUp::All } else { CatchUp::Skip }),
-        ..MisfireEntry::default()
+    schedule.misfire = if is_on(event, "catch_up") {
+        // Cronicle runs every missed minute, however many and however old.
+        MisfireEntry {
+            catch_up: Some(CatchUp::All),
+            max: Some(MAX_MISSED),
+            window: Some(Seconds(WINDOW)),
+            ..MisfireEntry::default()
+        }
+    } else {
+        MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() }
     };
     let nothing = Value::Null;
     let params = event.get("params").unwrap_or(&nothing);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use entity::schedule::{DstGap, DstOverlap, Overlap};
+use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
 use serde_json::Value;
 use timetable::Dialect;
 
@@ -13,7 +13,7 @@ use super::{
     plain::plain,
 };
 use crate::{
-    commands::modules::file::{DstEntry, ScheduleEntry},
+    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
     target::{CommandTarget, Http, Method, SecretText, Target},
 };
 
@@ -49,11 +49,15 @@ fn schedule(
         return Err(format!("it runs after {parent}: make both of them tasks of one workflow"));
     }
     let mut schedule = ScheduleEntry::new(times(when, dialect)?);
-    text(job, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);
+    // Dkron reads nicknames such as `@daily` in the zone of its machine, whatever the job's.
+    let own_zone = text(job, "timezone").filter(|_| !when.starts_with('@'));
+    own_zone.unwrap_or(zone).clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" {
         // Dkron does not run times that the clock skips, and runs times that it repeats twice.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: Some(DstOverlap::Both) };
     }
+    // Dkron does not make up for the runs that it missed while it was down.
+    schedule.misfire = MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() };
     schedule.paused = is_on(job, "disabled");
     schedule.note = text(job, "displayname").unwrap_or_default().to_owned();
     schedule.overlap = match text(job, "concurrency") {
@@ -202,6 +206,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_nickname_is_read_in_the_zone_of_the_machine() {
+        let job = json!({
+            "timezone": "Asia/Tokyo", "executor": "shell", "executor_config": { "command": "a" },
+        });
+        for (when, zone) in [("0 0 4 * * *", "Asia/Tokyo"), ("@daily", "Europe/Berlin")] {
+            let made = schedule(&job, when, "Europe/Berlin", None, &mut vec![]);
+            assert_eq!(made.expect("a schedule").zone, zone, "{when}");
+        }
+    }
 
     #[test]
     fn a_command_reaches_the_shell_as_it_is() {

@@ -367,6 +367,7 @@ fn jobs_of_dkron_are_imported() {
         "timeout: 10m",
         "max_attempts: 3",
         "X-A: b",
+        "catch_up: skip",
         "@manually",
         "paused: true",
     ] {
@@ -396,7 +397,18 @@ fn events_of_cronicle_are_imported() {
     let (told, module) = import(&["cronicle", "-"], &export);
     let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
     assert_eq!(outcomes, ["imported", "imported", "unsupported"], "{told:?}");
-    for part in ["Clean-up:", "30 2 1,15 * +1", "America/New_York", "@manually", "paused: true"] {
+    for part in [
+        "Clean-up:",
+        "30 2 1,15 * +1",
+        "America/New_York",
+        "overlap: both",
+        "overlap: buffer_all",
+        "catch_up: all",
+        "max: 10000",
+        "window: 30d",
+        "@manually",
+        "paused: true",
+    ] {
         assert!(module.contains(part), "{part}: {module}");
     }
 }
