@@ -60,12 +60,22 @@ test("the picker of the namespace follows what is created, renamed and deleted",
   await choice("tern").click();
   await expect(page).toHaveURL(/\/ns\/tern\/settings\/namespaces$/);
 
-  // The page stays in the namespace, under its new name.
+  // The page stays in the namespace, under its new name, even if the dialog is closed before the answer.
+  let answer = () => {};
+  const closed = new Promise<void>((resolve) => (answer = resolve));
+  await page.route("**/graphql", async (route) => {
+    if (String(route.request().postDataJSON()?.query).includes("renameNamespace(")) await closed;
+    await route.fallback();
+  });
   await row("tern").getByRole("button", { name: "Rename" }).click();
   const rename = page.getByRole("dialog", { name: "Rename namespace" });
   await rename.getByLabel("New name").fill("gull");
   await rename.getByRole("button", { name: "Rename" }).click();
+  await page.keyboard.press("Escape");
+  await expect(rename).toBeHidden();
+  answer();
   await expect(page).toHaveURL(/\/ns\/gull\/settings\/namespaces$/);
+  await page.unrouteAll({ behavior: "wait" });
   await picker.click();
   await expect(choice("gull")).toBeVisible();
   await expect(choice("tern")).toHaveCount(0);

@@ -19,7 +19,8 @@ pub(crate) fn copy_text(text: String, notices: Notices, said: &'static str) {
                 notices.done(said.to_owned())
             }
             Ok(_) | Err(_) => notices.refused(
-                "This browser does not allow copying here, perhaps for lack of HTTPS. Select the text instead.",
+                "This browser does not allow copying here, perhaps because the page came without HTTPS. Select the text \
+                 instead.",
             ),
         }
     });

@@ -27,8 +27,8 @@ pub(super) fn has_settled(run: &Value) -> bool {
     matches!(run["state"].as_str(), Some("SUCCEEDED" | "FAILED" | "TIMED_OUT" | "CANCELLED"))
 }
 
-/// Asks until there is an answer, unless the failure cannot pass by itself or lasts for longer than
-/// `limit`.
+/// Asks until there is an answer. Gives up if a failure cannot pass by itself, or if the failures
+/// last for longer than `limit`.
 pub(super) async fn patiently<T>(
     limit: Duration,
     ask: impl AsyncFn() -> Result<T, CliError>,

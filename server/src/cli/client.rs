@@ -172,7 +172,7 @@ pub(super) async fn read(
     let body = answer.bytes().await.map_err(unreachable(server))?;
     let answer = serde_json::from_slice(&body).map_err(|_| ClientError::Unreachable {
         server: server.to_owned(),
-        problem: format!("what answers there ({status}) does not speak JSON"),
+        problem: format!("the answer ({status}) is not JSON"),
     })?;
     Ok((status, answer))
 }
@@ -208,7 +208,7 @@ pub(super) fn data(
     match answer.get_mut("data") {
         Some(data) => Ok(data.take()),
         None => {
-            let problem = "what answers there is not Carillon".to_owned();
+            let problem = "the answer does not come from Carillon".to_owned();
             Err(ClientError::Unreachable { server, problem })
         }
     }
@@ -321,14 +321,14 @@ impl MoreEntries {
         }
     }
 
-    /// What to report about a list of which so many entries were shown.
+    /// What to report about a list of which `shown` entries were printed.
     fn text(self, shown: usize, most: u32) -> Option<String> {
         let Self::Some { total } = self else {
             return (shown == 0).then(|| "nothing was found".to_owned());
         };
         let shown = u64::try_from(shown).unwrap_or(u64::MAX);
         let left = match total.map(|total| (total.saturating_sub(shown), total)) {
-            // More were shown than the server counts.
+            // The number is unknown, or more were printed than the server counts.
             None | Some((0, _)) => "there are more".to_owned(),
             Some((left, MAX_COUNTED)) => format!("at least {left} are left"),
             Some((1, _)) => "1 is left".to_owned(),
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(told(StatusCode::OK, wrong), Err("make the feed: it is taken".to_owned()));
         for strange in [json!([]), json!("ok"), json!({ "status": "up" })] {
             let refused = told(StatusCode::OK, strange).unwrap_err();
-            assert!(refused.contains("is not Carillon; check --server"), "{refused}");
+            assert!(refused.contains("does not come from Carillon; check --server"), "{refused}");
         }
     }
 }

@@ -108,7 +108,7 @@ impl Login {
             && let Err(error) = revoke(&before, "carillon login").await
         {
             // It expires on its own, and signing in has succeeded.
-            output::aside(format!("the token of the sign-in before stays valid: {error}"));
+            output::aside(format!("the token of the previous sign-in stays valid: {error}"));
         }
         let who = self.user.unwrap_or_else(|| output::cell(&who["me"]["name"]));
         output::line(format!("signed in to {server} as {who}; it is called '{name}' here"))?;

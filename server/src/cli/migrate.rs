@@ -35,8 +35,9 @@ impl Migrate {
         if !self.status && !before.pending.is_empty() {
             if !self.json {
                 let count = before.pending.len();
+                let migrations = if count == 1 { "migration" } else { "migrations" };
                 output::aside(format!(
-                    "applying {count} migrations; on a large database this takes long"
+                    "applying {count} {migrations}; this may take long on a large database"
                 ));
             }
             let options = Options { migrations: Migrations::Apply, ..options };

@@ -68,16 +68,16 @@ pub(super) fn text(file: &Path, what: &str) -> Result<String, CliError> {
     })
 }
 
-/// Writes a file. An existing one is replaced at once by the complete new one.
+/// Writes a file. An existing file is replaced only when the new one is complete.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), CliError> {
     let failed = |error: std::io::Error| {
         CliError::Usage(format!("the file '{}' cannot be written: {error}", file.display()))
     };
-    // What is no file must not be replaced by one: a pipe, a terminal, /dev/null.
+    // A pipe, a terminal or /dev/null must not be replaced by a file.
     if std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
         return std::fs::write(file, text).map_err(failed);
     }
-    // A link stays one.
+    // A symbolic link stays, and the file that it leads to is replaced.
     let place = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let mut beside = place.as_os_str().to_owned();
     beside.push(".part");

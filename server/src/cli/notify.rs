@@ -19,7 +19,7 @@ pub(super) fn ready() {
 }
 
 fn tell(socket: &str, message: &str) -> io::Result<()> {
-    // A name that begins with @ is not one of a file.
+    // A name that begins with @ is an abstract one, not that of a file.
     let address = match socket.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name)?,
         None => SocketAddr::from_pathname(socket)?,

@@ -13,8 +13,8 @@ pub(super) fn line(text: impl std::fmt::Display) -> Result<(), CliError> {
     writeln!(io::stdout().lock(), "{text}").map_err(CliError::io("write to standard output"))
 }
 
-/// Writes a line for people to standard error. If nobody reads it any more, the command still ends
-/// as it would have.
+/// Writes a line for people to standard error. If that fails, such as because the reader of a pipe
+/// is gone, the command goes on: the line is only a note.
 pub(super) fn aside(text: impl std::fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

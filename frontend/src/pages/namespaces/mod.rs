@@ -8,6 +8,8 @@ mod deleting;
 mod quotas;
 mod retention;
 
+use std::{cell::RefCell, rc::Rc};
+
 use leptos::prelude::*;
 
 use self::deleting::Lists;
@@ -196,8 +198,12 @@ fn rename_form(row: &Namespace, rename: Asked<Namespace>, lists: Lists) -> AnyVi
         <p>"Modules, tokens and programs that say "<strong>{old.clone()}</strong>" find nothing from now on."</p>
         {Field::new("namespace-name", "New name", name).first().required().error(of(wrong, "newName")).text()}
     };
+    // Outlives the form, which may be closed or changed before the answer.
+    let sent = Rc::new(RefCell::new(String::new()));
+    let renamed = sent.clone();
     let plan = move |_| {
         let new = name.get_untracked().trim().to_owned();
+        *sent.borrow_mut() = new.clone();
         let said = format!("{old} is now called {new}.");
         Ok(Change { ask: api::settings::rename_namespace(old.clone(), new), said })
     };
@@ -205,9 +211,9 @@ fn rename_form(row: &Namespace, rename: Asked<Namespace>, lists: Lists) -> AnyVi
     let done = move |_| {
         lists.reload();
         // Every link of the page has the old name.
-        let new = name.try_get_untracked().unwrap_or_default();
-        if untrack(|| address.namespace()) == was && !new.is_empty() {
-            address.complete(&Scope::One(new.trim().to_owned()));
+        if untrack(|| address.namespace()) == was {
+            let new = renamed.borrow().clone();
+            address.complete(&Scope::One(new));
         }
     };
     form(rename.open, (Look::Danger, "Rename"), wrong, fields.into_any(), plan, done)

@@ -175,7 +175,7 @@ fn task(step: &Step, chosen: RwSignal<String>) -> AnyView {
 fn file(workflow: &model::Workflow) -> AnyView {
     let content = match workflow.yaml.clone() {
         Some(text) => view! {
-            <p class="muted">"It belongs under workflows: in the file. Secrets are masked; deploying a mask keeps the secret that is known."</p>
+            <p class="muted">"It belongs under workflows: in the file. Secrets are masked; deploying a mask keeps the stored secret."</p>
             <pre class="source" tabindex="0" role="region" aria-label="The workflow as YAML">{text}</pre>
         }
         .into_any(),

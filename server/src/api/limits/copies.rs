@@ -1,9 +1,9 @@
 //! Counts the copies of a request's variables.
 //!
 //! The library copies the value of a variable to each place that names it: a list that names a
-//! variable of one megabyte ten thousand times would take ten gigabytes. Here the copies are counted
-//! before the first one is made. As in `document`, each fragment is counted once, and all parts of a
-//! document count.
+//! variable of one megabyte ten thousand times would take ten gigabytes. Here the copies are
+//! counted before the first one is made. As in `document`, each fragment is counted once, and all
+//! parts of a document count.
 
 use std::{collections::HashMap, convert::Infallible};
 
@@ -17,8 +17,8 @@ use super::{budget, refused};
 /// Maximum size of the copies, in bytes in memory, beyond one copy of each variable.
 const MAX_REPEATED: usize = 4 * 1024 * 1024;
 
-/// Refuses a document that names large variables too often. The document's nesting was limited
-/// before.
+/// Refuses a document that uses large variables too often. Its nesting must have been checked
+/// before, because a fragment that spreads itself would never end here.
 pub(super) fn check(document: &ExecutableDocument, variables: &Variables) -> ServerResult<()> {
     let mut counter =
         CopyCounter { document, sizes: sizes(document, variables), counted: HashMap::new() };
@@ -42,8 +42,8 @@ pub(super) fn check(document: &ExecutableDocument, variables: &Variables) -> Ser
         return Ok(());
     }
     let text = format!(
-        "the request names its variables so often that their copies take {bytes} bytes; the limit \
-         is {max}; name a large variable once, or send less in it"
+        "the request uses its variables so often that their copies take {bytes} bytes; the limit \
+         is {max}; use a large variable once, or send less in it"
     );
     Err(refused(text, max))
 }
@@ -107,7 +107,7 @@ impl<'a> CopyCounter<'a> {
         bytes
     }
 
-    /// The size of the variables that the arguments of a field and of directives name.
+    /// The size of the copies that the arguments of a field and of directives need.
     fn named(&self, field: Option<&Field>, directives: &[Positioned<Directive>]) -> usize {
         let arguments = field.into_iter().flat_map(|field| &field.arguments);
         let directives = directives.iter().flat_map(|directive| &directive.node.arguments);

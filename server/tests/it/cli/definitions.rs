@@ -74,7 +74,7 @@ fn proxy() -> String {
 fn a_proxy_that_answers_for_its_server_is_told_from_it() {
     for command in ["schedules", "healthcheck"] {
         let refused = Command::new(&[command, "--server", &proxy()]).run().refused(1);
-        let problem = "what answers there (502 Bad Gateway) does not speak JSON; check --server";
+        let problem = "the answer (502 Bad Gateway) is not JSON; check --server";
         assert!(refused.contains(problem), "{refused}");
     }
 }

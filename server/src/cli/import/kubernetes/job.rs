@@ -68,8 +68,8 @@ impl CronJob<'_> {
         let account = self.account.unwrap_or("default");
         gathered.remark(format!(
             "its pods keep their service account ({account}); kubectl on the node needs one, or a \
-             kubeconfig, that may get cronjobs, create, get and delete jobs, and get pods and their \
-             logs{}",
+             kubeconfig, that may get cronjobs, create, get and delete jobs, get and list pods, \
+             and get their logs{}",
             self.namespace.map_or(String::new(), |name| format!(" in {name}"))
         ));
         Ok(CommandTarget { script: Some(script), ..CommandTarget::default() })
