@@ -61,8 +61,8 @@ pub(super) fn work(
     Ok(Some(WorkflowEntry::of(&Definition::of(tasks))))
 }
 
-/// One command, and whether it may fail. `env` contains the variables of `usual` without the escapes
-/// for templates.
+/// One command, and whether it may fail. `env` contains the variables of `usual`, without the
+/// escapes for templates.
 fn command(
     service: &Unit,
     line: &str,
