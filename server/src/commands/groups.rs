@@ -268,7 +268,7 @@ impl Commands {
 }
 
 /// Checks the name and the limit of a group; returns the limit.
-fn checked(name: &str, max_runs: i64) -> Result<i32, BadInput> {
+pub(super) fn checked(name: &str, max_runs: i64) -> Result<i32, BadInput> {
     check::name("name", name)?;
     check::number("maxRuns", max_runs, 1..=10_000, "")?;
     Ok(i32::try_from(max_runs).unwrap_or(i32::MAX))

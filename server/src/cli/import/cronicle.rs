@@ -1,6 +1,6 @@
 //! Cronicle: the file from `control.sh export`, or the events from its API, `get_schedule`.
 
-use entity::schedule::{CatchUp, DstGap, Overlap};
+use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
 use serde_json::Value;
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
     plain::plain,
 };
 use crate::{
-    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
+    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds},
     target::{CommandTarget, Http, Method, Target},
 };
 
@@ -22,6 +22,12 @@ const FIELDS: [(&str, i64, i64); 6] = [
     ("weekdays", 0, 6),
     ("years", 1970, 4999),
 ];
+
+/// Maximum number of fires that may wait.
+const MAX_WAITING: i64 = 1_000;
+/// Maximum number of missed fires that run, and the longest catch-up window in seconds.
+const MAX_MISSED: i64 = 10_000;
+const WINDOW: i64 = 30 * 24 * 60 * 60;
 
 /// Imports the events in a file.
 pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &str) {
@@ -70,7 +76,9 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     let mut schedule = ScheduleEntry::new(vec![times(event.get("timing"))?]);
     text(event, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" {
-        schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
+        // Cronicle compares each minute that passes with the timing, so it does not run times that
+        // the clock skips, and runs times that it repeats twice.
+        schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: Some(DstOverlap::Both) };
     }
     schedule.paused = event.get("enabled").is_some() && !is_on(event, "enabled");
     schedule.note = text(event, "notes").unwrap_or_default().to_owned();
@@ -78,17 +86,17 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     schedule
         .tags
         .retain(|tag| tag.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)));
-    schedule.overlap = match number(event, "max_children") {
-        Some(1) => None,
-        Some(most @ 2..) => {
-            changes.push(format!("max_children {most}: any number of runs may overlap"));
-            Some(Overlap::Allow)
+    (schedule.overlap, schedule.buffer_limit) = overlap(event, changes);
+    schedule.misfire = if is_on(event, "catch_up") {
+        // Cronicle runs every missed minute, however many and however old.
+        MisfireEntry {
+            catch_up: Some(CatchUp::All),
+            max: Some(MAX_MISSED),
+            window: Some(Seconds(WINDOW)),
+            ..MisfireEntry::default()
         }
-        Some(_) | None => Some(Overlap::Allow),
-    };
-    schedule.misfire = MisfireEntry {
-        catch_up: Some(if is_on(event, "catch_up") { CatchUp::All } else { CatchUp::Skip }),
-        ..MisfireEntry::default()
+    } else {
+        MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() }
     };
     let nothing = Value::Null;
     let params = event.get("params").unwrap_or(&nothing);
@@ -102,7 +110,7 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
                 changes.push(format!("{program}: the script is run by /bin/sh here"));
             }
             Target::Command(CommandTarget {
-                script: Some(plain(script)),
+                script: Some(script.to_owned()),
                 ..CommandTarget::default()
             })
         }
@@ -141,6 +149,29 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     let again = number(event, "retries").unwrap_or(0);
     task(&mut schedule, target, again, number(event, "timeout"), changes);
     Ok(schedule)
+}
+
+/// What happens to a fire while an earlier run has not ended, and how many fires may wait.
+fn overlap(event: &Value, changes: &mut Vec<String>) -> (Option<Overlap>, Option<i64>) {
+    let catches_up = is_on(event, "catch_up");
+    match number(event, "max_children") {
+        // A fire that finds a run at work waits in the event's queue. Without a queue it is lost,
+        // unless the event catches up: then Cronicle tries again every minute.
+        Some(1) if catches_up || is_on(event, "queue") => {
+            let limit = number(event, "queue_max").filter(|limit| *limit > 0 && !catches_up);
+            if let Some(limit) = limit.filter(|limit| *limit > MAX_WAITING) {
+                changes.push(format!("queue_max {limit}: at most {MAX_WAITING} fires may wait"));
+            }
+            let limit = limit.map_or(MAX_WAITING, |limit| limit.min(MAX_WAITING));
+            (Some(Overlap::BufferAll), Some(limit))
+        }
+        Some(1) => (None, None),
+        Some(most @ 2..) => {
+            changes.push(format!("max_children {most}: any number of runs may overlap"));
+            (Some(Overlap::Allow), None)
+        }
+        Some(_) | None => (Some(Overlap::Allow), None),
+    }
 }
 
 /// Converts the timing's lists to cron fields; a missing list means every value. All fields must
@@ -226,5 +257,42 @@ mod tests {
         }
         assert!(times(Some(&json!({ "hours": [24] }))).is_err());
         assert!(times(Some(&json!("daily"))).is_err());
+    }
+
+    #[test]
+    fn a_fire_waits_where_cronicle_starts_it_later() {
+        for (event, expected) in [
+            (json!({ "max_children": 0 }), (Some(Overlap::Allow), None)),
+            (json!({ "max_children": 1 }), (None, None)),
+            (
+                json!({ "max_children": 1, "queue": 1, "queue_max": 5 }),
+                (Some(Overlap::BufferAll), Some(5)),
+            ),
+            (
+                json!({ "max_children": 1, "queue": 1, "queue_max": 0 }),
+                (Some(Overlap::BufferAll), Some(MAX_WAITING)),
+            ),
+            (
+                json!({ "max_children": 1, "catch_up": 1 }),
+                (Some(Overlap::BufferAll), Some(MAX_WAITING)),
+            ),
+        ] {
+            let mut changes = vec![];
+            assert_eq!(overlap(&event, &mut changes), expected, "{event}");
+            assert!(changes.is_empty(), "{event}: {changes:?}");
+        }
+    }
+
+    #[test]
+    fn a_fixed_time_that_occurs_twice_fires_twice_and_a_script_stays_as_it_is() {
+        let script = "for f in a b; do echo \"${#f} {{x}}\"; done";
+        let event = json!({
+            "plugin": "shellplug", "params": { "script": script }, "timezone": "Europe/Berlin",
+            "timing": { "hours": [2], "minutes": [30] },
+        });
+        let made = schedule(&event, "UTC", &mut vec![]).expect("a schedule");
+        assert_eq!(made.dst.overlap, Some(DstOverlap::Both));
+        let made = serde_json::to_value(&made).expect("JSON");
+        assert_eq!(made["task"]["target"]["command"]["script"], script, "{made}");
     }
 }

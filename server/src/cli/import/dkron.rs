@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use entity::schedule::{DstGap, DstOverlap, Overlap};
+use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
 use serde_json::Value;
 use timetable::Dialect;
 
@@ -13,7 +13,7 @@ use super::{
     plain::plain,
 };
 use crate::{
-    commands::modules::file::{DstEntry, ScheduleEntry},
+    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
     target::{CommandTarget, Http, Method, SecretText, Target},
 };
 
@@ -49,11 +49,15 @@ fn schedule(
         return Err(format!("it runs after {parent}: make both of them tasks of one workflow"));
     }
     let mut schedule = ScheduleEntry::new(times(when, dialect)?);
-    text(job, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);
+    // Dkron reads nicknames such as `@daily` in the zone of its machine, whatever the job's.
+    let own_zone = text(job, "timezone").filter(|_| !when.starts_with('@'));
+    own_zone.unwrap_or(zone).clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" {
         // Dkron does not run times that the clock skips, and runs times that it repeats twice.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: Some(DstOverlap::Both) };
     }
+    // Dkron does not make up for the runs that it missed while it was down.
+    schedule.misfire = MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() };
     schedule.paused = is_on(job, "disabled");
     schedule.note = text(job, "displayname").unwrap_or_default().to_owned();
     schedule.overlap = match text(job, "concurrency") {
@@ -63,7 +67,7 @@ fn schedule(
     let nothing = Value::Null;
     let config = job.get("executor_config").unwrap_or(&nothing);
     let target = match text(job, "executor").unwrap_or_default() {
-        "shell" => Target::Command(shell(config)?),
+        "shell" => Target::Command(shell(config, changes)?),
         "http" => Target::Http(http(config, changes)?),
         other => {
             return Err(format!(
@@ -103,7 +107,7 @@ fn times(when: &str, dialect: Option<Dialect>) -> Result<Vec<String>, String> {
     }
 }
 
-fn shell(config: &Value) -> Result<CommandTarget, String> {
+fn shell(config: &Value, changes: &mut Vec<String>) -> Result<CommandTarget, String> {
     let line = text(config, "command").ok_or("its executor_config has no command")?;
     let env: BTreeMap<String, SecretText> = text(config, "env")
         .into_iter()
@@ -112,8 +116,41 @@ fn shell(config: &Value) -> Result<CommandTarget, String> {
         .map(|(name, value)| (name.to_owned(), SecretText::new(plain(value))))
         .collect();
     let directory = text(config, "cwd").map(plain);
-    // Without a shell, Dkron splits the command at spaces, which a shell does as well.
-    Ok(CommandTarget { script: Some(plain(line)), env, directory, ..CommandTarget::default() })
+    // Without a shell, Dkron splits the command into words, which a shell does as well.
+    let has_shell = is_on(config, "shell");
+    if !has_shell && has_shell_syntax(line) {
+        changes.push(
+            "the command runs without a shell there, so $, * and ; have no meaning in it; here \
+             /bin/sh interprets them: quote them in the script"
+                .to_owned(),
+        );
+    }
+    Ok(CommandTarget { script: Some(line.to_owned()), env, directory, ..CommandTarget::default() })
+}
+
+/// Whether a shell does more with a command than to split it into words and remove quotes.
+fn has_shell_syntax(line: &str) -> bool {
+    let mut quote: Option<char> = None;
+    let mut is_start = true;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            (_, Some('\'')) => {}
+            ('\\', _) => {
+                chars.next();
+            }
+            ('$' | '`', _) => return true,
+            ('"' | '\'', None) => quote = Some(c),
+            ('*' | '?' | '[' | ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n', None) => {
+                return true;
+            }
+            ('~' | '#', None) if is_start => return true,
+            _ => {}
+        }
+        is_start = matches!(c, ' ' | '\t');
+    }
+    false
 }
 
 fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
@@ -162,4 +199,51 @@ fn seconds(text: &str) -> Option<i64> {
         None => (text, 1),
     };
     number.trim().parse::<i64>().ok()?.checked_mul(scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_nickname_is_read_in_the_zone_of_the_machine() {
+        let job = json!({
+            "timezone": "Asia/Tokyo", "executor": "shell", "executor_config": { "command": "a" },
+        });
+        for (when, zone) in [("0 0 4 * * *", "Asia/Tokyo"), ("@daily", "Europe/Berlin")] {
+            let made = schedule(&job, when, "Europe/Berlin", None, &mut vec![]);
+            assert_eq!(made.expect("a schedule").zone, zone, "{when}");
+        }
+    }
+
+    #[test]
+    fn a_command_reaches_the_shell_as_it_is() {
+        let line = "docker ps --format '{{.Names}}'";
+        let mut changes = vec![];
+        let made = shell(&json!({ "command": line }), &mut changes).expect("a command");
+        assert_eq!((made.script.as_deref(), changes.len()), (Some(line), 0));
+    }
+
+    #[test]
+    fn a_command_that_a_shell_reads_differently_is_reported() {
+        for (line, is_reported) in [
+            ("/bin/a 'b*c' \"d e\" f\\*g h#i 1~", false),
+            ("/bin/a $HOME", true),
+            ("/bin/a \"$HOME\"", true),
+            ("/bin/a *.log", true),
+            ("/bin/a; /bin/b", true),
+            ("/bin/a ~", true),
+        ] {
+            for (config, is_reported) in [
+                (json!({ "command": line }), is_reported),
+                (json!({ "command": line, "shell": "true" }), false),
+            ] {
+                let mut changes = vec![];
+                shell(&config, &mut changes).expect("a command");
+                assert_eq!(!changes.is_empty(), is_reported, "{config}: {changes:?}");
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! rules with a schedule, from `aws events list-rules`.
 
 use chrono::{DateTime, Utc};
-use entity::schedule::DstGap;
+use entity::schedule::{DstGap, Overlap};
 use serde_json::Value;
 use timetable::Dialect;
 
@@ -18,6 +18,8 @@ use crate::{
 /// EventBridge's default number of retries, for at most a day.
 const USUAL_RETRIES: i64 = 185;
 const USUAL_AGE: i64 = 86_400;
+/// The beginning of the texts that EventBridge Scheduler replaces in an input.
+const PLACEHOLDER: &str = "<aws.scheduler.";
 /// The longest jitter, in seconds.
 const MAX_JITTER: i64 = 86_400;
 
@@ -70,6 +72,8 @@ fn schedule(
         // once.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
     }
+    // EventBridge does not know how long its targets work, and invokes them regardless.
+    schedule.overlap = Some(Overlap::Allow);
     schedule.start = instant(item, "StartDate")?;
     schedule.end = instant(item, "EndDate")?;
     schedule.paused = text(item, "State") == Some("DISABLED");
@@ -90,6 +94,11 @@ fn schedule(
     let retry = target.get("RetryPolicy").unwrap_or(&nothing);
     let age = number(retry, "MaximumEventAgeInSeconds").unwrap_or(USUAL_AGE).clamp(60, USUAL_AGE);
     schedule.misfire = MisfireEntry { window: Some(Seconds(age)), ..MisfireEntry::default() };
+    if text(target, "Input").is_some_and(|input| input.contains(PLACEHOLDER)) {
+        changes.push(format!(
+            "Target.Input: EventBridge replaces {PLACEHOLDER}...>; here it is passed on as it is"
+        ));
+    }
     let command = command(target)?;
     for key in ["DeadLetterConfig", "EcsParameters", "KinesisParameters", "SqsParameters"] {
         if target.get(key).is_some_and(|value| !value.is_null()) {

@@ -66,7 +66,8 @@ pub(super) fn task(
     schedule.task = Some(TaskEntry::of(&task));
 }
 
-/// A script with a single command of these words.
+/// A script with a single command of these words. Scripts are no templates, so nothing is escaped
+/// for them.
 pub(super) fn script(words: &[&str]) -> CommandTarget {
     let is_bare = |word: &str| {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
@@ -74,8 +75,17 @@ pub(super) fn script(words: &[&str]) -> CommandTarget {
     };
     let shown = |word: &&str| if is_bare(word) { (*word).to_owned() } else { quoted(word) };
     let words: Vec<String> = words.iter().map(shown).collect();
-    CommandTarget {
-        script: Some(super::plain::plain(&words.join(" "))),
-        ..CommandTarget::default()
+    CommandTarget { script: Some(words.join(" ")), ..CommandTarget::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_reach_the_program_as_they_are() {
+        let made = script(&["aws", "--message", "{{x}} {%y%} it's ${#z}"]);
+        let expected = r"aws --message '{{x}} {%y%} it'\''s ${#z}'";
+        assert_eq!(made.script.as_deref(), Some(expected));
     }
 }

@@ -1,6 +1,9 @@
 //! Escapes texts that must be taken literally.
 
 /// Escapes a text for our templates, which leave it unchanged. Other schedulers have no templates.
+///
+/// A script and the name of a program are no templates and must not be escaped: the shell would run
+/// the escape.
 pub(super) fn plain(text: &str) -> String {
     let is_template = ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark));
     if !is_template {

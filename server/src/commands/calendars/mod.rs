@@ -324,7 +324,8 @@ impl Commands {
 }
 
 impl CalendarSpec {
-    fn check(&self) -> Result<(), BadInput> {
+    /// Checks the name and the entries.
+    pub(super) fn check(&self) -> Result<(), BadInput> {
         check::name("name", &self.name)?;
         let mode = match self.mode {
             Mode::Exclude => timetable::CalendarMode::Exclude,

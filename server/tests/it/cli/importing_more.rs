@@ -262,6 +262,35 @@ fn a_masked_unit_hides_the_one_of_the_vendor() {
 }
 
 #[test]
+fn a_variable_of_a_service_is_escaped_once_where_it_is_filled_in() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("list.timer", "[Timer]\nOnCalendar=daily\n"),
+        (
+            "list.service",
+            "[Service]\nUser=list\nEnvironment=FORMAT={{.Names}}\n\
+             ExecStart=/usr/bin/docker ps --format ${FORMAT}\n",
+        ),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let path = folder.path().to_str().unwrap();
+    let (told, module) = import(&["systemd", path, "--tz", "UTC"], "");
+    assert_eq!(told[0].0, "imported", "{told:?}");
+    // In the environment, and among the arguments.
+    assert_eq!(module.matches("{% raw %}{{.Names}}{% endraw %}").count(), 2, "{module}");
+    assert_eq!(module.matches("raw %}").count(), 4, "{module}");
+}
+
+#[test]
+fn a_nul_character_is_told_from_its_escape() {
+    let (told, _) = import(&["crontab", "-", "--tz", "UTC"], "@daily printf '\\u0000'\n");
+    assert_eq!(told[0].0, "imported", "{told:?}");
+    let (told, _) = import(&["crontab", "-", "--tz", "UTC"], "@daily printf '\0'\n");
+    assert_eq!(told[0].0, "unsupported", "{told:?}");
+}
+
+#[test]
 fn schedules_of_event_bridge_are_imported() {
     let export = json!({ "Schedules": [
         {
@@ -279,11 +308,20 @@ fn schedules_of_event_bridge_are_imported() {
             "Name": "every", "ScheduleExpression": "rate(5 minutes)",
             "Target": { "Arn": "arn:aws:scheduler:::aws-sdk:ec2:stopInstances" },
         },
+        {
+            "Name": "stamped", "ScheduleExpression": "cron(0 3 * * ? *)",
+            "Target": {
+                "Arn": "arn:aws:sns:x:1:t",
+                "Input": "{\"at\": \"<aws.scheduler.scheduled-time>\"}",
+            },
+        },
     ] });
     let (told, module) = import(&["eventbridge", "-"], &export.to_string());
     let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
-    assert_eq!(outcomes, ["imported", "unsupported", "meaning_changed"], "{told:?}");
+    let expected = ["imported", "unsupported", "meaning_changed", "meaning_changed"];
+    assert_eq!(outcomes, expected, "{told:?}");
     assert!(told[0].1.contains("role/r") && told[1].1.contains("get-schedule"), "{told:?}");
+    assert!(told[3].1.contains("<aws.scheduler."), "{told:?}");
     for part in [
         "30 2 * * 1-5",
         "gap: skip",
@@ -293,6 +331,7 @@ fn schedules_of_event_bridge_are_imported() {
         "lambda invoke",
         "@every 5m",
         "stop-instances",
+        "overlap: allow",
     ] {
         assert!(module.contains(part), "{part}: {module}");
     }
@@ -328,6 +367,7 @@ fn jobs_of_dkron_are_imported() {
         "timeout: 10m",
         "max_attempts: 3",
         "X-A: b",
+        "catch_up: skip",
         "@manually",
         "paused: true",
     ] {
@@ -357,7 +397,18 @@ fn events_of_cronicle_are_imported() {
     let (told, module) = import(&["cronicle", "-"], &export);
     let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
     assert_eq!(outcomes, ["imported", "imported", "unsupported"], "{told:?}");
-    for part in ["Clean-up:", "30 2 1,15 * +1", "America/New_York", "@manually", "paused: true"] {
+    for part in [
+        "Clean-up:",
+        "30 2 1,15 * +1",
+        "America/New_York",
+        "overlap: both",
+        "overlap: buffer_all",
+        "catch_up: all",
+        "max: 10000",
+        "window: 30d",
+        "@manually",
+        "paused: true",
+    ] {
         assert!(module.contains(part), "{part}: {module}");
     }
 }

@@ -94,7 +94,7 @@ fn the_linter_refuses_a_file_with_its_position_and_counts_its_warnings() {
     assert!(warned.contains("m.yaml: a: warning: "), "{warned}");
     assert_eq!(lint(&schedule("*/7 * * * *"), &["--strict"]).refused(1), "1 warnings");
     let refused = lint(&schedule("0 25 * * *"), &[]).refused(2);
-    assert!(refused.starts_with("m.yaml: schedules.a.timing.expressions[0] "), "{refused}");
+    assert!(refused.starts_with("m.yaml: schedules.a.when[0] "), "{refused}");
     let refused = lint("module: m\nschedule: {}\n", &[]).refused(2);
     assert!(refused.contains("m.yaml: ") && refused.contains("line 2"), "{refused}");
     let json = lint(&schedule("*/7 * * * *"), &["--json"]).done();

@@ -49,10 +49,10 @@ fn longer(all: &mut Vec<String>, words: impl Iterator<Item = String>) {
 }
 
 /// The words of a simple command, and those of the redirections and commands after it. A word after
-/// an option or header for a credential is left out: `--token hush`.
+/// an option or header for a credential is left out: `--token hush`, `-u me:hush`.
 fn arguments(mut text: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut own, mut behind, mut is_own) = (Vec::new(), Vec::new(), true);
-    let mut is_credential = false;
+    let (mut is_credential, mut is_login) = (false, false);
     loop {
         is_own &= !text.trim_start().starts_with(END);
         let Some((word, end)) = next(&mut text) else { return (own, behind) };
@@ -60,14 +60,18 @@ fn arguments(mut text: &str) -> (Vec<&str>, Vec<&str>) {
         let is_file = end == Some('>') && word.bytes().all(|byte| byte.is_ascii_digit());
         let is_next = word.starts_with('-') || word.contains("://");
         is_credential &= is_own && !is_next;
-        if !is_file && !is_credential {
+        let has_password = is_login && !is_next && word.contains(':');
+        if !is_file && !is_credential && !has_password {
             if is_own { own.push(word) } else { behind.push(word) }
         }
         let announces = word.starts_with("--") && !word.contains('=') || word.ends_with(':');
         is_credential |= announces && is_secret(word.trim_matches(['-', ':']));
+        is_login = LOGINS.contains(&word.trim_start_matches('-')) && word.starts_with('-');
     }
 }
 
+/// The options, without hyphens, that take a name and a password: `me:hush`.
+const LOGINS: [&str; 4] = ["u", "U", "user", "proxy-user"];
 /// The characters that end a simple command.
 const END: [char; 5] = [';', '|', '&', '<', '>'];
 /// The characters that end a word.
@@ -105,8 +109,12 @@ fn full(word: &str) -> Option<String> {
     }
     let option = word.trim_start_matches('-');
     if let Some((name, value)) = option.split_once('=') {
-        let shown =
-            if is_secret(name) { name.to_owned() } else { format!("{name}-{}", last(value)) };
+        let has_password = LOGINS.contains(&name) && value.contains(':');
+        let shown = if has_password || is_secret(name) {
+            name.to_owned()
+        } else {
+            format!("{name}-{}", last(value))
+        };
         return Some(shown);
     }
     // A value directly after a short option may be a password: `-ps3cret`.
@@ -176,6 +184,7 @@ mod tests {
             "systemd-cat -t sync chrt -i 0 sync.sh",
             "/usr/bin/php8.2 -d memory_limit=1G -c /etc/php.ini sync.sh",
             "cd /srv; ./sync.sh",
+            "sshpass -p hush ./sync.sh",
             "java -cp /srv/lib -Xmx1g sync.sh",
             "( flock -n 9 || exit 1; sync.sh ) 9>/tmp/lock",
         ] {
@@ -199,6 +208,9 @@ mod tests {
             ("a.sh", "a.sh -phush", Some("a.sh-p")),
             ("a.sh", "a.sh --password hush", Some("a.sh-password")),
             ("curl", "curl -H 'Password: Basic hush' https://a", Some("curl-Password:")),
+            ("curl", "curl -u me:hush https://a", Some("curl-a")),
+            ("curl", "curl --user=me:hush", Some("curl-user")),
+            ("a.sh", "a.sh -u me b:c", Some("a.sh-me")),
             ("a.sh", "a.sh > /srv/b.log", Some("a.sh-b.log")),
             ("a.sh", "a.sh 2>&1", None),
             ("a.sh", "a.sh >/dev/null 2>&1", None),

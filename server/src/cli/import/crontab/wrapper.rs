@@ -32,6 +32,7 @@ pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
             0,
         ),
         "doas" => (&["-u", "-C"], 0),
+        "sshpass" => (&["-p", "-f", "-d", "-P"], 0),
         "su" => (&["-s", "--shell", "-g", "-G", "-w"], 1),
         "runuser" => (&["-u", "--user", "-g", "-G", "-s", "--shell", "-l"], 0),
         "time" => (&["-f", "--format", "-o", "--output"], 0),

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::{
@@ -36,13 +38,16 @@ pub(super) fn command(
         changes.push(format!("only the first of {} containers is imported", all.len()));
     }
     let mut target = CommandTarget::default();
+    // The values without the escapes for templates that those of the target have.
+    let mut known = BTreeMap::new();
     let env = first.get("env").and_then(Value::as_array);
     for variable in env.into_iter().flatten() {
         let name = variable.get("name").and_then(Value::as_str).unwrap_or_default();
         match variable.get("value") {
             Some(Value::String(value)) => {
-                let value = expanded(value, &target);
+                let value = expanded(value, &known);
                 target.env.insert(name.to_owned(), SecretText::new(plain(&value)));
+                known.insert(name.to_owned(), value);
             }
             Some(_) | None => changes.push(format!(
                 "the variable {name} is not set: its value comes from elsewhere (valueFrom)"
@@ -52,7 +57,7 @@ pub(super) fn command(
     if first.contains_key("envFrom") {
         changes.push("variables from envFrom are not set".to_owned());
     }
-    let command: Vec<String> = command.iter().map(|word| expanded(word, &target)).collect();
+    let command: Vec<String> = command.iter().map(|word| expanded(word, &known)).collect();
     if command.iter().any(|word| word.contains("$(")) {
         changes.push("$(...) in the command names variables that are not set here".to_owned());
     }
@@ -60,7 +65,7 @@ pub(super) fn command(
     target.args = command.iter().skip(1).map(|word| plain(word)).collect();
     let directory = first.get("workingDir").and_then(Value::as_str);
     target.directory = directory.map(plain);
-    let known = [
+    let kept = [
         "name",
         "image",
         "imagePullPolicy",
@@ -72,7 +77,7 @@ pub(super) fn command(
         "terminationMessagePath",
         "terminationMessagePolicy",
     ];
-    let others = first.keys().filter(|key| !known.contains(&key.as_str()));
+    let others = first.keys().filter(|key| !kept.contains(&key.as_str()));
     let others: Vec<&str> = others.map(String::as_str).collect();
     if !others.is_empty() {
         changes.push(format!("of the container is left out: {}", others.join(", ")));
@@ -81,7 +86,7 @@ pub(super) fn command(
 }
 
 /// Replaces `$(NAME)` with known values; `$$` is a literal dollar.
-fn expanded(text: &str, target: &CommandTarget) -> String {
+fn expanded(text: &str, known: &BTreeMap<String, String>) -> String {
     let (mut made, mut rest) = (String::new(), text);
     while let Some(at) = rest.find('$') {
         made.push_str(&rest[..at]);
@@ -92,9 +97,9 @@ fn expanded(text: &str, target: &CommandTarget) -> String {
             continue;
         }
         let named = behind.strip_prefix('(').and_then(|inner| inner.split_once(')'));
-        let found = named.and_then(|(name, after)| Some((target.env.get(name)?, after)));
+        let found = named.and_then(|(name, after)| Some((known.get(name)?, after)));
         if let Some((value, after)) = found {
-            made.push_str(value.expose());
+            made.push_str(value);
             rest = after;
         } else {
             made.push('$');
@@ -110,8 +115,25 @@ mod tests {
 
     #[test]
     fn known_variables_are_filled_in() {
-        let env = [("A".to_owned(), SecretText::new("1"))].into();
-        let target = CommandTarget { env, ..CommandTarget::default() };
-        assert_eq!(expanded("x$(A)$(B)$$(A)$", &target), "x1$(B)$(A)$");
+        let known = BTreeMap::from([("A".to_owned(), "1".to_owned())]);
+        assert_eq!(expanded("x$(A)$(B)$$(A)$", &known), "x1$(B)$(A)$");
+    }
+
+    #[test]
+    fn a_value_is_escaped_once_where_it_is_filled_in() {
+        let pod = serde_json::json!({ "containers": [{
+            "image": "a", "command": ["docker", "--format", "$(FORMAT)"],
+            "env": [
+                { "name": "FORMAT", "value": "{{.Names}}" },
+                { "name": "AGAIN", "value": "$(FORMAT)" },
+            ],
+        }] });
+        let pod = pod.as_object().expect("an object");
+        let target = command(pod, &mut vec![]).expect("a command");
+        let escaped = plain("{{.Names}}");
+        assert_eq!(target.args, ["--format", escaped.as_str()]);
+        for name in ["FORMAT", "AGAIN"] {
+            assert_eq!(target.env[name].expose(), escaped, "{name}");
+        }
     }
 }

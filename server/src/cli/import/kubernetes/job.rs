@@ -1,9 +1,6 @@
 //! A job that kubectl creates from a CronJob for each fire.
 
-use super::super::{
-    gathered::Gathered,
-    plain::{plain, quoted},
-};
+use super::super::{gathered::Gathered, plain::quoted};
 use crate::target::CommandTarget;
 
 /// How long, in seconds, a job may wait for its pod in addition to its own deadline.
@@ -75,7 +72,7 @@ impl CronJob<'_> {
              and get their logs{}",
             self.namespace.map_or(String::new(), |name| format!(" in {name}"))
         ));
-        Ok(CommandTarget { script: Some(plain(&script)), ..CommandTarget::default() })
+        Ok(CommandTarget { script: Some(script), ..CommandTarget::default() })
     }
 }
 

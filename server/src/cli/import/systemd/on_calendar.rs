@@ -105,7 +105,7 @@ impl Fields {
             None => word.rsplit_once('-').ok_or_else(|| format!("{word:?} is not a date"))?,
         };
         let (year, month) = rest.rsplit_once('-').unwrap_or(("*", rest));
-        self.year = values(year)?;
+        self.year = full_years(&values(year)?);
         self.month = values(month)?;
         self.day = values(day)?;
         Ok(())
@@ -169,6 +169,21 @@ fn before_last(text: &str) -> Result<String, String> {
 fn values(text: &str) -> Result<String, String> {
     let items: Result<Vec<String>, String> = text.split(',').map(item).collect();
     Ok(items?.join(","))
+}
+
+/// Completes years of two digits: systemd reads 27 as 2027, and 99 as 1999.
+fn full_years(years: &str) -> String {
+    let full = |year: &str| match year.parse::<u16>() {
+        Ok(year @ 0..=69) => (2000 + year).to_string(),
+        Ok(year @ 70..=99) => (1900 + year).to_string(),
+        Ok(_) | Err(_) => year.to_owned(),
+    };
+    let item = |item: &str| {
+        let (range, step) = item.split_at(item.find('/').unwrap_or(item.len()));
+        let ends: Vec<String> = range.split('-').map(full).collect();
+        ends.join("-") + step
+    };
+    years.split(',').map(item).collect::<Vec<_>>().join(",")
 }
 
 fn item(text: &str) -> Result<String, String> {
@@ -244,6 +259,8 @@ mod tests {
             ("Mon *-*~01,02", "0 0 L,L-1 * +1", None),
             ("Mon *-05~07/1", "0 0 * 5 1L", None),
             ("2027-01-15 08:00:00", "0 0 8 15 1 * 2027", None),
+            ("27-01-15 08:00:00", "0 0 8 15 1 * 2027", None),
+            ("27..31/2,99-01-15", "0 0 0 15 1 * 2027-2031/2,1999", None),
             ("12-24 18:00 Europe/Berlin", "0 18 24 12 *", Some("Europe/Berlin")),
             ("*-*-* 8..18/2:00", "0 8-18/2 * * *", None),
             ("@1800000000", "@at 1800000000", None),

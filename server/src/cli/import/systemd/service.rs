@@ -23,8 +23,10 @@ pub(super) fn work(
     schedule: &mut ScheduleEntry,
     changes: &mut Vec<String>,
 ) -> Result<ImportedWorkflow, String> {
+    let env = environment(service, changes)?;
+    let escaped = env.iter().map(|(name, value)| (name.clone(), SecretText::new(plain(value))));
     let usual = CommandTarget {
-        env: environment(service, changes)?,
+        env: escaped.collect(),
         directory: directory(service, changes),
         user: user(service, changes),
         ..CommandTarget::default()
@@ -33,7 +35,7 @@ pub(super) fn work(
     let mut tasks: Vec<Task> = Vec::new();
     for (key, name) in [("ExecStartPre", "pre"), ("ExecStart", "main"), ("ExecStartPost", "post")] {
         for (index, line) in service.values("Service", key).into_iter().enumerate() {
-            let (command, may_fail) = command(service, line, &usual, changes)
+            let (command, may_fail) = command(service, line, &usual, &env, changes)
                 .map_err(|why| format!("{key}={line}: {why}"))?;
             let name = if index == 0 { name.to_owned() } else { format!("{name}-{}", index + 1) };
             let mut task = Task::new(name, Target::Command(command));
@@ -59,11 +61,13 @@ pub(super) fn work(
     Ok(Some(WorkflowEntry::of(&Definition::of(tasks))))
 }
 
-/// One command, and whether it may fail.
+/// One command, and whether it may fail. `env` contains the variables of `usual`, without the
+/// escapes for templates.
 fn command(
     service: &Unit,
     line: &str,
     usual: &CommandTarget,
+    env: &BTreeMap<String, String>,
     changes: &mut Vec<String>,
 ) -> Result<(CommandTarget, bool), String> {
     let rest = line.trim_start_matches(['@', '-', ':', '+', '!', '|']);
@@ -85,7 +89,7 @@ fn command(
         if prefix.contains(':') {
             made.push(word);
         } else {
-            substituted(&word, &usual.env, &mut made, changes);
+            substituted(&word, env, &mut made, changes);
         }
     }
     let mut made = made.into_iter();
@@ -149,7 +153,7 @@ pub(super) fn specified(unit: &Unit, text: &str, changes: &mut Vec<String>) -> S
 /// Substitutes `${NAME}` within a word, and `$NAME` as a whole word, which may become several.
 fn substituted(
     word: &str,
-    env: &BTreeMap<String, SecretText>,
+    env: &BTreeMap<String, String>,
     made: &mut Vec<String>,
     changes: &mut Vec<String>,
 ) {
@@ -163,7 +167,7 @@ fn substituted(
     };
     if let Some(name) = word.strip_prefix('$').filter(|name| is_name(name)) {
         match env.get(name) {
-            Some(value) => made.extend(value.expose().split_whitespace().map(str::to_owned)),
+            Some(value) => made.extend(value.split_whitespace().map(str::to_owned)),
             None => drop(unknown(name)),
         }
         return;
@@ -177,8 +181,7 @@ fn substituted(
             text.push('$');
             rest = after;
         } else if let Some((name, after)) = named.filter(|(name, _)| is_name(name)) {
-            let known = env.get(name).map(|value| value.expose().to_owned());
-            text += &known.unwrap_or_else(|| unknown(name));
+            text += &env.get(name).cloned().unwrap_or_else(|| unknown(name));
             rest = after;
         } else {
             text.push('$');
@@ -188,10 +191,11 @@ fn substituted(
     made.push(text + rest);
 }
 
+/// The variables of a service, without escapes for templates.
 fn environment(
     service: &Unit,
     changes: &mut Vec<String>,
-) -> Result<BTreeMap<String, SecretText>, String> {
+) -> Result<BTreeMap<String, String>, String> {
     let mut env = BTreeMap::new();
     for line in service.values("Service", "Environment") {
         let words =
@@ -199,7 +203,7 @@ fn environment(
         for word in words {
             let word = specified(service, &word, changes);
             if let Some((name, value)) = word.split_once('=') {
-                env.insert(name.to_owned(), SecretText::new(plain(value)));
+                env.insert(name.to_owned(), value.to_owned());
             }
         }
     }

@@ -246,6 +246,15 @@ maintenance_windows: {Upgrade: {start: '2026-01-01T00:00:00Z', end: '2026-01-01T
     }
 
     #[test]
+    fn a_number_that_json_lacks_is_not_lost() {
+        let toml = "module = 'm'\n[schedules.a]\nwhen = '@daily'\nworkflow = 'w'\n\
+                    context = { most = inf, least = [-inf, nan, 1.5] }\n";
+        let file = File::read(toml, FileFormat::Toml).unwrap();
+        let expected = serde_json::json!({ "most": "inf", "least": ["-inf", "nan", 1.5] });
+        assert_eq!(file.schedules["a"].context, expected);
+    }
+
+    #[test]
     fn toml_says_the_same_as_yaml_instants_included() {
         let toml = "module = 'm'\n[schedules.a]\nwhen = ['@daily']\nstart = 2026-01-01T00:00:00Z\n\
                     context = { since = 2026-01-01 }\n[schedules.a.task.target.http]\n\

@@ -39,26 +39,30 @@ enum Unreadable {
 
 fn read_toml(source: &str) -> Result<File, Unreadable> {
     let mut table = DeTable::parse(source).map_err(Unreadable::Text)?;
-    spell_instants(table.get_mut());
+    spell_texts(table.get_mut());
     File::deserialize(toml::Deserializer::from(table)).map_err(Unreadable::Value)
 }
 
-/// Converts instants, for which TOML has a type, to texts, as in YAML and JSON.
-fn spell_instants(table: &mut DeTable<'_>) {
+/// Converts values that JSON does not have to texts, as YAML does: instants, and numbers such as
+/// `inf`, which would become null.
+fn spell_texts(table: &mut DeTable<'_>) {
     for (_, value) in table.iter_mut() {
-        spell_instant(value.get_mut());
+        spell_text(value.get_mut());
     }
 }
 
-fn spell_instant(value: &mut DeValue<'_>) {
+fn spell_text(value: &mut DeValue<'_>) {
     match value {
         DeValue::Datetime(instant) => *value = DeValue::String(Cow::Owned(instant.to_string())),
+        DeValue::Float(number) if !number.as_str().bytes().any(|byte| byte.is_ascii_digit()) => {
+            *value = DeValue::String(Cow::Owned(number.as_str().to_owned()));
+        }
         DeValue::Array(items) => {
             for item in items.iter_mut() {
-                spell_instant(item.get_mut());
+                spell_text(item.get_mut());
             }
         }
-        DeValue::Table(table) => spell_instants(table),
+        DeValue::Table(table) => spell_texts(table),
         DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => {}
     }
 }
