@@ -9,6 +9,7 @@ use super::{
     credentials::is_open,
     event_fields::EventFields,
     lost::{LostCredentials, credential_words, has_credential},
+    reading::as_line,
 };
 use crate::{
     model::{Backoff, HttpAnswer, Pair, Target, Task},
@@ -24,10 +25,10 @@ pub(in crate::pages) struct TaskFields {
     /// The kind of target: `command`, `http`, `publish`, `worker` or `noop`.
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) program: Text,
-    /// The arguments, one per line.
+    /// The arguments, one per line; as a JSON string if a plain line cannot hold the argument.
     pub(in crate::pages) args: Text,
     pub(in crate::pages) script: Text,
-    /// The environment, one `NAME=value` per line.
+    /// The environment, one `NAME=value` per line; the value may be a JSON string, as an argument may.
     pub(in crate::pages) environment: Text,
     pub(in crate::pages) directory: Text,
     pub(in crate::pages) user: Text,
@@ -228,10 +229,15 @@ impl TaskFields {
             Action::Command(command) => {
                 let text = |value: &Option<String>| value.clone().unwrap_or_default();
                 self.program.set(text(&command.program));
-                self.args
-                    .set(command.args.as_ref().map(|args| args.join("\n")).unwrap_or_default());
+                let args = command.args.iter().flatten().map(|arg| as_line(arg));
+                self.args.set(args.collect::<Vec<_>>().join("\n"));
                 self.script.set(text(&command.script));
-                self.environment.set(lines(&command.environment, "="));
+                let variables = command.environment.iter();
+                let variables = variables.map(|Pair { name, value }| match value.as_str() {
+                    "" => format!("{name}="),
+                    value => format!("{name}={}", as_line(value)),
+                });
+                self.environment.set(variables.collect::<Vec<_>>().join("\n"));
                 self.directory.set(text(&command.directory));
                 self.user.set(text(&command.user));
             }

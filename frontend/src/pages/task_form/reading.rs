@@ -2,6 +2,7 @@
 //! code reads is tracked.
 
 use leptos::prelude::*;
+use serde_json::Value;
 
 use super::{
     action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan, WorkerAction},
@@ -34,6 +35,30 @@ fn no_number(field: &str, text: &str) -> Failure {
 /// The parts of a list; empty ones are left out.
 pub(in crate::pages) fn split(text: &str, apart: char) -> Vec<String> {
     text.split(apart).map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// The text of one line: the line without the spaces around it, or what a JSON string says. A JSON string holds what a
+/// plain line cannot: line breaks, spaces at an end, and no letters at all.
+fn of_line(line: &str) -> String {
+    let line = line.trim();
+    serde_json::from_str(line).unwrap_or_else(|_| line.to_owned())
+}
+
+/// A text as one line, from which [`of_line`] returns the same text.
+pub(super) fn as_line(text: &str) -> String {
+    let is_plain = !text.is_empty() && !text.contains(['\n', '\r']) && of_line(text) == text;
+    if is_plain { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+/// The texts of lines; empty lines are left out.
+fn texts(lines: &str) -> Vec<String> {
+    lines.lines().filter(|line| !line.trim().is_empty()).map(of_line).collect()
+}
+
+/// Parses the lines of an environment. Other than the value of a header, that of a variable may have several lines.
+fn variables(field: &str, text: &str) -> Result<Vec<Pair>, Failure> {
+    let pairs = pairs(field, text, '=')?.into_iter();
+    Ok(pairs.map(|Pair { name, value }| Pair { name, value: of_line(&value) }).collect())
 }
 
 /// Parses lines that each contain a name and a value.
@@ -90,9 +115,9 @@ impl TaskFields {
     fn command(&self) -> Result<CommandAction, Failure> {
         Ok(CommandAction {
             program: given(self.program),
-            args: given(self.args).map(|text| split(&text, '\n')),
+            args: given(self.args).map(|text| texts(&text)),
             script: given(self.script),
-            environment: pairs("target.command.environment", &self.environment.get(), '=')?,
+            environment: variables("target.command.environment", &self.environment.get())?,
             directory: given(self.directory),
             user: given(self.user),
         })
@@ -217,6 +242,28 @@ mod tests {
         let refused = pairs("target.http.headers", "Accept", ':').unwrap_err();
         assert_eq!(refused.field.as_deref(), Some("target.http.headers"));
         assert!(refused.message.contains("Accept"), "{}", refused.message);
+    }
+
+    #[test]
+    fn a_command_keeps_what_a_plain_line_cannot_hold() {
+        let words =
+            ["-c", "set -e\necho hi", " x ", "", "\"quoted\"", "a\"b", "\r", "null", "[1]", "\\n"];
+        let pair = |value: &str| Pair { name: "A".to_owned(), value: value.to_owned() };
+        let command = CommandAction {
+            program: Some("sh".to_owned()),
+            args: Some(words.map(str::to_owned).to_vec()),
+            environment: words.map(pair).to_vec(),
+            ..CommandAction::default()
+        };
+        Owner::new().with(|| {
+            let fields = TaskFields::new();
+            let mut plan = untrack(|| fields.plan()).unwrap();
+            plan.action = Action::Command(command);
+            fields.set(&plan);
+            assert_eq!(untrack(|| fields.plan()), Ok(plan));
+            let typed = fields.args.get_untracked();
+            assert!(typed.starts_with("-c\n\"set -e\\necho hi\"\n"), "{typed}");
+        });
     }
 
     #[test]
