@@ -93,8 +93,7 @@ impl Draft {
         draft.name.set(row.name.clone());
         draft.note.set(row.note.clone());
         draft.tags.set(row.tags.join(", "));
-        let expressions = row.timing.expressions.iter().cloned().map(RwSignal::new);
-        draft.expressions.set((1..).map(|key: u32| key.to_string()).zip(expressions).collect());
+        draft.set_expressions(row.timing.expressions.iter().map(String::as_str));
         draft.zone.set(row.timing.zone.clone());
         draft.gap.set(gap_name(schedule.policy.gap).to_owned());
         draft.overlap_hour.set(overlap_hour_name(schedule.policy.overlap).to_owned());
@@ -135,10 +134,36 @@ impl Draft {
         Ok(draft)
     }
 
+    /// Replaces the expressions. A field on the page belongs to the handle of its expression, so known handles are kept
+    /// under their keys.
+    pub(super) fn set_expressions<'a>(&self, texts: impl Iterator<Item = &'a str>) {
+        let mut known = self.expressions.get_untracked().into_iter();
+        let mut all: Vec<(String, Text)> = Vec::new();
+        for text in texts {
+            let known = known.next();
+            let (key, field) =
+                known.unwrap_or_else(|| (free_key(&all), RwSignal::new(String::new())));
+            field.set(text.to_owned());
+            all.push((key, field));
+        }
+        self.expressions.set(all);
+    }
+
+    /// Adds an empty expression.
+    pub(super) fn add_expression(&self) {
+        self.expressions.update(|all| all.push((free_key(all), RwSignal::new(String::new()))));
+    }
+
     /// Whether the limits on catching up apply.
     pub(super) fn catches_up_all(&self) -> bool {
         self.catch_up.with(|catch_up| catch_up == "all")
     }
+}
+
+/// A key that no expression has.
+fn free_key(all: &[(String, Text)]) -> String {
+    let keys = all.iter().filter_map(|(key, _)| key.parse::<u32>().ok());
+    (keys.max().unwrap_or_default() + 1).to_string()
 }
 
 /// An instant in the format of a `datetime-local` field: on the browser's clock, without a zone.

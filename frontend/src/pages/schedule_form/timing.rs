@@ -90,12 +90,7 @@ fn calendar_picker(draft: Draft) -> AnyView {
 
 fn expression_list(draft: Draft, errors: Errors) -> AnyView {
     let all = draft.expressions;
-    let next_key = StoredValue::new(all.with_untracked(Vec::len) as u32 + 1);
-    let add = move |_| {
-        let key = next_key.get_value();
-        next_key.set_value(key + 1);
-        all.update(|all| all.push((key.to_string(), RwSignal::new(String::new()))));
-    };
+    let add = move |_| draft.add_expression();
     let row = move |key: String| {
         let value = all.with_untracked(|all| all.iter().find(|(k, _)| *k == key).map(|(_, v)| *v));
         let Some(value) = value else { return ().into_any() };
