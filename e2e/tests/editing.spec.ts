@@ -81,6 +81,35 @@ test("an edit in the form changes what was typed and nothing else", async ({
   expect(after).toEqual(before);
 });
 
+test.describe("in a zone whose clock changes", () => {
+  test.use({ timezoneId: "Europe/Berlin" });
+
+  test("a bound that the form cannot show exactly is kept", async ({ page, server, admin }) => {
+    // Half past two in the second pass of a repeated hour, and a fraction of a second.
+    const [startAt, endAt] = ["2027-10-31T01:30:00Z", "2028-01-01T00:00:00.250Z"] as const;
+    const timing = { expressions: ["0 4 1 1 *"], startAt, endAt };
+    const input = { name: "bounded", timing, task: { target: { noop: {} } } };
+    const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });
+    const { id } = made.createSchedule.schedule;
+    const read = `query ($id: UUID!) { schedule(id: $id) { note timing { startAt endAt } } }`;
+    interface Bounded {
+      schedule: { note: string; timing: { startAt: string; endAt: string } };
+    }
+    const before = await server.ask<Bounded>(read, { id });
+    expect(Date.parse(before.schedule.timing.endAt)).toBe(Date.parse(endAt));
+
+    await page.goto(`/schedules/${id}/edit`);
+    await signIn(page, admin);
+    await page.getByText("Clock changes, bounds, jitter and calendars").click();
+    await expect(page.getByLabel("From (your time)")).toHaveValue(/^2027-10-31T02:30/);
+    await page.getByLabel("Note", { exact: true }).fill("edited");
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("heading", { name: "bounded", exact: true })).toBeVisible();
+    const after = await server.ask<Bounded>(read, { id });
+    expect(after.schedule).toEqual({ ...before.schedule, note: "edited" });
+  });
+});
+
 test("a watchdog is set and removed in the form, and its addresses are not shown", async ({ page, server, admin }) => {
   const task = { target: { noop: {} } };
   server.cli(["create", JSON.stringify({ name: "watched", timing: { expressions: ["0 4 1 1 *"] }, task })]);
