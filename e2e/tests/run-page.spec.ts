@@ -155,6 +155,58 @@ schedules:
   await expect(line(page, "the end")).toBeInViewport();
 });
 
+test("a log that begins again while lists are held has each line once", async ({ page, server, admin }) => {
+  const gate = join(server.folder, "fourth-line");
+  deploy(
+    server,
+    "restarted",
+    `
+module: restarted
+schedules:
+  restarted:
+    when: "0 0 1 1 *"
+    task: { target: { command: { script: "seq 1 3; while ! test -e ${gate}; do sleep 0.1; done; echo 4; while ! test -e ${gate}.end; do sleep 0.1; done" } } }
+`,
+  );
+  /** The number of events of each subscription to the log, by the subscription's id, in order. */
+  const logs = new Map<string, number>();
+  let refuse = () => {};
+  await page.routeWebSocket(/\/graphql\/ws$/, (socket) => {
+    const upstream = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { type, id, payload } = JSON.parse(String(message));
+      if (type === "subscribe" && String(payload.query).includes("taskLog")) {
+        logs.set(id, 0);
+        refuse = () => socket.send(JSON.stringify({ id, type: "next", payload: { data: null } }));
+      }
+      upstream.send(message);
+    });
+    upstream.onMessage((message) => {
+      const { type, id } = JSON.parse(String(message));
+      const events = logs.get(id);
+      if (type === "next" && events !== undefined) logs.set(id, events + 1);
+      socket.send(message);
+    });
+  });
+  const id = await trigger(server, "restarted");
+  await page.goto(`/runs/${id}`);
+  await signIn(page, admin);
+  const lines = page.getByTestId("log-line");
+  await expect(lines).toHaveCount(3);
+  await page.getByRole("button", { name: "Hold" }).click();
+  writeFileSync(gate, "");
+  await expect.poll(() => [...logs.values()].at(-1)).toBe(4);
+  const before = logs.size;
+  refuse();
+  await expect.poll(() => logs.size).toBe(before + 1);
+  await expect.poll(() => [...logs.values()].at(-1)).toBe(4);
+  await expect(lines).toHaveCount(3);
+  await page.locator(".hold").click();
+  await expect(lines).toHaveCount(4);
+  await expect(lines.last()).toContainText("4");
+  writeFileSync(`${gate}.end`, "");
+});
+
 test("cancelling asks for a reason, and running again stays here", async ({ page, server, admin }) => {
   deploy(
     server,
