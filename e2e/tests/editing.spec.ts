@@ -157,6 +157,51 @@ test("a watchdog is set and removed in the form, and its addresses are not shown
   await expect(panel).toHaveCount(0);
 });
 
+test("a date without its time is not taken for an empty field", async ({ page, server, admin }) => {
+  const input = { name: "half-dated", timing: { expressions: ["0 4 1 1 *"] }, task: { target: { noop: {} } } };
+  const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });
+  const { id } = made.createSchedule.schedule;
+  const year = new Date().getFullYear() + 1;
+  const read = `query ($id: UUID!) { schedule(id: $id) { timing { endAt } pause { until } } }`;
+  interface Ends {
+    schedule: { timing: { endAt: string | null }; pause: { until: string | null } | null };
+  }
+
+  await page.goto(`/schedules/${id}`);
+  await signIn(page, admin);
+  await page.getByRole("button", { name: "Pause" }).click();
+  const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  await dialog.getByLabel("Reason").fill("half typed");
+  const until = dialog.getByLabel("Until (optional, your time)");
+  await until.focus();
+  await page.keyboard.type(`1231${year}`);
+  await dialog.getByRole("button", { name: "Pause" }).click();
+  await expect(page.locator("#pause-until-error")).toContainText("Enter both the date and the time");
+  await expect(until).toBeFocused();
+  expect((await server.ask<Ends>(read, { id })).schedule.pause).toBeNull();
+  await until.fill(`${year}-12-31T10:00`);
+  await expect(page.locator("#pause-until-error")).toBeEmpty();
+  await dialog.getByRole("button", { name: "Pause" }).click();
+  await expect(dialog).toBeHidden();
+  expect((await server.ask<Ends>(read, { id })).schedule.pause?.until).not.toBeNull();
+
+  await page.goto(`/schedules/${id}/edit`);
+  const more = page.getByText("Clock changes, bounds, jitter and calendars");
+  await more.click();
+  const end = page.getByLabel("Until (your time)");
+  await end.focus();
+  await page.keyboard.type(`1231${year}`);
+  await more.click();
+  await expect(end).toBeHidden();
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.locator("#end-error")).toContainText("Enter both the date and the time");
+  await expect(end).toBeFocused();
+  await end.fill(`${year}-12-31T10:00`);
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("heading", { name: "half-dated", exact: true })).toBeVisible();
+  expect((await server.ask<Ends>(read, { id })).schedule.timing.endAt).not.toBeNull();
+});
+
 test("a target is tried before there is a schedule", async ({ page, admin }) => {
   await page.goto("/ns/default/schedules/new");
   await signIn(page, admin);

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::{
     picker::{Picker, Suggestions, use_picker},
     pointed,
+    unread::{note_unread, unread_advice},
 };
 use crate::model::Failure;
 
@@ -112,8 +113,13 @@ impl Field {
     }
 
     /// Builds a field of a single line.
-    pub(crate) fn text(self) -> AnyView {
-        let (id, value, error, kind) = (self.id.clone(), self.value, self.error, self.kind);
+    pub(crate) fn text(mut self) -> AnyView {
+        let (unread, told, kind) = (RwSignal::new(false), self.error, self.kind);
+        self.error = Signal::derive(move || match unread.get() {
+            true => Some(Failure::of_field("", unread_advice(kind.get()))),
+            false => told.get(),
+        });
+        let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();
         let picker = self.picker();
         // A password has no suggestions, and may not have the role of a field that does.
@@ -138,7 +144,13 @@ impl Field {
                     aria-invalid=move || invalid(error)
                     aria-describedby=move || described.run(())
                     prop:value=move || value.get()
-                    on:input:target=move |event| type_in(value, picker, event.target().value())
+                    on:input:target=move |event| {
+                        if unread.get_untracked() {
+                            note_unread(unread, &event.target());
+                        }
+                        type_in(value, picker, event.target().value());
+                    }
+                    on:blur:target=move |event| note_unread(unread, &event.target())
                 />
                 {self.extra}
             </div>
