@@ -157,6 +157,32 @@ test("a watchdog is set and removed in the form, and its addresses are not shown
   await expect(panel).toHaveCount(0);
 });
 
+test("a copy has what its form does not show, and says what it misses", async ({ page, server, admin }) => {
+  const http = {
+    url: "https://example.org/hook",
+    json: { text: "{{ context.text }}" },
+    expectedBody: "done",
+    maxRedirects: 1,
+    signingSecret: "{{ secrets.hook_key }}",
+  };
+  const input = { name: "posts", timing: { expressions: ["0 4 1 1 *"] }, task: { target: { http } } };
+  const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });
+  const read = `query ($name: String!) { schedule(name: $name) { workflow { tasks { target {
+    ... on HttpTarget { url body json expectedBody maxRedirects signed } } } } } }`;
+  const before = await server.ask<object>(read, { name: "posts" });
+
+  await page.goto(`/ns/default/schedules/new?from=${made.createSchedule.schedule.id}`);
+  await signIn(page, admin);
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("posts-copy");
+  const secret = page.getByRole("combobox", { name: "Signing secret" });
+  await expect(secret).toHaveAccessibleDescription(/was not kept/);
+  await secret.fill("{{ secrets.hook_key }}");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Create schedule" }).click();
+  await expect(page.getByRole("heading", { name: "posts-copy", exact: true })).toBeVisible();
+  expect(await server.ask<object>(read, { name: "posts-copy" })).toEqual(before);
+});
+
 test("a date without its time is not taken for an empty field", async ({ page, server, admin }) => {
   const input = { name: "half-dated", timing: { expressions: ["0 4 1 1 *"] }, task: { target: { noop: {} } } };
   const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });

@@ -70,7 +70,10 @@ pub(in crate::pages) struct TaskFields {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct HttpRest {
+    /// The body, if it is JSON. Its text is in the field, which does not say that.
     pub(super) json: Option<Value>,
+    /// A body that is blank, but not absent: a request with an absent body has the usual one.
+    pub(super) blank_body: Option<String>,
     pub(super) expected_body: Option<String>,
     pub(super) max_redirects: Option<i64>,
     pub(super) client_certificate: Option<String>,
@@ -213,6 +216,15 @@ impl TaskFields {
         self.is_signed.set(is_signed);
     }
 
+    /// Prepares the fields for a copy of the task. The copy would be unsigned without a word, because a form never has
+    /// the secret of a signature.
+    pub(in crate::pages) fn detach(&self) {
+        if self.is_signed.get_untracked() {
+            self.is_signed.set(false);
+            self.set_lost(&["signing_secret"]);
+        }
+    }
+
     /// Fills the fields from a plan.
     pub(in crate::pages) fn set(&self, plan: &TaskPlan) {
         self.name.set(plan.name.clone());
@@ -258,7 +270,8 @@ impl TaskFields {
         self.method.set(http.method.clone());
         self.url.set(http.url.clone());
         self.headers.set(lines(&http.headers, ": "));
-        self.body.set(http.body.clone().unwrap_or_default());
+        let json = http.json.as_ref().map(serde_json::to_string_pretty).and_then(Result::ok);
+        self.body.set(json.or_else(|| http.body.clone()).unwrap_or_default());
         let expected = http.expected_status.as_ref().map(|status| status.join(", "));
         self.expected.set(expected.unwrap_or_default());
         let answer = match http.output {
@@ -270,6 +283,7 @@ impl TaskFields {
         self.unsigns.set(false);
         let rest = HttpRest {
             json: http.json.clone(),
+            blank_body: http.body.clone().filter(|body| body.trim().is_empty()),
             expected_body: http.expected_body.clone(),
             max_redirects: http.max_redirects,
             client_certificate: http.client_certificate.clone(),

@@ -125,11 +125,17 @@ impl TaskFields {
 
     fn http(&self) -> Result<HttpAction, Failure> {
         let rest: HttpRest = serde_json::from_str(&self.rest.get()).unwrap_or_default();
+        let text = self.body.get();
+        // A JSON body stays one as long as its text is JSON: a text would be a template as a whole.
+        let json = rest.json.and_then(|_| serde_json::from_str::<Value>(&text).ok());
+        let json = json.filter(|body| !body.is_string() && !body.is_null());
+        let blank = rest.blank_body.filter(|blank| *blank == text);
+        let body = Some(text).filter(|text| !text.trim().is_empty()).or(blank);
         Ok(HttpAction {
             method: self.method.get(),
             url: self.url.get().trim().to_owned(),
             headers: pairs("target.http.headers", &self.headers.get(), ':')?,
-            body: given(self.body),
+            body: body.filter(|_| json.is_none()),
             expected_status: given(self.expected).map(|text| split(&text, ',')),
             output: match self.answer.get().as_str() {
                 "merge" => HttpAnswer::Merge,
@@ -141,7 +147,7 @@ impl TaskFields {
             } else {
                 given(self.secret)
             },
-            json: rest.json,
+            json,
             expected_body: rest.expected_body,
             max_redirects: rest.max_redirects,
             client_certificate: rest.client_certificate,
@@ -203,11 +209,11 @@ impl HttpAction {
             method: http.method.clone(),
             url: http.url.clone(),
             headers: http.headers.clone(),
-            body: http.body.clone(),
+            body: http.body.clone().filter(|_| http.json.is_none()),
             expected_status: some(&http.expected_status),
             output: http.output,
             signing_secret: None,
-            json: None,
+            json: http.json.clone(),
             expected_body: http.expected_body.clone(),
             max_redirects: http.max_redirects,
             client_certificate: http.client_certificate.clone(),
@@ -230,6 +236,8 @@ impl CommandAction {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -263,6 +271,39 @@ mod tests {
             assert_eq!(untrack(|| fields.plan()), Ok(plan));
             let typed = fields.args.get_untracked();
             assert!(typed.starts_with("-c\n\"set -e\\necho hi\"\n"), "{typed}");
+        });
+    }
+
+    #[test]
+    fn a_request_keeps_a_body_that_is_json_or_empty() {
+        Owner::new().with(|| {
+            let fields = TaskFields::new();
+            let plan = || untrack(|| fields.plan()).unwrap();
+            let http = || match plan().action {
+                Action::Http(http) => http,
+                other => panic!("{other:?}"),
+            };
+            for body in [
+                json!({}),
+                json!({ "body": "" }),
+                json!({ "body": " \n" }),
+                json!({ "body": "{\"a\": 1}" }),
+                json!({ "json": { "a": "{{ context.a }}" } }),
+                json!({ "json": [1] }),
+                json!({ "json": 5 }),
+            ] {
+                let mut sent = json!({ "url": "https://example.org", "expectedBody": "ok" });
+                sent.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+                let sent: HttpAction = serde_json::from_value(sent).unwrap();
+                fields.set(&TaskPlan { action: Action::Http(sent.clone()), ..plan() });
+                assert_eq!(http(), sent, "{body}");
+            }
+            fields.body.set("{ \"b\": 2 }".to_owned());
+            assert_eq!((http().body, http().json), (None, Some(json!({ "b": 2 }))));
+            fields.body.set("plain".to_owned());
+            assert_eq!((http().body.as_deref(), http().json), (Some("plain"), None));
+            fields.body.set(String::new());
+            assert_eq!((http().body, http().json), (None, None));
         });
     }
 
