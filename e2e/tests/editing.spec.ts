@@ -157,6 +157,29 @@ test("a watchdog is set and removed in the form, and its addresses are not shown
   await expect(panel).toHaveCount(0);
 });
 
+test("an alert rule shows an error at its field, and none of what it hides", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "rule-fields"]);
+  const hook = `{ namespace: "rule-fields", name: "field-hook", kind: WEBHOOK, url: "https://hooks.invalid/" }`;
+  await server.ask(`mutation { createAlertChannel(input: ${hook}) { channel { id } } }`, {});
+  await page.goto("/ns/rule-fields/settings/alerts/new");
+  await signIn(page, admin);
+  await page.getByLabel("Name", { exact: true }).fill("at-its-field");
+  await page.getByRole("checkbox", { name: "field-hook" }).check();
+  const late = page.getByRole("checkbox", { name: /^Late:/ });
+  await late.check();
+  await page.getByLabel("Late after (seconds)").fill("1");
+  await late.uncheck();
+  await page.getByRole("checkbox", { name: "Quiet hours" }).check();
+  const until = page.getByLabel("Until", { exact: true });
+  await until.fill("25:00");
+  await page.getByRole("button", { name: "Create rule" }).click();
+  await expect(until).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByLabel("In the zone")).not.toHaveAttribute("aria-invalid");
+  await until.fill("06:00");
+  await page.getByRole("button", { name: "Create rule" }).click();
+  await expect(page.getByTestId("rule-row").filter({ hasText: "at-its-field" })).toBeVisible();
+});
+
 test("a copy has what its form does not show, and says what it misses", async ({ page, server, admin }) => {
   const http = {
     url: "https://example.org/hook",
