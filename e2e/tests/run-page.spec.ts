@@ -155,6 +155,39 @@ schedules:
   await expect(line(page, "the end")).toBeInViewport();
 });
 
+test("a search counts anew among the lines of a task", async ({ page, server, admin }) => {
+  deploy(
+    server,
+    "counted",
+    `
+module: counted
+workflows:
+  counted:
+    tasks:
+      - { name: one, target: { command: { script: "echo zz one" } } }
+      - { name: two, needs: [one], target: { command: { script: "echo zz zz two" } } }
+schedules:
+  counted: { when: "0 0 1 1 *", workflow: counted }
+`,
+  );
+  await page.goto(`/runs/${await settled(server, "counted")}`);
+  await signIn(page, admin);
+  const found = page.getByTestId("log-found");
+  const marks = line(page, "zz zz two").locator("mark");
+  await page.getByLabel("Search the log").fill("zz");
+  await expect(found).toHaveText("1 of 3");
+  await page.keyboard.press("Enter");
+  await expect(found).toHaveText("2 of 3");
+  await expect(marks.nth(0)).toHaveAttribute("data-current");
+  const row = page.getByTestId("task-row").filter({ hasText: "two" }).first();
+  await row.getByRole("button", { name: /^Attempt 1/ }).click();
+  await expect(found).toHaveText("1 of 2");
+  await expect(marks.nth(0)).toHaveAttribute("data-current");
+  await page.getByLabel("Search the log").press("Enter");
+  await expect(found).toHaveText("2 of 2");
+  await expect(marks.nth(1)).toHaveAttribute("data-current");
+});
+
 test("a log that begins again while lists are held has each line once", async ({ page, server, admin }) => {
   const gate = join(server.folder, "fourth-line");
   deploy(
