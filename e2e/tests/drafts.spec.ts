@@ -335,6 +335,7 @@ test("what was typed for a version that was replaced is offered with what differ
   await page.getByRole("button", { name: "Add expression" }).click();
   await expect(expression(3)).toHaveValue("");
   await page.getByRole("button", { name: "Remove expression 3" }).click();
+  await expect(expression(2)).toBeFocused();
   await page.reload();
   await expect(note(page)).toBeVisible();
   await expect(noted).toHaveValue("typed for the first version");

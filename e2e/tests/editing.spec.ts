@@ -157,6 +157,24 @@ test("a watchdog is set and removed in the form, and its addresses are not shown
   await expect(panel).toHaveCount(0);
 });
 
+test("expressions are numbered as they stand, and the focus stays among them", async ({ page, admin }) => {
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  const expression = (number: number) => page.getByLabel(`Expression ${number}`, { exact: true });
+  const add = page.getByRole("button", { name: "Add expression" });
+  await expression(1).fill("0 1 * * *");
+  for (const number of [2, 3]) {
+    await add.click();
+    await expression(number).fill(`0 ${number} * * *`);
+  }
+  await page.getByRole("button", { name: "Remove expression 1" }).press("Enter");
+  await expect(expression(1)).toBeFocused();
+  await expect(expression(1)).toHaveValue("0 2 * * *");
+  await expect(expression(2)).toHaveValue("0 3 * * *");
+  await add.click();
+  await expect(expression(3)).toHaveValue("");
+});
+
 test("an alert rule shows an error at its field, and none of what it hides", async ({ page, server, admin }) => {
   server.cli(["namespace", "create", "rule-fields"]);
   const hook = `{ namespace: "rule-fields", name: "field-hook", kind: WEBHOOK, url: "https://hooks.invalid/" }`;

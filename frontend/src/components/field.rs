@@ -18,7 +18,7 @@ pub(crate) type Wrong = Signal<Option<Failure>>;
 /// A field under construction; `text`, `area` or `choice` builds it.
 pub(crate) struct Field {
     id: String,
-    label: String,
+    label: Signal<String>,
     value: RwSignal<String>,
     error: Wrong,
     hint: &'static str,
@@ -41,7 +41,7 @@ impl Field {
     ) -> Self {
         Self {
             id: id.into(),
-            label: label.into(),
+            label: Signal::stored(label.into()),
             value,
             error: Signal::stored(None),
             hint: "",
@@ -54,6 +54,11 @@ impl Field {
             is_first: false,
             extra: ().into_any(),
         }
+    }
+
+    /// Gives the field a label that can change.
+    pub(crate) fn labelled(self, label: Signal<String>) -> Self {
+        Self { label, ..self }
     }
 
     pub(crate) fn error(self, error: Wrong) -> Self {
@@ -251,7 +256,7 @@ fn invalid(error: Wrong) -> Option<&'static str> {
 /// repeated with that part marked.
 fn frame(
     id: String,
-    label: String,
+    label: Signal<String>,
     hint: &'static str,
     note: Signal<Option<&'static str>>,
     error: Wrong,
@@ -274,7 +279,7 @@ fn frame(
     };
     view! {
         <div class="field">
-            <label for=id.clone()>{label}</label>
+            <label for=id.clone()>{move || label.get()}</label>
             {control}
             {hint}
             {move || noted()}

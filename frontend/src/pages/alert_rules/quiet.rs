@@ -9,7 +9,7 @@ use super::super::{
     suggest,
 };
 use crate::{
-    components::{Field, Glyph, icon, icon_button, keyed},
+    components::{Field, Glyph, focus_first, icon, icon_button, keyed},
     model::{Failure, Quiet, Weekday, Window},
     time::browser_zone,
 };
@@ -166,7 +166,14 @@ fn window(hours: Hours, wrong: Wrong, key: String, line: Line) -> AnyView {
     let of_from = of_window(hours, wrong, key.clone(), &["", ".from", ".weekdays"]);
     let of_to = of_window(hours, wrong, key.clone(), &[".to"]);
     let remove = move || {
-        hours.lines.update(|lines| lines.retain(|(known, _)| *known != key));
+        let mut beside = None;
+        hours.lines.update(|lines| {
+            let place = lines.iter().position(|(known, _)| *known == key);
+            lines.retain(|(known, _)| *known != key);
+            let next = place.and_then(|place| lines.get(place)).or(lines.last());
+            beside = next.map(|(key, _)| format!("#quiet-from-{key}"));
+        });
+        focus_first(beside.into_iter().chain([".quiet > button".to_owned()]).collect());
     };
     view! {
         <fieldset class="quiet-window">

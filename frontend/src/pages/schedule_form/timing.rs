@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::{builder::builder, draft::Draft, errors::Errors};
 use crate::{
     api,
-    components::{Field, Glyph, icon, icon_button, keyed, live},
+    components::{Field, Glyph, focus_first, icon, icon_button, keyed, live},
     data::use_load,
     model::{Named, Page},
     pages::suggest,
@@ -104,11 +104,17 @@ fn expression_list(draft: Draft, errors: Errors) -> AnyView {
             }
             let name = format!("Remove expression {}", index.get() + 1);
             let remove = move || {
-                all.update(|all| drop(all.remove(index.get_untracked())));
+                let at = index.get_untracked();
+                all.update(|all| drop(all.remove(at)));
+                let beside = all.with_untracked(|all| {
+                    all.get(at).or(all.last()).map(|(key, _)| format!("#expression-{key}"))
+                });
+                focus_first(beside.into_iter().collect());
             };
             icon_button(Glyph::Minus, "Remove", name, remove)
         });
-        Field::new(id, format!("Expression {}", index.get_untracked() + 1), value)
+        Field::new(id, "", value)
+            .labelled(Signal::derive(move || format!("Expression {}", index.get() + 1)))
             .code()
             .required()
             .error(errors.of_expression(index))
