@@ -175,6 +175,20 @@ test("expressions are numbered as they stand, and the focus stays among them", a
   await expect(expression(3)).toHaveValue("");
 });
 
+test("a part of an expression is cleared and typed anew", async ({ page, admin }) => {
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  const expression = page.getByLabel("Expression 1", { exact: true });
+  await expression.fill("0 9 * * MON-FRI");
+  await page.getByText("Build the first expression from its parts").click();
+  const minute = page.getByLabel("Minute", { exact: true });
+  await expect(minute).toHaveValue("0");
+  await minute.fill("");
+  await expect(expression).toHaveValue("0 9 * * MON-FRI");
+  await minute.fill("5");
+  await expect(expression).toHaveValue("5 9 * * MON-FRI");
+});
+
 test("an alert rule shows an error at its field, and none of what it hides", async ({ page, server, admin }) => {
   server.cli(["namespace", "create", "rule-fields"]);
   const hook = `{ namespace: "rule-fields", name: "field-hook", kind: WEBHOOK, url: "https://hooks.invalid/" }`;
