@@ -330,6 +330,10 @@ test("what was typed for a version that was replaced is offered with what differ
   await page.goto(`/ns/default/schedules/${id}/edit`);
   await signIn(page, admin);
   const noted = page.getByLabel("Note", { exact: true });
+  const expression = (number: number) => page.getByLabel(`Expression ${number}`, { exact: true });
+  await expression(1).fill("0 4 1 1 *");
+  await page.getByRole("button", { name: "Add expression" }).click();
+  await expression(2).fill("0 5 1 1 *");
   await noted.fill("typed for the first version");
   await expect.poll(() => kept(page)).toContain("typed for the first version");
   const change = `mutation ($id: UUID!) {
@@ -338,12 +342,19 @@ test("what was typed for a version that was replaced is offered with what differ
   await page.reload();
   const offer = page.getByTestId("earlier-draft");
   await expect(offer).toContainText("You had typed changes to version 1, and version 2 has replaced it since.");
-  await expect(offer).toContainText("these fields of it: note, priority");
+  await expect(offer).toContainText("these fields of it: expressions, note, priority");
   await expect(noted).toHaveValue("");
   await hasNoViolations(page, "the offer of an earlier draft");
   await offer.getByRole("button", { name: "Use what was typed" }).click();
   await expect(offer).toHaveCount(0);
   await expect(noted).toHaveValue("typed for the first version");
+  // The fields show what is sent, and a further expression has a field of its own.
+  await expect(expression(1)).toHaveValue("0 4 1 1 *");
+  await expect(expression(2)).toHaveValue("0 5 1 1 *");
+  await page.getByRole("button", { name: "Add expression" }).click();
+  await expect(expression(3)).toHaveValue("");
+  await page.getByRole("button", { name: "Remove expression 3" }).click();
+  await expect(expression(2)).toBeFocused();
   await page.reload();
   await expect(note(page)).toBeVisible();
   await expect(noted).toHaveValue("typed for the first version");

@@ -81,6 +81,35 @@ test("an edit in the form changes what was typed and nothing else", async ({
   expect(after).toEqual(before);
 });
 
+test.describe("in a zone whose clock changes", () => {
+  test.use({ timezoneId: "Europe/Berlin" });
+
+  test("a bound that the form cannot show exactly is kept", async ({ page, server, admin }) => {
+    // Half past two in the second pass of a repeated hour, and a fraction of a second.
+    const [startAt, endAt] = ["2027-10-31T01:30:00Z", "2028-01-01T00:00:00.250Z"] as const;
+    const timing = { expressions: ["0 4 1 1 *"], startAt, endAt };
+    const input = { name: "bounded", timing, task: { target: { noop: {} } } };
+    const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });
+    const { id } = made.createSchedule.schedule;
+    const read = `query ($id: UUID!) { schedule(id: $id) { note timing { startAt endAt } } }`;
+    interface Bounded {
+      schedule: { note: string; timing: { startAt: string; endAt: string } };
+    }
+    const before = await server.ask<Bounded>(read, { id });
+    expect(Date.parse(before.schedule.timing.endAt)).toBe(Date.parse(endAt));
+
+    await page.goto(`/schedules/${id}/edit`);
+    await signIn(page, admin);
+    await page.getByText("Clock changes, bounds, jitter and calendars").click();
+    await expect(page.getByLabel("From (your time)")).toHaveValue(/^2027-10-31T02:30/);
+    await page.getByLabel("Note", { exact: true }).fill("edited");
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("heading", { name: "bounded", exact: true })).toBeVisible();
+    const after = await server.ask<Bounded>(read, { id });
+    expect(after.schedule).toEqual({ ...before.schedule, note: "edited" });
+  });
+});
+
 test("a watchdog is set and removed in the form, and its addresses are not shown", async ({ page, server, admin }) => {
   const task = { target: { noop: {} } };
   server.cli(["create", JSON.stringify({ name: "watched", timing: { expressions: ["0 4 1 1 *"] }, task })]);
@@ -126,6 +155,132 @@ test("a watchdog is set and removed in the form, and its addresses are not shown
   await openTab(page, "Definition");
   await expect(page.getByRole("region", { name: "About" })).toBeVisible();
   await expect(panel).toHaveCount(0);
+});
+
+test("expressions are numbered as they stand, and the focus stays among them", async ({ page, admin }) => {
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  const expression = (number: number) => page.getByLabel(`Expression ${number}`, { exact: true });
+  const add = page.getByRole("button", { name: "Add expression" });
+  await expression(1).fill("0 1 * * *");
+  for (const number of [2, 3]) {
+    await add.click();
+    await expression(number).fill(`0 ${number} * * *`);
+  }
+  await page.getByRole("button", { name: "Remove expression 1" }).press("Enter");
+  await expect(expression(1)).toBeFocused();
+  await expect(expression(1)).toHaveValue("0 2 * * *");
+  await expect(expression(2)).toHaveValue("0 3 * * *");
+  await add.click();
+  await expect(expression(3)).toHaveValue("");
+});
+
+test("a part of an expression is cleared and typed anew", async ({ page, admin }) => {
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  const expression = page.getByLabel("Expression 1", { exact: true });
+  await expression.fill("0 9 * * MON-FRI");
+  await page.getByText("Build the first expression from its parts").click();
+  const minute = page.getByLabel("Minute", { exact: true });
+  await expect(minute).toHaveValue("0");
+  await minute.fill("");
+  await expect(expression).toHaveValue("0 9 * * MON-FRI");
+  await minute.fill("5");
+  await expect(expression).toHaveValue("5 9 * * MON-FRI");
+});
+
+test("an alert rule shows an error at its field, and none of what it hides", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "rule-fields"]);
+  const hook = `{ namespace: "rule-fields", name: "field-hook", kind: WEBHOOK, url: "https://hooks.invalid/" }`;
+  await server.ask(`mutation { createAlertChannel(input: ${hook}) { channel { id } } }`, {});
+  await page.goto("/ns/rule-fields/settings/alerts/new");
+  await signIn(page, admin);
+  await page.getByLabel("Name", { exact: true }).fill("at-its-field");
+  await page.getByRole("checkbox", { name: "field-hook" }).check();
+  const late = page.getByRole("checkbox", { name: /^Late:/ });
+  await late.check();
+  await page.getByLabel("Late after (seconds)").fill("1");
+  await late.uncheck();
+  await page.getByRole("checkbox", { name: "Quiet hours" }).check();
+  const until = page.getByLabel("Until", { exact: true });
+  await until.fill("25:00");
+  await page.getByRole("button", { name: "Create rule" }).click();
+  await expect(until).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByLabel("In the zone")).not.toHaveAttribute("aria-invalid");
+  await until.fill("06:00");
+  await page.getByRole("button", { name: "Create rule" }).click();
+  await expect(page.getByTestId("rule-row").filter({ hasText: "at-its-field" })).toBeVisible();
+});
+
+test("a copy has what its form does not show, and says what it misses", async ({ page, server, admin }) => {
+  const http = {
+    url: "https://example.org/hook",
+    json: { text: "{{ context.text }}" },
+    expectedBody: "done",
+    maxRedirects: 1,
+    signingSecret: "{{ secrets.hook_key }}",
+  };
+  const input = { name: "posts", timing: { expressions: ["0 4 1 1 *"] }, task: { target: { http } } };
+  const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });
+  const read = `query ($name: String!) { schedule(name: $name) { workflow { tasks { target {
+    ... on HttpTarget { url body json expectedBody maxRedirects signed } } } } } }`;
+  const before = await server.ask<object>(read, { name: "posts" });
+
+  await page.goto(`/ns/default/schedules/new?from=${made.createSchedule.schedule.id}`);
+  await signIn(page, admin);
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("posts-copy");
+  const secret = page.getByRole("combobox", { name: "Signing secret" });
+  await expect(secret).toHaveAccessibleDescription(/was not kept/);
+  await secret.fill("{{ secrets.hook_key }}");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Create schedule" }).click();
+  await expect(page.getByRole("heading", { name: "posts-copy", exact: true })).toBeVisible();
+  expect(await server.ask<object>(read, { name: "posts-copy" })).toEqual(before);
+});
+
+test("a date without its time is not taken for an empty field", async ({ page, server, admin }) => {
+  const input = { name: "half-dated", timing: { expressions: ["0 4 1 1 *"] }, task: { target: { noop: {} } } };
+  const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });
+  const { id } = made.createSchedule.schedule;
+  const year = new Date().getFullYear() + 1;
+  const read = `query ($id: UUID!) { schedule(id: $id) { timing { endAt } pause { until } } }`;
+  interface Ends {
+    schedule: { timing: { endAt: string | null }; pause: { until: string | null } | null };
+  }
+
+  await page.goto(`/schedules/${id}`);
+  await signIn(page, admin);
+  await page.getByRole("button", { name: "Pause" }).click();
+  const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  await dialog.getByLabel("Reason").fill("half typed");
+  const until = dialog.getByLabel("Until (optional, your time)");
+  await until.focus();
+  await page.keyboard.type(`1231${year}`);
+  await dialog.getByRole("button", { name: "Pause" }).click();
+  await expect(page.locator("#pause-until-error")).toContainText("Enter both the date and the time");
+  await expect(until).toBeFocused();
+  expect((await server.ask<Ends>(read, { id })).schedule.pause).toBeNull();
+  await until.fill(`${year}-12-31T10:00`);
+  await expect(page.locator("#pause-until-error")).toBeEmpty();
+  await dialog.getByRole("button", { name: "Pause" }).click();
+  await expect(dialog).toBeHidden();
+  expect((await server.ask<Ends>(read, { id })).schedule.pause?.until).not.toBeNull();
+
+  await page.goto(`/schedules/${id}/edit`);
+  const more = page.getByText("Clock changes, bounds, jitter and calendars");
+  await more.click();
+  const end = page.getByLabel("Until (your time)");
+  await end.focus();
+  await page.keyboard.type(`1231${year}`);
+  await more.click();
+  await expect(end).toBeHidden();
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.locator("#end-error")).toContainText("Enter both the date and the time");
+  await expect(end).toBeFocused();
+  await end.fill(`${year}-12-31T10:00`);
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("heading", { name: "half-dated", exact: true })).toBeVisible();
+  expect((await server.ask<Ends>(read, { id })).schedule.timing.endAt).not.toBeNull();
 });
 
 test("a target is tried before there is a schedule", async ({ page, admin }) => {

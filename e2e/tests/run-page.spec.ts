@@ -155,6 +155,91 @@ schedules:
   await expect(line(page, "the end")).toBeInViewport();
 });
 
+test("a search counts anew among the lines of a task", async ({ page, server, admin }) => {
+  deploy(
+    server,
+    "counted",
+    `
+module: counted
+workflows:
+  counted:
+    tasks:
+      - { name: one, target: { command: { script: "echo zz one" } } }
+      - { name: two, needs: [one], target: { command: { script: "echo zz zz two" } } }
+schedules:
+  counted: { when: "0 0 1 1 *", workflow: counted }
+`,
+  );
+  await page.goto(`/runs/${await settled(server, "counted")}`);
+  await signIn(page, admin);
+  const found = page.getByTestId("log-found");
+  const marks = line(page, "zz zz two").locator("mark");
+  await page.getByLabel("Search the log").fill("zz");
+  await expect(found).toHaveText("1 of 3");
+  await page.keyboard.press("Enter");
+  await expect(found).toHaveText("2 of 3");
+  await expect(marks.nth(0)).toHaveAttribute("data-current");
+  const row = page.getByTestId("task-row").filter({ hasText: "two" }).first();
+  await row.getByRole("button", { name: /^Attempt 1/ }).click();
+  await expect(found).toHaveText("1 of 2");
+  await expect(marks.nth(0)).toHaveAttribute("data-current");
+  await page.getByLabel("Search the log").press("Enter");
+  await expect(found).toHaveText("2 of 2");
+  await expect(marks.nth(1)).toHaveAttribute("data-current");
+});
+
+test("a log that begins again while lists are held has each line once", async ({ page, server, admin }) => {
+  const gate = join(server.folder, "fourth-line");
+  deploy(
+    server,
+    "restarted",
+    `
+module: restarted
+schedules:
+  restarted:
+    when: "0 0 1 1 *"
+    task: { target: { command: { script: "seq 1 3; while ! test -e ${gate}; do sleep 0.1; done; echo 4; while ! test -e ${gate}.end; do sleep 0.1; done" } } }
+`,
+  );
+  /** The number of events of each subscription to the log, by the subscription's id, in order. */
+  const logs = new Map<string, number>();
+  let refuse = () => {};
+  await page.routeWebSocket(/\/graphql\/ws$/, (socket) => {
+    const upstream = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { type, id, payload } = JSON.parse(String(message));
+      if (type === "subscribe" && String(payload.query).includes("taskLog")) {
+        logs.set(id, 0);
+        refuse = () => socket.send(JSON.stringify({ id, type: "next", payload: { data: null } }));
+      }
+      upstream.send(message);
+    });
+    upstream.onMessage((message) => {
+      const { type, id } = JSON.parse(String(message));
+      const events = logs.get(id);
+      if (type === "next" && events !== undefined) logs.set(id, events + 1);
+      socket.send(message);
+    });
+  });
+  const id = await trigger(server, "restarted");
+  await page.goto(`/runs/${id}`);
+  await signIn(page, admin);
+  const lines = page.getByTestId("log-line");
+  await expect(lines).toHaveCount(3);
+  await page.getByRole("button", { name: "Hold" }).click();
+  writeFileSync(gate, "");
+  await expect.poll(() => [...logs.values()].at(-1)).toBe(4);
+  const before = logs.size;
+  refuse();
+  await expect.poll(() => logs.size).toBe(before + 1);
+  await expect.poll(() => [...logs.values()].at(-1)).toBe(4);
+  await expect(lines).toHaveCount(3);
+  await page.locator(".hold").click();
+  await expect(lines).toHaveCount(4);
+  await expect(lines.last()).toContainText("4");
+  writeFileSync(`${gate}.end`, "");
+});
+
 test("cancelling asks for a reason, and running again stays here", async ({ page, server, admin }) => {
   deploy(
     server,

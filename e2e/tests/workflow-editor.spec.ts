@@ -192,6 +192,22 @@ two-ways:
   await expect(heading(page, "two-ways")).toBeVisible();
 });
 
+test("the keyboard stays where a task is moved or removed", async ({ page, admin }) => {
+  await page.goto("/ns/default/workflows/new");
+  await signIn(page, admin);
+  await page.getByLabel("Task name").fill("a");
+  await page.getByRole("button", { name: "Add task" }).click();
+  await page.getByLabel("Task name").fill("b");
+  const down = page.getByRole("button", { name: "Move down: a" });
+  await down.press("Enter");
+  await expect(page.getByTestId("task-card").nth(1)).toHaveAttribute("aria-label", "Task a");
+  await expect(down).toBeFocused();
+  await page.getByRole("button", { name: "Remove: b" }).press("Enter");
+  await expect(card(page, "a").locator(".task-toggle")).toBeFocused();
+  await page.getByRole("button", { name: "Remove: a" }).press("Enter");
+  await expect(page.getByRole("button", { name: "Add task" })).toBeFocused();
+});
+
 test("what is pasted from a module file is saved as it says, and what is copied reads back", async ({
   page,
   server,

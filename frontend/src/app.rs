@@ -5,7 +5,7 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::{
-    components::{FailureNote, NoticeList, explain_times, live},
+    components::{FailureNote, NoticeList, explain_times, hold_back_unread, live},
     data,
     frame::{Header, PhoneBar, Rail, provide_counts},
     model::{Failure, Role},
@@ -20,6 +20,7 @@ pub(crate) fn App() -> impl IntoView {
     state::provide();
     data::provide();
     explain_times();
+    hold_back_unread();
     view! {
         <a class="skip-link" href="#main">"Skip to content"</a>
         <Door/>

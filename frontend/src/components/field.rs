@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::{
     picker::{Picker, Suggestions, use_picker},
     pointed,
+    unread::{note_unread, unread_advice},
 };
 use crate::model::Failure;
 
@@ -17,7 +18,7 @@ pub(crate) type Wrong = Signal<Option<Failure>>;
 /// A field under construction; `text`, `area` or `choice` builds it.
 pub(crate) struct Field {
     id: String,
-    label: String,
+    label: Signal<String>,
     value: RwSignal<String>,
     error: Wrong,
     hint: &'static str,
@@ -40,7 +41,7 @@ impl Field {
     ) -> Self {
         Self {
             id: id.into(),
-            label: label.into(),
+            label: Signal::stored(label.into()),
             value,
             error: Signal::stored(None),
             hint: "",
@@ -53,6 +54,11 @@ impl Field {
             is_first: false,
             extra: ().into_any(),
         }
+    }
+
+    /// Gives the field a label that can change.
+    pub(crate) fn labelled(self, label: Signal<String>) -> Self {
+        Self { label, ..self }
     }
 
     pub(crate) fn error(self, error: Wrong) -> Self {
@@ -112,8 +118,13 @@ impl Field {
     }
 
     /// Builds a field of a single line.
-    pub(crate) fn text(self) -> AnyView {
-        let (id, value, error, kind) = (self.id.clone(), self.value, self.error, self.kind);
+    pub(crate) fn text(mut self) -> AnyView {
+        let (unread, told, kind) = (RwSignal::new(false), self.error, self.kind);
+        self.error = Signal::derive(move || match unread.get() {
+            true => Some(Failure::of_field("", unread_advice(kind.get()))),
+            false => told.get(),
+        });
+        let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();
         let picker = self.picker();
         // A password has no suggestions, and may not have the role of a field that does.
@@ -138,7 +149,13 @@ impl Field {
                     aria-invalid=move || invalid(error)
                     aria-describedby=move || described.run(())
                     prop:value=move || value.get()
-                    on:input:target=move |event| type_in(value, picker, event.target().value())
+                    on:input:target=move |event| {
+                        if unread.get_untracked() {
+                            note_unread(unread, &event.target());
+                        }
+                        type_in(value, picker, event.target().value());
+                    }
+                    on:blur:target=move |event| note_unread(unread, &event.target())
                 />
                 {self.extra}
             </div>
@@ -239,7 +256,7 @@ fn invalid(error: Wrong) -> Option<&'static str> {
 /// repeated with that part marked.
 fn frame(
     id: String,
-    label: String,
+    label: Signal<String>,
     hint: &'static str,
     note: Signal<Option<&'static str>>,
     error: Wrong,
@@ -262,7 +279,7 @@ fn frame(
     };
     view! {
         <div class="field">
-            <label for=id.clone()>{label}</label>
+            <label for=id.clone()>{move || label.get()}</label>
             {control}
             {hint}
             {move || noted()}

@@ -78,7 +78,7 @@ struct Listeners {
 
 fn follow(request: Request, ends: bool, listeners: Listeners) {
     let Listeners { on_batch, on_gap, on_end, counts } = listeners;
-    let batch = Rc::new(RefCell::new(Vec::new()));
+    let waiting = Rc::new(RefCell::new(Undelivered::default()));
     let beat = Beat::new();
     // This value lives as long as the page, so a timer that fires later finds it disposed.
     let here = StoredValue::new(());
@@ -91,22 +91,36 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
             }
         }
     };
+    let (delivered, on_restart) = (waiting.clone(), on_gap.clone());
+    let deliver: Rc<dyn Fn()> = Rc::new(move || {
+        let Undelivered { events, begins_again } = delivered.take();
+        if begins_again {
+            on_restart();
+        }
+        if !events.is_empty() {
+            on_batch(events);
+        }
+    });
     let listen = Rc::new(move |notice| match notice {
         Notice::Event(mut data) => {
             let event = pluck(&mut data, at)?;
             let cursor = event["cursor"].as_str().map(str::to_owned);
-            batch.borrow_mut().push(event);
+            let is_first = waiting.borrow_mut().push(event);
             if counts {
                 hold.count();
             }
-            if batch.borrow().len() == 1 {
-                let (batch, on_batch) = (batch.clone(), on_batch.clone());
-                let deliver = unless_left(Rc::new(move || on_batch(batch.take())));
+            if is_first {
+                let deliver = unless_left(deliver.clone());
                 // Not within the socket's own work.
                 let on_beat = move || beat.run(move || when_free(press, hold, deliver));
                 set_timeout(on_beat, Duration::ZERO);
             }
             cursor
+        }
+        Notice::Gap if ends => {
+            waiting.borrow_mut().begin_again();
+            when_free(press, hold, unless_left(deliver.clone()));
+            None
         }
         Notice::Gap => {
             when_free(press, hold, unless_left(on_gap.clone()));
@@ -126,11 +140,48 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
 }
 
+/// What was received and not delivered yet.
+#[derive(Default)]
+struct Undelivered {
+    events: Vec<Value>,
+    /// Whether the feed has begun again from its first event, before these events.
+    begins_again: bool,
+}
+
+impl Undelivered {
+    /// Adds an event; returns whether it is the only one.
+    fn push(&mut self, event: Value) -> bool {
+        self.events.push(event);
+        self.events.len() == 1
+    }
+
+    /// Handles a new beginning of a feed that ends: the server sends all of its events again, so those that wait would
+    /// be delivered twice.
+    fn begin_again(&mut self) {
+        *self = Self { events: Vec::new(), begins_again: true };
+    }
+}
+
 /// Runs `work` once no pointer is pressed and no list is held.
 pub(super) fn when_free(press: Press, hold: Hold, work: impl FnOnce() + 'static) {
     if press.is_held() || untrack(|| hold.is_held()) {
         set_timeout(move || when_free(press, hold, work), BEAT);
     } else {
         work();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_is_sent_again_is_delivered_once() {
+        let mut waiting = Undelivered::default();
+        assert_eq!([1, 2].map(|event| waiting.push(event.into())), [true, false]);
+        waiting.begin_again();
+        assert!(waiting.push(1.into()));
+        assert!(waiting.begins_again);
+        assert_eq!(waiting.events, [Value::from(1)]);
     }
 }

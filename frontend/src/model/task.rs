@@ -86,7 +86,9 @@ pub(crate) struct Http {
     pub(crate) expected_status: Vec<String>,
     pub(crate) output: HttpAnswer,
     pub(crate) signed: bool,
-    /// This field and the next two are only requested by the workflow editor.
+    /// The body, if it is JSON. This field and the next three are only requested for forms.
+    #[serde(default)]
+    pub(crate) json: Option<Value>,
     #[serde(default)]
     pub(crate) expected_body: Option<String>,
     #[serde(default)]

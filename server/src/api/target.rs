@@ -32,6 +32,8 @@ pub(crate) struct HttpTarget {
     headers: Vec<Header>,
     /// A text or JSON; null for the usual body, which identifies the fire, or for none.
     body: Option<String>,
+    /// The same body as a value, if it is JSON; null for a text. Sent back as `json`, it stays JSON.
+    json: Option<serde_json::Value>,
     /// The statuses that count as success, each one status or a range: `200-299`
     expected_status: Vec<String>,
     /// A text that the response must contain.
@@ -110,6 +112,7 @@ impl From<&target::Target> for Target {
                 method: word(&http.method),
                 url: http.url,
                 headers: pairs(&http.headers),
+                json: http.body.clone().filter(|body| !body.is_string()),
                 body: http
                     .body
                     .map(|body| body.as_str().map_or_else(|| body.to_string(), str::to_owned)),

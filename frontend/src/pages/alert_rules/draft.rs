@@ -34,7 +34,12 @@ pub(super) struct Draft {
     pub(super) digest: RwSignal<String>,
     pub(super) errors: RwSignal<bool>,
     pub(super) quiet: Hours,
+    /// The numbers that the form began with, in the order of `of_events`.
+    begun: StoredValue<[i64; 6]>,
 }
+
+/// The number that belongs to an event: the event, its field in the API, and its text.
+type OfEvent = (AlertEvent, &'static str, RwSignal<String>);
 
 /// The parsed content of the form.
 #[derive(Clone)]
@@ -79,6 +84,7 @@ impl Draft {
             digest: RwSignal::new("30".to_owned()),
             errors: RwSignal::new(true),
             quiet: Hours::new(),
+            begun: StoredValue::new([3, 3, 300, 300, 3, 14]),
         }
     }
 
@@ -102,6 +108,14 @@ impl Draft {
             digest: text(rule.digest_seconds),
             errors: RwSignal::new(rule.include_errors),
             quiet: Hours::of(rule.quiet.as_ref()),
+            begun: StoredValue::new([
+                rule.losing_after,
+                rule.skipped_after,
+                rule.late_after_seconds,
+                rule.stalled_after_seconds,
+                rule.slow_after_times,
+                rule.clock_change_days,
+            ]),
         }
     }
 
@@ -142,6 +156,17 @@ impl Draft {
         self.channels.set(channels.unwrap_or_else(only));
     }
 
+    fn of_events(self) -> [OfEvent; 6] {
+        [
+            (AlertEvent::Losing, "losingAfter", self.losing),
+            (AlertEvent::Skipped, "skippedAfter", self.skipped),
+            (AlertEvent::Late, "lateAfterSeconds", self.late),
+            (AlertEvent::Stalled, "stalledAfterSeconds", self.stalled),
+            (AlertEvent::Slow, "slowAfterTimes", self.slow),
+            (AlertEvent::ClockChange, "clockChangeDays", self.clock_days),
+        ]
+    }
+
     /// Parses the form; tracked.
     ///
     /// # Errors
@@ -151,19 +176,28 @@ impl Draft {
             let value = text.get().trim().parse::<i64>();
             value.map_err(|_| Failure::of_field(field, "Type a whole number."))
         };
+        let on = self.on.get();
+        // The number of an event that is not reported is hidden, so the user could not correct an error in it.
+        let mut numbers = self.begun.get_value();
+        for (kept, (event, field, text)) in numbers.iter_mut().zip(self.of_events()) {
+            if on.contains(&event) {
+                *kept = number(field, text)?;
+            }
+        }
+        let [losing, skipped, late, stalled, slow, clock_days] = numbers;
         Ok(Read {
             name: self.name.get().trim().to_owned(),
             enabled: self.enabled.get(),
-            on: self.on.get(),
+            on,
             search: self.search.get().trim().to_owned(),
             channels: self.channels.get(),
             grace: number("graceSeconds", self.grace)?,
-            losing: number("losingAfter", self.losing)?,
-            skipped: number("skippedAfter", self.skipped)?,
-            late: number("lateAfterSeconds", self.late)?,
-            stalled: number("stalledAfterSeconds", self.stalled)?,
-            slow: number("slowAfterTimes", self.slow)?,
-            clock_days: number("clockChangeDays", self.clock_days)?,
+            losing,
+            skipped,
+            late,
+            stalled,
+            slow,
+            clock_days,
             digest: number("digestSeconds", self.digest)?,
             errors: self.errors.get(),
             quiet: self.quiet.read(),
@@ -258,5 +292,37 @@ impl Read {
             quiet: quiet!(update_alert_rule, self.quiet),
             include_errors: Some(self.errors),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_an_event_that_is_not_reported_is_no_error() {
+        let rule = json!({
+            "id": "1", "namespace": "default", "name": "late", "enabled": true, "on": ["FAILED"], "search": "",
+            "channels": [], "graceSeconds": 0, "losingAfter": 4, "skippedAfter": 3, "lateAfterSeconds": 600,
+            "stalledAfterSeconds": 300, "slowAfterTimes": 3, "clockChangeDays": 14, "digestSeconds": 30,
+            "quiet": { "zone": "UTC", "windows": [] }, "includeErrors": true, "mutedUntil": null,
+            "mutedBy": null, "mutedReason": null, "version": 1, "module": null,
+        });
+        let rule: AlertRule = serde_json::from_value(rule).unwrap();
+        Owner::new().with(|| {
+            let draft = Draft::of(&rule);
+            let read = || untrack(|| draft.read());
+            for typed in ["", "1"] {
+                draft.late.set(typed.to_owned());
+                draft.losing.set(typed.to_owned());
+                let read = read().unwrap();
+                assert_eq!((read.late, read.losing), (600, 4), "{typed}");
+            }
+            draft.on.set(vec![AlertEvent::Late]);
+            assert_eq!(read().unwrap().late, 1);
+            draft.late.set(String::new());
+            let refused = read().err().and_then(|wrong| wrong.field);
+            assert_eq!(refused.as_deref(), Some("lateAfterSeconds"));
+        });
     }
 }

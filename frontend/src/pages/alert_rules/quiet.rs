@@ -9,8 +9,8 @@ use super::super::{
     suggest,
 };
 use crate::{
-    components::{Field, Glyph, icon, icon_button, keyed},
-    model::{Quiet, Weekday, Window},
+    components::{Field, Glyph, focus_first, icon, icon_button, keyed},
+    model::{Failure, Quiet, Weekday, Window},
     time::browser_zone,
 };
 
@@ -114,12 +114,17 @@ pub(super) fn fields(hours: Hours, wrong: Wrong) -> AnyView {
         let line = hours.lines.with_untracked(|lines| {
             lines.iter().find(|(known, _)| *known == key).map(|(_, line)| *line)
         });
-        line.map_or_else(|| ().into_any(), |line| window(hours, key, line))
+        line.map_or_else(|| ().into_any(), |line| window(hours, wrong, key, line))
     };
+    let of_zone = Signal::derive(move || {
+        wrong.get().filter(|failure| {
+            matches!(failure.field.as_deref(), Some("quiet" | "quiet.zone" | "quiet.windows"))
+        })
+    });
     view! {
         {kit::check("quiet", "Quiet hours", hours.on, "Messages are held until they are over.")}
         <div hidden=move || !hours.on.get() class="quiet">
-            {Field::new("quiet-zone", "In the zone", hours.zone).picks(suggest::zones()).error(kit::of(wrong, "quiet")).text()}
+            {Field::new("quiet-zone", "In the zone", hours.zone).picks(suggest::zones()).error(of_zone).text()}
             {keyed(keys, part)}
             <button type="button" class="button button-quiet" on:click=move |_| hours.add()>
                 {icon(Glyph::Plus)}"Add hours"
@@ -129,7 +134,25 @@ pub(super) fn fields(hours: Hours, wrong: Wrong) -> AnyView {
     .into_any()
 }
 
-fn window(hours: Hours, key: String, line: Line) -> AnyView {
+/// The error of one window, if it concerns one of these parts of it.
+fn of_window(
+    hours: Hours,
+    wrong: Wrong,
+    key: String,
+    parts: &'static [&'static str],
+) -> Signal<Option<Failure>> {
+    Signal::derive(move || {
+        let place = hours.lines.with(|lines| lines.iter().position(|(known, _)| *known == key))?;
+        let window = format!("quiet.windows[{place}]");
+        wrong.get().filter(|failure| {
+            let part =
+                failure.field.as_deref().and_then(|field| field.strip_prefix(window.as_str()));
+            part.is_some_and(|part| parts.contains(&part))
+        })
+    })
+}
+
+fn window(hours: Hours, wrong: Wrong, key: String, line: Line) -> AnyView {
     let day = |day: Weekday| {
         kit::switch(
             format!("quiet-{key}-{}", day.word()),
@@ -140,15 +163,24 @@ fn window(hours: Hours, key: String, line: Line) -> AnyView {
     };
     let days: Vec<_> = Weekday::WEEK.into_iter().map(day).collect();
     let (from, to) = (format!("quiet-from-{key}"), format!("quiet-to-{key}"));
+    let of_from = of_window(hours, wrong, key.clone(), &["", ".from", ".weekdays"]);
+    let of_to = of_window(hours, wrong, key.clone(), &[".to"]);
     let remove = move || {
-        hours.lines.update(|lines| lines.retain(|(known, _)| *known != key));
+        let mut beside = None;
+        hours.lines.update(|lines| {
+            let place = lines.iter().position(|(known, _)| *known == key);
+            lines.retain(|(known, _)| *known != key);
+            let next = place.and_then(|place| lines.get(place)).or(lines.last());
+            beside = next.map(|(key, _)| format!("#quiet-from-{key}"));
+        });
+        focus_first(beside.into_iter().chain([".quiet > button".to_owned()]).collect());
     };
     view! {
         <fieldset class="quiet-window">
             <legend class="visually-hidden">"Quiet hours"</legend>
             <div class="field-grid">
-                {Field::new(from, "From", line.from).text()}
-                {Field::new(to, "Until", line.to)
+                {Field::new(from, "From", line.from).error(of_from).text()}
+                {Field::new(to, "Until", line.to).error(of_to)
                     .extra(icon_button(Glyph::Minus, "Remove", "Remove these hours".to_owned(), remove)).text()}
             </div>
             <div class="switch-set" role="group" aria-label="Days; every day if none is selected">{days}</div>

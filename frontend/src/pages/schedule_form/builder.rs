@@ -58,7 +58,8 @@ pub(super) fn builder(draft: Draft) -> AnyView {
         let text = written.iter().map(|field| field.get().trim().to_owned()).collect::<Vec<_>>();
         let text = text.join(" ");
         let now = first.get_untracked();
-        let is_cron = part(&now, 0).is_some();
+        // An expression of fewer parts would no longer follow the fields, so one that is cleared to be typed anew waits.
+        let is_cron = [&now, &text].iter().all(|text| part(text, 0).is_some());
         if before.is_some_and(|before| before != text) && is_cron && now != text {
             set(text.clone());
         }

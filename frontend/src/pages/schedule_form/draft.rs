@@ -25,6 +25,8 @@ pub(in crate::pages) struct Draft {
     pub(super) overlap_hour: Text,
     pub(super) start: Text,
     pub(super) end: Text,
+    /// The start and the end of the schedule that the form was filled from.
+    bounds: StoredValue<[Option<Moment>; 2]>,
     pub(super) jitter: Text,
     /// The names of the calendars, separated by commas.
     pub(super) calendars: Text,
@@ -62,6 +64,7 @@ impl Draft {
             overlap_hour: text("first"),
             start: text(""),
             end: text(""),
+            bounds: StoredValue::new([None; 2]),
             jitter: text("0"),
             calendars: text(""),
             max_fires: text(""),
@@ -93,13 +96,13 @@ impl Draft {
         draft.name.set(row.name.clone());
         draft.note.set(row.note.clone());
         draft.tags.set(row.tags.join(", "));
-        let expressions = row.timing.expressions.iter().cloned().map(RwSignal::new);
-        draft.expressions.set((1..).map(|key: u32| key.to_string()).zip(expressions).collect());
+        draft.set_expressions(row.timing.expressions.iter().map(String::as_str));
         draft.zone.set(row.timing.zone.clone());
         draft.gap.set(gap_name(schedule.policy.gap).to_owned());
         draft.overlap_hour.set(overlap_hour_name(schedule.policy.overlap).to_owned());
         draft.start.set(local(schedule.policy.start_at));
         draft.end.set(local(schedule.policy.end_at));
+        draft.bounds.set_value([schedule.policy.start_at, schedule.policy.end_at]);
         draft.jitter.set(schedule.policy.jitter_seconds.to_string());
         let calendars: Vec<&str> =
             schedule.calendars.iter().map(|calendar| calendar.name.as_str()).collect();
@@ -135,10 +138,42 @@ impl Draft {
         Ok(draft)
     }
 
+    /// Replaces the expressions. A field on the page belongs to the handle of its expression, so known handles are kept
+    /// under their keys.
+    pub(super) fn set_expressions<'a>(&self, texts: impl Iterator<Item = &'a str>) {
+        let mut known = self.expressions.get_untracked().into_iter();
+        let mut all: Vec<(String, Text)> = Vec::new();
+        for text in texts {
+            let known = known.next();
+            let (key, field) =
+                known.unwrap_or_else(|| (free_key(&all), RwSignal::new(String::new())));
+            field.set(text.to_owned());
+            all.push((key, field));
+        }
+        self.expressions.set(all);
+    }
+
+    /// Adds an empty expression.
+    pub(super) fn add_expression(&self) {
+        self.expressions.update(|all| all.push((free_key(all), RwSignal::new(String::new()))));
+    }
+
+    /// The start and the end; tracked.
+    pub(super) fn bounds(&self) -> [Option<Moment>; 2] {
+        let [start, end] = self.bounds.get_value();
+        [instant(&self.start.get(), start), instant(&self.end.get(), end)]
+    }
+
     /// Whether the limits on catching up apply.
     pub(super) fn catches_up_all(&self) -> bool {
         self.catch_up.with(|catch_up| catch_up == "all")
     }
+}
+
+/// A key that no expression has.
+fn free_key(all: &[(String, Text)]) -> String {
+    let keys = all.iter().filter_map(|(key, _)| key.parse::<u32>().ok());
+    (keys.max().unwrap_or_default() + 1).to_string()
 }
 
 /// An instant in the format of a `datetime-local` field: on the browser's clock, without a zone.
@@ -146,6 +181,14 @@ fn local(at: Option<Moment>) -> String {
     let Some(at) = at else { return String::new() };
     let wall = Wall::read(at, &browser_zone()).unwrap_or_default();
     format!("{}T{}", wall.date, wall.time)
+}
+
+/// The instant of a `datetime-local` field. The field has neither fractions of a second nor an offset, so a text that
+/// says the time of the `known` instant means that instant, also if the clock shows this time twice.
+fn instant(text: &str, known: Option<Moment>) -> Option<Moment> {
+    let typed = Moment::parse_local(text)?;
+    let is_unchanged = |known: &Moment| Moment::parse_local(&local(Some(*known))) == Some(typed);
+    Some(known.filter(is_unchanged).unwrap_or(typed))
 }
 
 pub(super) fn gap_name(gap: GapPolicy) -> &'static str {

@@ -72,8 +72,7 @@ impl Draft {
             }
         }
         if let Some(expressions) = texts.get("expressions") {
-            let all = expressions.lines().map(|line| RwSignal::new(line.to_owned()));
-            self.expressions.set((1..).map(|key: u32| key.to_string()).zip(all).collect());
+            self.set_expressions(expressions.split('\n'));
         }
         let left_out = texts.get(LEFT_OUT).map_or("", String::as_str);
         let left_out: Vec<&str> = left_out.lines().collect();
@@ -92,6 +91,33 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn expressions_come_back_into_the_fields_that_show_them() {
+        Owner::new().with(|| {
+            let draft = Draft::new();
+            draft.add_expression();
+            let text = untrack(|| draft.kept());
+
+            let draft = Draft::new();
+            let fields = || draft.expressions.get_untracked();
+            let (key, first) = fields().remove(0);
+            first.set(String::new());
+            let empty = untrack(|| draft.kept());
+            draft.restore(&text);
+            assert_eq!(first.get_untracked(), "*/5 * * * *");
+            assert_eq!(fields().len(), 2);
+            assert_eq!(fields()[0], (key, first));
+            draft.add_expression();
+            let mut keys: Vec<String> = fields().into_iter().map(|(key, _)| key).collect();
+            keys.dedup();
+            assert_eq!(keys.len(), 3);
+            // The only field stays, also if it is empty.
+            draft.restore(&empty);
+            assert_eq!(fields().len(), 1);
+            assert_eq!(first.get_untracked(), "");
+        });
+    }
 
     #[test]
     fn a_reference_to_a_secret_comes_back_and_a_typed_credential_does_not() {

@@ -152,6 +152,7 @@ pub(super) fn copied(from: StoredValue<String>, fill: Callback<Draft, AnyView>) 
                 draft.name.update(|name| name.push_str("-copy"));
                 // A watchdog that two schedules call would not notice the silence of one of them.
                 draft.ping.clear();
+                draft.task.detach();
                 fill.run(draft)
             })
         })

@@ -6,7 +6,6 @@ use super::{draft::Draft, ping::PingPlan};
 use crate::{
     model::{CatchUp, Failure, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, Policy},
     pages::task_form::{TaskPlan, given, split, whole},
-    time::Moment,
 };
 
 /// A schedule that is ready to be sent.
@@ -49,6 +48,7 @@ impl Draft {
     /// The timing, without values that cannot be parsed: the server reports those as errors. Tracks every field that
     /// it reads.
     pub(super) fn timing(&self) -> TimingPlan {
+        let [start_at, end_at] = self.bounds();
         TimingPlan {
             expressions: self
                 .expressions
@@ -64,8 +64,8 @@ impl Draft {
                     "both" => OverlapHourPolicy::Both,
                     _ => OverlapHourPolicy::First,
                 },
-                start_at: Moment::parse_local(&self.start.get()),
-                end_at: Moment::parse_local(&self.end.get()),
+                start_at,
+                end_at,
                 jitter_seconds: self.jitter.get().trim().parse().unwrap_or(0),
             },
         }

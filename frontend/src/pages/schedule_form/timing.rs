@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::{builder::builder, draft::Draft, errors::Errors};
 use crate::{
     api,
-    components::{Field, Glyph, icon, icon_button, keyed, live},
+    components::{Field, Glyph, focus_first, icon, icon_button, keyed, live},
     data::use_load,
     model::{Named, Page},
     pages::suggest,
@@ -90,12 +90,7 @@ fn calendar_picker(draft: Draft) -> AnyView {
 
 fn expression_list(draft: Draft, errors: Errors) -> AnyView {
     let all = draft.expressions;
-    let next_key = StoredValue::new(all.with_untracked(Vec::len) as u32 + 1);
-    let add = move |_| {
-        let key = next_key.get_value();
-        next_key.set_value(key + 1);
-        all.update(|all| all.push((key.to_string(), RwSignal::new(String::new()))));
-    };
+    let add = move |_| draft.add_expression();
     let row = move |key: String| {
         let value = all.with_untracked(|all| all.iter().find(|(k, _)| *k == key).map(|(_, v)| *v));
         let Some(value) = value else { return ().into_any() };
@@ -109,11 +104,17 @@ fn expression_list(draft: Draft, errors: Errors) -> AnyView {
             }
             let name = format!("Remove expression {}", index.get() + 1);
             let remove = move || {
-                all.update(|all| drop(all.remove(index.get_untracked())));
+                let at = index.get_untracked();
+                all.update(|all| drop(all.remove(at)));
+                let beside = all.with_untracked(|all| {
+                    all.get(at).or(all.last()).map(|(key, _)| format!("#expression-{key}"))
+                });
+                focus_first(beside.into_iter().collect());
             };
             icon_button(Glyph::Minus, "Remove", name, remove)
         });
-        Field::new(id, format!("Expression {}", index.get_untracked() + 1), value)
+        Field::new(id, "", value)
+            .labelled(Signal::derive(move || format!("Expression {}", index.get() + 1)))
             .code()
             .required()
             .error(errors.of_expression(index))

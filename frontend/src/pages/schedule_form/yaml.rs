@@ -18,6 +18,9 @@ use crate::{
     },
 };
 
+/// How many redirects a request follows by default.
+const USUAL_REDIRECTS: i64 = 5;
+
 /// The file, which is collapsed at first. Its code is loaded when it is opened.
 pub(super) fn panel(draft: Draft) -> AnyView {
     let is_opened = RwSignal::new(false);
@@ -177,10 +180,17 @@ fn target(action: &Action) -> Value {
             add(http.method != "POST", "method", json!(http.method));
             add(true, "url", json!(http.url));
             add(!http.headers.is_empty(), "headers", pairs(&http.headers));
-            add(http.body.is_some(), "body", json!(http.body));
+            let body = http.body.clone().map(Value::from).or_else(|| http.json.clone());
+            add(body.is_some(), "body", json!(body));
             let expected = &http.expected_status;
             add(expected.is_some(), "expected_status", json!(expected));
+            let (text, redirects) = (&http.expected_body, http.max_redirects);
+            add(text.is_some(), "expected_body", json!(text));
+            let redirects = redirects.filter(|most| *most != USUAL_REDIRECTS);
+            add(redirects.is_some(), "max_redirects", json!(redirects));
             add(http.output == HttpAnswer::Merge, "output", json!("merge"));
+            let certificate = &http.client_certificate;
+            add(certificate.is_some(), "client_certificate", json!(certificate));
         }
         Action::Command(command) => {
             add(command.program.is_some(), "program", json!(command.program));

@@ -9,6 +9,7 @@ use super::{
     credentials::is_open,
     event_fields::EventFields,
     lost::{LostCredentials, credential_words, has_credential},
+    reading::as_line,
 };
 use crate::{
     model::{Backoff, HttpAnswer, Pair, Target, Task},
@@ -24,10 +25,10 @@ pub(in crate::pages) struct TaskFields {
     /// The kind of target: `command`, `http`, `publish`, `worker` or `noop`.
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) program: Text,
-    /// The arguments, one per line.
+    /// The arguments, one per line; as a JSON string if a plain line cannot hold the argument.
     pub(in crate::pages) args: Text,
     pub(in crate::pages) script: Text,
-    /// The environment, one `NAME=value` per line.
+    /// The environment, one `NAME=value` per line; the value may be a JSON string, as an argument may.
     pub(in crate::pages) environment: Text,
     pub(in crate::pages) directory: Text,
     pub(in crate::pages) user: Text,
@@ -69,7 +70,10 @@ pub(in crate::pages) struct TaskFields {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct HttpRest {
+    /// The body, if it is JSON. Its text is in the field, which does not say that.
     pub(super) json: Option<Value>,
+    /// A body that is blank, but not absent: a request with an absent body has the usual one.
+    pub(super) blank_body: Option<String>,
     pub(super) expected_body: Option<String>,
     pub(super) max_redirects: Option<i64>,
     pub(super) client_certificate: Option<String>,
@@ -212,6 +216,15 @@ impl TaskFields {
         self.is_signed.set(is_signed);
     }
 
+    /// Prepares the fields for a copy of the task. The copy would be unsigned without a word, because a form never has
+    /// the secret of a signature.
+    pub(in crate::pages) fn detach(&self) {
+        if self.is_signed.get_untracked() {
+            self.is_signed.set(false);
+            self.set_lost(&["signing_secret"]);
+        }
+    }
+
     /// Fills the fields from a plan.
     pub(in crate::pages) fn set(&self, plan: &TaskPlan) {
         self.name.set(plan.name.clone());
@@ -228,10 +241,15 @@ impl TaskFields {
             Action::Command(command) => {
                 let text = |value: &Option<String>| value.clone().unwrap_or_default();
                 self.program.set(text(&command.program));
-                self.args
-                    .set(command.args.as_ref().map(|args| args.join("\n")).unwrap_or_default());
+                let args = command.args.iter().flatten().map(|arg| as_line(arg));
+                self.args.set(args.collect::<Vec<_>>().join("\n"));
                 self.script.set(text(&command.script));
-                self.environment.set(lines(&command.environment, "="));
+                let variables = command.environment.iter();
+                let variables = variables.map(|Pair { name, value }| match value.as_str() {
+                    "" => format!("{name}="),
+                    value => format!("{name}={}", as_line(value)),
+                });
+                self.environment.set(variables.collect::<Vec<_>>().join("\n"));
                 self.directory.set(text(&command.directory));
                 self.user.set(text(&command.user));
             }
@@ -252,7 +270,8 @@ impl TaskFields {
         self.method.set(http.method.clone());
         self.url.set(http.url.clone());
         self.headers.set(lines(&http.headers, ": "));
-        self.body.set(http.body.clone().unwrap_or_default());
+        let json = http.json.as_ref().map(serde_json::to_string_pretty).and_then(Result::ok);
+        self.body.set(json.or_else(|| http.body.clone()).unwrap_or_default());
         let expected = http.expected_status.as_ref().map(|status| status.join(", "));
         self.expected.set(expected.unwrap_or_default());
         let answer = match http.output {
@@ -264,6 +283,7 @@ impl TaskFields {
         self.unsigns.set(false);
         let rest = HttpRest {
             json: http.json.clone(),
+            blank_body: http.body.clone().filter(|body| body.trim().is_empty()),
             expected_body: http.expected_body.clone(),
             max_redirects: http.max_redirects,
             client_certificate: http.client_certificate.clone(),

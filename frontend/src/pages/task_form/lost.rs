@@ -6,7 +6,7 @@ type Text = RwSignal<String>;
 
 /// The text of a field until its credential is entered again.
 pub(in crate::pages) const ENTER_AGAIN: &str =
-    "What was typed here was not kept, because it is a credential: enter it again.";
+    "What was here was not kept, because it is a credential: enter it again.";
 
 /// A credential that was typed but not saved.
 struct Lost {

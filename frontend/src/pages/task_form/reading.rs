@@ -2,6 +2,7 @@
 //! code reads is tracked.
 
 use leptos::prelude::*;
+use serde_json::Value;
 
 use super::{
     action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan, WorkerAction},
@@ -34,6 +35,30 @@ fn no_number(field: &str, text: &str) -> Failure {
 /// The parts of a list; empty ones are left out.
 pub(in crate::pages) fn split(text: &str, apart: char) -> Vec<String> {
     text.split(apart).map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// The text of one line: the line without the spaces around it, or what a JSON string says. A JSON string holds what a
+/// plain line cannot: line breaks, spaces at an end, and no letters at all.
+fn of_line(line: &str) -> String {
+    let line = line.trim();
+    serde_json::from_str(line).unwrap_or_else(|_| line.to_owned())
+}
+
+/// A text as one line, from which [`of_line`] returns the same text.
+pub(super) fn as_line(text: &str) -> String {
+    let is_plain = !text.is_empty() && !text.contains(['\n', '\r']) && of_line(text) == text;
+    if is_plain { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+/// The texts of lines; empty lines are left out.
+fn texts(lines: &str) -> Vec<String> {
+    lines.lines().filter(|line| !line.trim().is_empty()).map(of_line).collect()
+}
+
+/// Parses the lines of an environment. Other than the value of a header, that of a variable may have several lines.
+fn variables(field: &str, text: &str) -> Result<Vec<Pair>, Failure> {
+    let pairs = pairs(field, text, '=')?.into_iter();
+    Ok(pairs.map(|Pair { name, value }| Pair { name, value: of_line(&value) }).collect())
 }
 
 /// Parses lines that each contain a name and a value.
@@ -90,9 +115,9 @@ impl TaskFields {
     fn command(&self) -> Result<CommandAction, Failure> {
         Ok(CommandAction {
             program: given(self.program),
-            args: given(self.args).map(|text| split(&text, '\n')),
+            args: given(self.args).map(|text| texts(&text)),
             script: given(self.script),
-            environment: pairs("target.command.environment", &self.environment.get(), '=')?,
+            environment: variables("target.command.environment", &self.environment.get())?,
             directory: given(self.directory),
             user: given(self.user),
         })
@@ -100,11 +125,17 @@ impl TaskFields {
 
     fn http(&self) -> Result<HttpAction, Failure> {
         let rest: HttpRest = serde_json::from_str(&self.rest.get()).unwrap_or_default();
+        let text = self.body.get();
+        // A JSON body stays one as long as its text is JSON: a text would be a template as a whole.
+        let json = rest.json.and_then(|_| serde_json::from_str::<Value>(&text).ok());
+        let json = json.filter(|body| !body.is_string() && !body.is_null());
+        let blank = rest.blank_body.filter(|blank| *blank == text);
+        let body = Some(text).filter(|text| !text.trim().is_empty()).or(blank);
         Ok(HttpAction {
             method: self.method.get(),
             url: self.url.get().trim().to_owned(),
             headers: pairs("target.http.headers", &self.headers.get(), ':')?,
-            body: given(self.body),
+            body: body.filter(|_| json.is_none()),
             expected_status: given(self.expected).map(|text| split(&text, ',')),
             output: match self.answer.get().as_str() {
                 "merge" => HttpAnswer::Merge,
@@ -116,7 +147,7 @@ impl TaskFields {
             } else {
                 given(self.secret)
             },
-            json: rest.json,
+            json,
             expected_body: rest.expected_body,
             max_redirects: rest.max_redirects,
             client_certificate: rest.client_certificate,
@@ -178,11 +209,11 @@ impl HttpAction {
             method: http.method.clone(),
             url: http.url.clone(),
             headers: http.headers.clone(),
-            body: http.body.clone(),
+            body: http.body.clone().filter(|_| http.json.is_none()),
             expected_status: some(&http.expected_status),
             output: http.output,
             signing_secret: None,
-            json: None,
+            json: http.json.clone(),
             expected_body: http.expected_body.clone(),
             max_redirects: http.max_redirects,
             client_certificate: http.client_certificate.clone(),
@@ -205,6 +236,8 @@ impl CommandAction {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -217,6 +250,61 @@ mod tests {
         let refused = pairs("target.http.headers", "Accept", ':').unwrap_err();
         assert_eq!(refused.field.as_deref(), Some("target.http.headers"));
         assert!(refused.message.contains("Accept"), "{}", refused.message);
+    }
+
+    #[test]
+    fn a_command_keeps_what_a_plain_line_cannot_hold() {
+        let words =
+            ["-c", "set -e\necho hi", " x ", "", "\"quoted\"", "a\"b", "\r", "null", "[1]", "\\n"];
+        let pair = |value: &str| Pair { name: "A".to_owned(), value: value.to_owned() };
+        let command = CommandAction {
+            program: Some("sh".to_owned()),
+            args: Some(words.map(str::to_owned).to_vec()),
+            environment: words.map(pair).to_vec(),
+            ..CommandAction::default()
+        };
+        Owner::new().with(|| {
+            let fields = TaskFields::new();
+            let mut plan = untrack(|| fields.plan()).unwrap();
+            plan.action = Action::Command(command);
+            fields.set(&plan);
+            assert_eq!(untrack(|| fields.plan()), Ok(plan));
+            let typed = fields.args.get_untracked();
+            assert!(typed.starts_with("-c\n\"set -e\\necho hi\"\n"), "{typed}");
+        });
+    }
+
+    #[test]
+    fn a_request_keeps_a_body_that_is_json_or_empty() {
+        Owner::new().with(|| {
+            let fields = TaskFields::new();
+            let plan = || untrack(|| fields.plan()).unwrap();
+            let http = || match plan().action {
+                Action::Http(http) => http,
+                other => panic!("{other:?}"),
+            };
+            for body in [
+                json!({}),
+                json!({ "body": "" }),
+                json!({ "body": " \n" }),
+                json!({ "body": "{\"a\": 1}" }),
+                json!({ "json": { "a": "{{ context.a }}" } }),
+                json!({ "json": [1] }),
+                json!({ "json": 5 }),
+            ] {
+                let mut sent = json!({ "url": "https://example.org", "expectedBody": "ok" });
+                sent.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+                let sent: HttpAction = serde_json::from_value(sent).unwrap();
+                fields.set(&TaskPlan { action: Action::Http(sent.clone()), ..plan() });
+                assert_eq!(http(), sent, "{body}");
+            }
+            fields.body.set("{ \"b\": 2 }".to_owned());
+            assert_eq!((http().body, http().json), (None, Some(json!({ "b": 2 }))));
+            fields.body.set("plain".to_owned());
+            assert_eq!((http().body.as_deref(), http().json), (Some("plain"), None));
+            fields.body.set(String::new());
+            assert_eq!((http().body, http().json), (None, None));
+        });
     }
 
     #[test]

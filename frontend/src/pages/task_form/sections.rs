@@ -138,13 +138,13 @@ fn command(fields: TaskFields, place: Place) -> AnyView {
             <div class="field-grid">
                 {field("program", "Program", fields.program, "target.command.program").code()
                     .hint("A path, or a name found on the server's PATH.").text()}
-                {field("args", "Arguments", fields.args, "target.command.args").code().hint("One per line.").area(2)}
+                {field("args", "Arguments", fields.args, "target.command.args").code().hint("One per line. A text in double quotes is read as a JSON string, so \\n is a line break in it.").area(2)}
             </div>
         </details>
         <details class="more" open=has_surroundings>
             <summary>"Environment, directory and user"</summary>
             {field("environment", "Environment", fields.environment, "target.command.environment").code().picks(suggest::secrets())
-                .hint("NAME=value, one per line. Nothing else is passed on. Type {{ to insert a secret; *** keeps a hidden value.").area(2)}
+                .hint("NAME=value, one per line; a value of several lines as a JSON string. Nothing else is passed on. Type {{ to insert a secret; *** keeps a hidden value.").area(2)}
             <div class="field-grid">
                 {field("directory", "Directory", fields.directory, "target.command.directory").code().text()}
                 {field("user", "User", fields.user, "target.command.user").text()}

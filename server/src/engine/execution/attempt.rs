@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     flow,
-    logs::{self, LineNumbers, LogLimits},
+    logs::{self, LastLines, LineNumbers, LogLimits},
     settle::{self, AttemptContext},
 };
 use crate::{
@@ -132,7 +132,8 @@ pub(in crate::engine) struct Assignment<'a> {
     pub(in crate::engine) limit: Option<Duration>,
 }
 
-/// Executes an attempt. Writes its log lines, except for the last ones, which it returns.
+/// Executes an attempt. Writes its log lines, except for the last ones of a single task, which it
+/// returns.
 pub(in crate::engine) async fn perform(
     core: &Core,
     assignment: Assignment<'_>,
@@ -250,7 +251,8 @@ async fn carry_out(
         metrics: &core.metrics,
         agreed: &core.clock,
     };
-    let copy = logs::copy(&core.logs, numbers, invocation, &mask, limits, written);
+    let last = if known.is_flow() { LastLines::AtOnce } else { LastLines::WithSettlement };
+    let copy = logs::copy(&core.logs, numbers, invocation, &mask, limits, written, last);
     let ended = async {
         let outcome = work.await;
         (outcome, core.clock.now())

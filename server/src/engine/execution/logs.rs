@@ -89,8 +89,19 @@ pub(in crate::engine) struct LogLimits<'a> {
     pub(in crate::engine) agreed: &'a Clock,
 }
 
-/// Numbers an attempt's lines and passes them to the writer. Returns the last lines, which are
-/// written with the settlement: most attempts print little, and so need no separate commit.
+/// How the last lines of an attempt are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum LastLines {
+    /// They are written with the settlement: most attempts print little, and so need no separate
+    /// commit. Only a run of a single task may do this: if another task wrote lines with higher
+    /// numbers meanwhile, a reader that follows the log would miss these.
+    WithSettlement,
+    /// They are written as the lines before them are.
+    AtOnce,
+}
+
+/// Numbers an attempt's lines and passes them to the writer. Returns the lines that are to be
+/// written with the settlement.
 /// All other lines have been written by then, so a settled run has all of its lines.
 pub(in crate::engine) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
@@ -99,6 +110,7 @@ pub(in crate::engine) async fn copy(
     mask: &Mask,
     limits: LogLimits<'_>,
     mut lines: mpsc::Receiver<Line>,
+    last: LastLines,
 ) -> Option<NewChunk> {
     // Lines are collected in real time, independent of the application's clock.
     let clock = Clock::system();
@@ -164,10 +176,7 @@ pub(in crate::engine) async fn copy(
             return None;
         }
     }
-    if copier.any {
-        flush(writer).await;
-    }
-    copier.take().await
+    copier.finish(last).await
 }
 
 /// The printer to which the quotas and counts of an attempt apply.
@@ -238,15 +247,6 @@ impl OverQuota {
     }
 }
 
-/// Writes the last lines of an attempt that has no settlement of its own, such as a task of a flow.
-pub(in crate::engine) async fn finish(writer: &mpsc::Sender<LogMessage>, last: Option<NewChunk>) {
-    if let Some(chunk) = last
-        && writer.send(LogMessage::Lines(chunk)).await.is_ok()
-    {
-        flush(writer).await;
-    }
-}
-
 /// Waits until all lines that were sent earlier are written.
 async fn flush(writer: &mpsc::Sender<LogMessage>) {
     let (done, written) = oneshot::channel();
@@ -283,6 +283,18 @@ impl Copier<'_> {
         let Some(row) = self.row(&mut seq) else { return true };
         self.any = true;
         self.writer.send(LogMessage::Lines(row)).await.is_ok()
+    }
+
+    /// Waits until all lines that were sent are written. Returns those that are to be written with
+    /// the settlement.
+    async fn finish(mut self, last: LastLines) -> Option<NewChunk> {
+        if last == LastLines::AtOnce && !self.send().await {
+            return None;
+        }
+        if self.any {
+            flush(self.writer).await;
+        }
+        self.take().await
     }
 
     /// Numbers the collected lines and takes them.
@@ -360,5 +372,67 @@ async fn append(store: &Store, clock: &Clock, chunks: &[NewChunk]) {
         } else if !error.is_refusal() || parts.split(part.clone()).is_err() {
             tracing::error!(chunks = part.len(), %error, "failed to write log lines");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn invocation(task: &str) -> Invocation {
+        Invocation {
+            run_id: Uuid::nil(),
+            attempt: 1,
+            task: task.to_owned(),
+            namespace: "default".to_owned(),
+            namespace_id: Uuid::nil(),
+            priority: 0,
+            schedule: None,
+            schedule_id: None,
+            schedule_version: None,
+            scheduled_at: None,
+            idempotency_key: String::new(),
+            traceparent: None,
+            context: Value::Null,
+            timeout: Duration::ZERO,
+            kill_grace: Duration::ZERO,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_last_lines_of_tasks_reach_the_writer_in_the_order_of_their_numbers() {
+        let (writer, mut messages) = mpsc::channel(8);
+        let numbers = LineNumbers::new(0);
+        let received = async {
+            let mut seqs = Vec::new();
+            while let Some(message) = messages.recv().await {
+                match message {
+                    LogMessage::Lines(chunk) => seqs.push(chunk.seq),
+                    LogMessage::Flush(done) => {
+                        let _ = done.send(());
+                    }
+                }
+            }
+            seqs
+        };
+        let sent = async move {
+            for task in ["a", "b"] {
+                let invocation = invocation(task);
+                let mut copier = Copier {
+                    writer: &writer,
+                    numbers: &numbers,
+                    invocation: &invocation,
+                    chunk: Chunk::default(),
+                    any: false,
+                };
+                assert!(copier.push(Timestamp(0), task_log::Stream::Stdout, task).await);
+                // Nothing is numbered that is not sent in the same step.
+                assert!(copier.finish(LastLines::AtOnce).await.is_none());
+            }
+        };
+        let (seqs, ()) = tokio::join!(received, sent);
+        assert_eq!(seqs, [1, 2]);
     }
 }

@@ -137,7 +137,7 @@ pub async fn histories(
     }
     for (id, one) in &mut found {
         if crowded.contains(id) {
-            one.runs.clear();
+            count_older(one, *id, range);
         }
         one.runs.sort_by_key(|run| (run.started_at.unwrap_or(run.created_at), run.id));
         one.steps.sort_by_key(|step| step.step);
@@ -149,6 +149,31 @@ pub async fn histories(
         one.is_complete = usize::try_from(runs + rows).is_ok_and(|read| read < limit);
     }
     Ok(found)
+}
+
+/// Counts the live runs from more than a day before the range, which `steps` does not read, in the
+/// first step. All runs of the lane are then in its steps.
+fn count_older(one: &mut LaneHistory, schedule_id: Uuid, range: &TimelineRange) {
+    let before = range.from.0.saturating_sub(DAY_MS);
+    let runs = std::mem::take(&mut one.runs);
+    let older = runs.iter().filter(|run| run.created_at.0 < before).count();
+    let older = i64::try_from(older).unwrap_or(i64::MAX);
+    if older == 0 {
+        return;
+    }
+    let (begun, ended) = (range.from, range.now);
+    match one.steps.iter_mut().find(|step| step.step == 0) {
+        Some(first) => {
+            first.runs += older;
+            first.live += older;
+            first.begun = begun;
+            first.ended = first.ended.max(ended);
+        }
+        None => {
+            let (step, runs, failed, live) = (0, older, 0, older);
+            one.steps.push(RunStep { schedule_id, step, runs, failed, live, begun, ended });
+        }
+    }
 }
 
 /// The newest runs of each schedule that were alive at some time in the range and were created at

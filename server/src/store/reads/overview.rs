@@ -9,7 +9,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::within::Within;
+use super::{schedules::MANUAL, within::Within};
 use crate::store::{Store, StoreError};
 
 /// The number of schedules and of live runs.
@@ -17,7 +17,7 @@ use crate::store::{Store, StoreError};
 pub struct OverviewCounts {
     /// Number of schedules that are not deleted.
     pub schedules: i64,
-    /// Number of schedules that will fire.
+    /// Number of schedules that will fire, or are only started by hand.
     pub active: i64,
     /// Number of schedules that are paused.
     pub paused: i64,
@@ -33,13 +33,15 @@ pub async fn counts(store: &Store, within: &Within) -> Result<OverviewCounts, St
         .filter(within.holds(run::Column::NamespaceId))
         .filter(super::runs::alive())
         .into_query();
+    // As the list of active schedules has them.
+    let active = format!(
+        "count(CASE WHEN schedule.enabled \
+           AND (schedule.next_scheduled_at IS NOT NULL OR {MANUAL}) THEN 1 END)"
+    );
     let query = schedule::Entity::find()
         .select_only()
         .column_as(Expr::cust("count(*)"), "schedules")
-        .column_as(
-            Expr::cust("count(CASE WHEN enabled AND next_scheduled_at IS NOT NULL THEN 1 END)"),
-            "active",
-        )
+        .column_as(Expr::cust(active), "active")
         .column_as(Expr::cust("count(CASE WHEN NOT enabled THEN 1 END)"), "paused")
         .column_as(SimpleExpr::from(live), "live_runs")
         .filter(within.holds(schedule::Column::NamespaceId))

@@ -195,8 +195,11 @@ pub async fn keys(
 }
 
 /// The condition that a schedule has only the manual timing, so that it is never finished.
+pub(super) const MANUAL: &str = "lower(CAST(schedule.expressions AS text)) = '[\"@manually\"]'";
+
+/// [`MANUAL`] as an expression.
 pub(in crate::store) fn is_manual() -> SimpleExpr {
-    Expr::cust("lower(CAST(schedule.expressions AS text)) = '[\"@manually\"]'")
+    Expr::cust(MANUAL)
 }
 
 pub(in crate::store) fn matching(

@@ -41,8 +41,10 @@ async fn an_overview_shows_upcoming_fires_and_live_runs(database: TestDatabase) 
     let often = desk.schedule("often", "*/20 * * * *").await;
     desk.schedule("hourly", "@hourly").await;
     desk.schedule("over", "@at 0").await;
+    desk.schedule("by-hand", "@manually").await;
     desk.trigger(&often).await;
-    let query = "{ overview { schedules activeSchedules pausedSchedules liveRuns nodes { id }
+    let query = "{ active: schedules(filter: { state: ACTIVE }) { totalCount }
+        overview { schedules activeSchedules pausedSchedules liveRuns nodes { id }
         executions { total } failures { id } upcoming(first: 4) { at schedule { name } } } }";
     let answer = desk.ask(query, json!({})).await;
     let at = |at: &str, name: &str| json!({ "at": at, "schedule": { "name": name } });
@@ -51,10 +53,11 @@ async fn an_overview_shows_upcoming_fires_and_live_runs(database: TestDatabase) 
     assert_eq!(
         overview,
         json!({
-            "schedules": 3, "activeSchedules": 2, "pausedSchedules": 0, "liveRuns": 1, "nodes": [],
+            "schedules": 4, "activeSchedules": 3, "pausedSchedules": 0, "liveRuns": 1, "nodes": [],
             "executions": { "total": 0 }, "failures": [], "upcoming": null,
         })
     );
+    assert_eq!(answer["active"]["totalCount"], overview["activeSchedules"]);
     assert_eq!(upcoming[0], at("2026-03-01T12:20:00Z", "often"));
     assert_eq!(upcoming[1], at("2026-03-01T12:40:00Z", "often"));
     let both = [&upcoming[2], &upcoming[3]].map(|fire| fire["at"].clone());

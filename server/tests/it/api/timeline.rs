@@ -27,6 +27,7 @@ on_both!(
     a_run_that_is_alive_at_the_next_instant_is_an_overlap,
     a_ledger_row_that_begins_before_the_range_is_a_mark,
     many_runs_are_counted_in_bars,
+    an_old_run_that_is_alive_is_counted_with_many_others,
     many_upcoming_fires_are_one_bar,
     what_a_planned_window_holds_back_is_not_planned,
     lanes_are_paged_in_either_order,
@@ -173,6 +174,40 @@ async fn many_runs_are_counted_in_bars(database: TestDatabase) {
     let few = lanes(&desk, "11:00", "11:10").await;
     assert_eq!(few[0]["runs"].as_array().unwrap().len(), 60);
     assert_eq!(few[0]["folds"], json!([]));
+}
+
+async fn an_old_run_that_is_alive_is_counted_with_many_others(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("often", "*/10 * * * * *").await;
+    plant_runs(&desk, &id, 250, [300, 301]).await;
+    let store = &desk.database.store;
+    let row = run::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let at = noon() - TimeDelta::days(3);
+    let key = u128::try_from(at.timestamp_millis()).unwrap() << 80;
+    let at = Timestamp::from(at);
+    let old = run::Model {
+        id: Uuid::from_u128(key),
+        state: State::Running,
+        scheduled_at: at,
+        due_at: at,
+        created_at: at,
+        started_at: Some(at),
+        finished_at: None,
+        idempotency_key: "old".to_owned(),
+        ..row
+    };
+    let tx = store.begin().await.unwrap();
+    old.into_active_model().insert(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    let found = lanes(&desk, "10:00", "12:00").await;
+    let bar = |from: &str, to: &str, runs: i64, live: i64| {
+        let [from, to] = [from, to].map(|at| format!("2026-03-01T{at}Z"));
+        json!({ "from": from, "to": to, "runs": runs, "failed": 0, "live": live })
+    };
+    assert_eq!(
+        found[0]["folds"],
+        json!([bar("10:00:00", "12:00:00", 1, 1), bar("11:00:00", "11:41:31", 250, 0)])
+    );
 }
 
 async fn many_upcoming_fires_are_one_bar(database: TestDatabase) {

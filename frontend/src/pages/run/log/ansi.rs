@@ -84,8 +84,8 @@ fn sequence(letters: &mut std::str::Chars<'_>) -> Option<Vec<u16>> {
             }
             None
         }
-        // A title or a link ends with the bell character, or with `ESC \`.
-        ']' => {
+        // A title, a link or another string ends with the bell character, or with `ESC \`.
+        ']' | 'P' | 'X' | '^' | '_' => {
             while let Some(letter) = letters.next() {
                 if letter == '\u{7}' {
                     break;
@@ -95,6 +95,11 @@ fn sequence(letters: &mut std::str::Chars<'_>) -> Option<Vec<u16>> {
                     break;
                 }
             }
+            None
+        }
+        // A choice of letters, such as the `ESC ( B` of `tput sgr0`, ends with its first letter or digit.
+        '\u{20}'..='\u{2f}' => {
+            letters.find(|letter| !('\u{20}'..='\u{2f}').contains(letter));
             None
         }
         _ => None,
@@ -224,6 +229,12 @@ mod tests {
     #[test]
     fn other_sequences_are_left_out() {
         assert_eq!(found("a\u{1b}[2Kb\u{1b}]0;title\u{7}c\u{1b}]8;;url\u{1b}\\d").0, "abcd");
+        // As `tput sgr0` writes it.
+        let (text, colours) = found("\u{1b}[1mbold\u{1b}(B\u{1b}[m plain");
+        assert_eq!(text, "bold plain");
+        assert_eq!(colours, strokes(&[(0, "pen-bold"), (4, "")]));
+        assert_eq!(found("a\u{1b}P1$r0m\u{1b}\\b").0, "ab");
+        assert_eq!(found("cut off \u{1b}(").0, "cut off ");
         assert_eq!(found("cut off \u{1b}[3").0, "cut off ");
         assert_eq!(found("cut off \u{1b}").0, "cut off ");
     }

@@ -98,12 +98,16 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
         },
         move || arrival.set(Arrival::Complete),
     );
+    let search = Search { query: RwSignal::new(String::new()), current: RwSignal::new(0) };
     Effect::new(move |_| {
         let (task, attempt) = looking.chosen();
         let filter = Filter { task, attempt, stream: looking.stream() };
         kept.change(|log| log.narrow(filter));
+        // The matches have other numbers now, also in lines that stay.
+        if search.query.with_untracked(|query| !query.is_empty()) {
+            search.current.set(0);
+        }
     });
-    let search = Search { query: RwSignal::new(String::new()), current: RwSignal::new(0) };
     let sight = use_sight(kept);
     go_to_linked(kept, sight, looking);
     let zone = Memo::new(move |_| run.with(|run| run.row.zone()).flatten());

@@ -10,7 +10,7 @@ use super::{
     picture::{kind_word, shown},
 };
 use crate::{
-    components::{Field, Glyph, icon, icon_button, keyed, live},
+    components::{Field, Glyph, focus_first, icon, icon_button, keyed, live},
     pages::{
         kit::check,
         task_form::{Place, kinds, limits, target_fields},
@@ -121,15 +121,33 @@ fn actions(draft: Draft, key: u32, name: &str) -> AnyView {
         icon_button(glyph, title, format!("{title}: {name}"), move || action(draft, key))
     };
     view! {
-        {button(Glyph::Up, "Move up", |draft, key| draft.shift(key, false))}
-        {button(Glyph::Down, "Move down", |draft, key| draft.shift(key, true))}
+        {button(Glyph::Up, "Move up", |draft, key| shift(draft, key, false))}
+        {button(Glyph::Down, "Move down", |draft, key| shift(draft, key, true))}
         {button(Glyph::Layers, "Duplicate", |draft, key| {
             draft.duplicate(key);
             focus_name(draft);
         })}
-        {button(Glyph::Trash, "Remove", |draft, key| draft.remove(key))}
+        {button(Glyph::Trash, "Remove", remove)}
     }
     .into_any()
+}
+
+/// Moves a task. Its card loses the focus when it moves, so its button gets it back.
+fn shift(draft: Draft, key: u32, is_down: bool) {
+    draft.shift(key, is_down);
+    let title = if is_down { "Move down" } else { "Move up" };
+    focus_first(vec![format!("#t{key}-head ~ .task-actions [title='{title}']")]);
+}
+
+/// Removes a task. The focus moves to the task beside it, or else to the button that adds one.
+fn remove(draft: Draft, key: u32) {
+    let beside = draft.tasks.with_untracked(|tasks| {
+        let place = tasks.iter().position(|task| task.key == key)?;
+        let beside = tasks.get(place + 1).or_else(|| tasks.get(place.checked_sub(1)?))?;
+        Some(format!("#t{}-head", beside.key))
+    });
+    draft.remove(key);
+    focus_first(beside.into_iter().chain([".task-cards > button".to_owned()]).collect());
 }
 
 fn fields(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {

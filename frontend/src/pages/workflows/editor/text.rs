@@ -33,7 +33,7 @@ pub(super) enum Reading {
 struct Agreed {
     /// The content of the form. As long as the form has this content, the text stays unchanged.
     form: Result<Definition, Failure>,
-    /// The exact content of the text. The form cannot hold everything, such as an argument of two lines.
+    /// The exact content of the text. The form cannot hold everything, such as spaces around a tag.
     said: Option<Definition>,
 }
 

@@ -6,7 +6,8 @@ use crate::model::TextProblem;
 const TYPED: &str = "# Mine.\nmine:\n  tasks: []\n";
 
 fn read(name: &str) -> WorkflowReading {
-    let task = json!({ "name": "a", "target": { "command": { "args": ["b\nc"] } } });
+    let target = json!({ "command": { "args": ["b\nc"] } });
+    let task = json!({ "name": "a", "target": target, "retryOn": [" timeout"] });
     let definition = json!({ "name": name, "tasks": [task] });
     WorkflowReading { definition: Some(definition), problems: vec![] }
 }
@@ -57,10 +58,11 @@ fn what_the_text_says_is_sent_and_not_what_the_form_makes_of_it() {
     with_pane(|draft, pane| {
         pane.type_text(TYPED.to_owned());
         pane.answer(Ok(read("mine")));
-        let args = |pane: TextPane| json!(pane.definition().unwrap().tasks[0].target);
-        assert_eq!(args(pane)["command"]["args"], json!(["b\nc"]));
+        let task = |pane: TextPane| json!(pane.definition().unwrap().tasks[0]);
+        assert_eq!(task(pane)["retryOn"], json!([" timeout"]));
         draft.timeout.set("60".to_owned());
-        assert_eq!(args(pane)["command"]["args"], json!(["b", "c"]));
+        assert_eq!(task(pane)["retryOn"], json!(["timeout"]));
+        assert_eq!(task(pane)["target"]["command"]["args"], json!(["b\nc"]));
     });
 }
 

@@ -8,10 +8,7 @@ use super::{
     Conductor, EndedAttempt,
 };
 use crate::{
-    engine::execution::{
-        attempt::{self, Assignment},
-        logs,
-    },
+    engine::execution::attempt::{self, Assignment},
     target::Invocation,
 };
 
@@ -49,8 +46,8 @@ impl Conductor {
                 tasks: &tasks,
                 limit: Some(limit),
             };
-            let (outcome, lines) = attempt::perform(&core, assignment, &numbers, stop).await;
-            logs::finish(&core.logs, lines).await;
+            // The lines of a flow's task are written by now.
+            let (outcome, _) = attempt::perform(&core, assignment, &numbers, stop).await;
             EndedAttempt { index, outcome }
         });
     }
