@@ -264,7 +264,7 @@ test("a date without its time is not taken for an empty field", async ({ page, s
   await expect(page.locator("#pause-until-error")).toBeEmpty();
   await dialog.getByRole("button", { name: "Pause" }).click();
   await expect(dialog).toBeHidden();
-  expect((await server.ask<Ends>(read, { id })).schedule.pause?.until).not.toBeNull();
+  expect((await server.ask<Ends>(read, { id })).schedule.pause?.until).toBeTruthy();
 
   await page.goto(`/schedules/${id}/edit`);
   const more = page.getByText("Clock changes, bounds, jitter and calendars");

@@ -357,7 +357,7 @@ pub(in crate::engine) async fn write(
 }
 
 /// Writes chunks of lines. If the database still refuses them after all tries, bisection isolates
-/// the refused chunks, so that they cost the lines of no other run.
+/// the refused chunks, so that no other chunk is lost.
 async fn append(store: &Store, clock: &Clock, chunks: &[NewChunk]) {
     let mut parts = Bisect::new(std::iter::once(0..chunks.len()));
     let mut pause = FIRST_PAUSE;

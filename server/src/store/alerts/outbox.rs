@@ -36,7 +36,8 @@ pub struct DeliveryOutcome {
     pub next_attempt_at: Timestamp,
     /// Why the attempt failed.
     pub error: Option<String>,
-    /// Which recipients of a mail have accepted or refused it.
+    /// Which recipients of a mail have accepted or refused it, and which of its requests a receiver
+    /// has accepted.
     pub progress: Option<Json>,
     /// Whether the channel's other messages must wait as long as this one.
     pub holds_up: bool,

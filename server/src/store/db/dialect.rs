@@ -171,8 +171,8 @@ impl Dialect {
 
     /// The stamp for `changed` in a statement that writes `table`.
     /// For runs, it is also greater than all stamps that were counted, even those of removed runs,
-    /// because the statistics continue from there. For alerts, backfills, fires and schedules, it is
-    /// greater than those of removed rows, which a trigger keeps.
+    /// because the statistics continue from there. For alerts, backfills, fires and schedules, it
+    /// is greater than those of removed rows, which a trigger keeps.
     pub fn stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             "pg_current_xact_id()::text::bigint".to_owned()

@@ -122,8 +122,8 @@ impl FailurePass<'_> {
         Ok(())
     }
 
-    /// How many runs of each schedule have failed in a row. A streak that a success has ended counts
-    /// up to its last failure among `runs`, because no earlier round has recorded it so far.
+    /// How many runs of each schedule have failed in a row. If a success has ended the streak, it is
+    /// counted up to its last failure among `runs`, which no earlier round has recorded.
     async fn streaks(
         &self,
         schedules: &[Uuid],

@@ -206,8 +206,8 @@ impl NotificationSender {
     }
 
     /// Sends the requests of a message that the receiver has not accepted yet, one after another,
-    /// until one fails or time runs out. A request that the receiver refuses for itself, such as for
-    /// its form, does not hold up the later ones.
+    /// until one fails or time runs out. If the receiver refuses only one request, such as for its
+    /// form, the later ones are still sent.
     async fn requests(
         &self,
         message: &Model,
