@@ -121,8 +121,8 @@ async fn a_page_may_begin_and_end_in_the_middle_of_a_row(database: TestDatabase)
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// While the writer retries the first refused lines, the others wait in its queue, so that they form
-/// one batch with the later refused ones.
+/// While the writer retries the first refused lines, the others wait in its queue, so that they
+/// form one batch with the later refused ones.
 async fn lines_that_the_database_refuses_cost_no_others(database: TestDatabase) {
     const LINES_OF_A_ROW: usize = 4_096;
     let world = World::new(database).await;

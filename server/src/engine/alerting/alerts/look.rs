@@ -122,7 +122,7 @@ impl FailurePass<'_> {
         Ok(())
     }
 
-    /// How many runs of each schedule have failed in a row. If a success has ended the streak, it is
+    /// How many runs of each schedule have failed in a row. A streak that a success has ended is
     /// counted up to its last failure among `runs`, which no earlier round has recorded.
     async fn streaks(
         &self,
