@@ -24,6 +24,7 @@ on_both!(
     an_alert_is_closed_by_its_alias,
     accepted_parts_of_a_message_are_not_sent_again,
     a_part_of_a_message_that_is_refused_holds_up_no_other,
+    a_test_whose_incident_is_not_opened_does_not_close_it,
     the_end_of_a_storm_closes_every_incident,
     a_card_says_what_happened,
     a_key_belongs_to_its_kind_and_to_its_address,
@@ -147,6 +148,23 @@ async fn a_part_of_a_message_that_is_refused_holds_up_no_other(database: TestDat
         inbox.arrived().iter().map(|one| one.json()["dedup_key"].clone()).collect();
     assert_eq!(keys.len(), 5, "the one that was refused is sent again, and no other");
     assert!(keys[3] == keys[1] && keys[4] == keys[1], "{keys:?}");
+}
+
+async fn a_test_whose_incident_is_not_opened_does_not_close_it(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let channel = watch.channel(Kind::Pagerduty, keyed(&inbox, "/v2/enqueue")).await;
+    let mut node = watch.node("a").await;
+    watch.commands().test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
+    inbox.answers_in_turn(&[400, 202]);
+    node.send(&watch).await;
+    assert_eq!(watch.messages().await[0].state, State::Pending);
+    watch.pass(60);
+    node.send(&watch).await;
+    assert_eq!(watch.messages().await[0].state, State::Sent);
+    let actions: Vec<Value> =
+        inbox.arrived().iter().map(|one| one.json()["event_action"].clone()).collect();
+    assert_eq!(actions, ["trigger", "trigger", "resolve"]);
 }
 
 async fn the_end_of_a_storm_closes_every_incident(database: TestDatabase) {
