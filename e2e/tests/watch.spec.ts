@@ -306,7 +306,7 @@ test("an alert leads to its charts, and a chart to a rule that watches it", asyn
   server.cli(["namespace", "create", "alerted"]);
   deploy(server, "alerted", ALERTED);
   await page.goto("/all/alerts");
-  const row = page.getByTestId("alert-row").filter({ hasText: "breaks" });
+  const row = page.getByTestId("alert-row").filter({ hasText: "breaks" }).filter({ hasText: "alerted" });
   await expect(row).toBeVisible({ timeout: 60_000 });
   await row.getByRole("link", { name: "Charts of breaks around this alert" }).click();
   await expect(page).toHaveURL(/\/ns\/alerted\/metrics\?schedule=breaks&from=[^&]+&until=/);

@@ -99,10 +99,13 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
         move || arrival.set(Arrival::Complete),
     );
     let search = Search { query: RwSignal::new(String::new()), current: RwSignal::new(0) };
-    Effect::new(move |_| {
+    // The address also says at which line one looks, which filters nothing.
+    let filter = Memo::new(move |_| {
         let (task, attempt) = looking.chosen();
-        let filter = Filter { task, attempt, stream: looking.stream() };
-        kept.change(|log| log.narrow(filter));
+        Filter { task, attempt, stream: looking.stream() }
+    });
+    Effect::new(move |_| {
+        kept.change(|log| log.narrow(filter.get()));
         // The matches have other numbers now, also in lines that stay.
         if search.query.with_untracked(|query| !query.is_empty()) {
             search.current.set(0);
