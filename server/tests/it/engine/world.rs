@@ -208,7 +208,7 @@ impl World {
     where
         F: Future<Output = Option<T>>,
     {
-        self.until_within(Duration::from_secs(60), what, look).await
+        self.until_within(Duration::from_secs(120), what, look).await
     }
 
     /// Waits like [`Self::until`], with a longer time limit.
