@@ -55,7 +55,7 @@ pub(crate) fn expand(
         #function
 
         #[doc(hidden)]
-        #[allow(non_camel_case_types, reason = "it goes by the function's name")]
+        #[allow(non_camel_case_types, reason = "the struct has the function's name")]
         #visibility struct #identifier {}
 
         impl ::carillon_worker::Task for #identifier {

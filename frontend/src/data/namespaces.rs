@@ -9,7 +9,7 @@ use crate::{api, model::Named};
 #[derive(Clone, Copy)]
 struct Shared(Load<Vec<Named>>);
 
-/// Loads the namespaces. The frame calls it once, when somebody has signed in.
+/// Loads the namespaces. The frame calls it once, after the user has signed in.
 pub(crate) fn provide_namespaces() {
     provide_context(Shared(use_load(|| Some(api::namespaces()))));
 }

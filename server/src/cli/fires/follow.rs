@@ -25,7 +25,8 @@ const WINDOW: TimeDelta = TimeDelta::hours(1);
 /// Rows that were due within this time, or are not decided yet, are polled each time.
 const RECENT: TimeDelta = TimeDelta::minutes(1);
 
-/// The whole window is polled once in so many rounds: where much fires, an hour has many pages.
+/// How many rounds lie between two polls of the whole window: an hour of a busy ledger has many
+/// pages.
 const ROUNDS: u32 = 30;
 
 /// Prints the last rows, and then new and changed ones until the process is stopped.

@@ -120,7 +120,7 @@ async fn schedules_are_sorted_and_paged_in_each_order(database: TestDatabase) {
     let next = json!({ "sort": { "by": "NEXT" }, "after": "no cursor" });
     assert_eq!(desk.refused(SCHEDULES, next).await["extensions"]["field"], "after");
 
-    // Schedules with so many runs each are read one by one.
+    // Schedules with this many runs are read one at a time.
     let ids = [&hourly, &minutely, &paused].map(|id| id.parse::<Uuid>().unwrap());
     let (from, until) = (noon() - TimeDelta::days(1), noon() + TimeDelta::days(1));
     let store = &desk.database.store;

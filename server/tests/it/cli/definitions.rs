@@ -64,7 +64,7 @@ fn proxy() -> String {
                       Content-Length: 12\r\nConnection: close\r\n\r\n<h1>502</h1>";
         stream.write_all(answer.as_bytes()).unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
-        // Bytes that nobody reads would reset the connection before the answer arrives.
+        // Unread bytes would reset the connection before the answer arrives.
         let _ = io::copy(&mut stream, &mut io::sink());
     });
     url
